@@ -1,11 +1,12 @@
-"""Measures the peer beside its floors and its rivals, in one run: tables on stdout, JSON and charts in a folder.
+"""Measures the peer beside its floors and its rivals, in one run: tables on stdout; tables, JSON and charts in a folder.
 
-A part is a module with NAME, WHAT and COLUMNS, measure(options), which yields rows that JSON can hold, and cells(row),
-the words of its line in the table. Options that a part may look at: runs, seconds, warm_up, full, and workloads,
-shapes, transports, rivals, placements, which are collections of names. smoke() is a moment of it, with no figures.
+A part is a module with NAME, WHAT and COLUMNS, measure(options), which yields rows for JSON, and cells(row), the words of
+its line in the table. Options for a part: runs, seconds, warm_up, full, and workloads, shapes, transports, rivals,
+placements, which are collections of names. smoke() runs a part briefly, without figures.
 """
 
 import argparse
+import inspect
 import json
 import os
 import platform
@@ -18,12 +19,24 @@ from pathlib import Path
 from bench import (callbacks, chains, chart, clients, document, loadtable, process, python, rivals, shm, stages,
                    targets, values)
 from bench.load import TRANSPORTS, UNIX_TRANSPORTS
-from bench.report import print_head, print_line
+from bench.report import print_head, print_line, table
 from support.peer import BINARY, BUILD, ROOT
 
 PARTS = {part.NAME: part for part in (loadtable, rivals, stages, process, chains, values, clients, shm,
                                       callbacks, python)}
 PLACEMENTS = ("apart", "together")
+LEGEND = """\
+- A shape CxI is C connections with I calls in flight on each.
+- Placement: "apart" gives server and client a core each, "together" puts both on one. With two idle cores the scheduler's
+  choice alone moves the p50 of one connection several times over.
+- Each figure is the median of the runs. A latency lasts from the read that made room for a call to the read that brought
+  its answer, and includes the client's own work. Every answer is compared with the expected one.
+- Server us is the server's processor time for a call: the figure that other work on the machine changes least.
+- Floor (a), `jpeer-bench-floor`, is only the peer's transport, which answers with as many bytes: no reader, no
+  policy, no JVM. Floor (c), `jpeer-bench-zmq-echo`, is libzmq alone.
+- With calls in flight at all times, the mean latency is C x I over the rate. A p50 far below it belongs to a server that
+  serves some connections before others.
+"""
 
 
 def machine():
@@ -40,44 +53,54 @@ def output_of(*command):
 
 
 def measured():
-    """What is measured: the commit, with "-dirty" where files differ from it, the system and the JVM."""
+    """The measured commit, with "-dirty" if files differ from it, the system and the JVM."""
     return {"commit": output_of("git", "describe", "--always", "--dirty", "--exclude", "*"),
             "system": platform.freedesktop_os_release()["PRETTY_NAME"], "java": output_of(BINARY, "run", "--version")}
 
 
-def tell(title, module, rows, told):
-    """Prints the rows as they come, and adds them to what was told."""
+def show(title, module, rows, kept):
+    """Prints each row when it is measured, and keeps it."""
     print(f"\n## {title}\n")
     print_head(module.COLUMNS)
     for row in rows:
-        told.append(row)
+        kept.append(row)
         print_line(module.cells(row))
+
+
+def tables(facts):
+    """All figures, as a page."""
+    machine_ = facts["machine"]
+    yield (f"# All tables of a run\n\nCommit {facts['commit']}, {facts['runs']} runs of {facts['seconds']} s for a figure; "
+           f"{machine_['cores']} cores ({', '.join(machine_['processor'])}), Linux {machine_['kernel']}, {facts['system']}, "
+           f"{facts['java']}.\n\n{LEGEND}")
+    shown = [(PARTS[name], rows) for name, rows in facts["parts"].items()]
+    for module, rows in [*shown, (targets, facts["targets"])]:
+        yield f"\n## {module.WHAT}\n\n{inspect.getdoc(module)}\n\n{table(module.COLUMNS, map(module.cells, rows))}"
 
 
 def write(facts, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    written = {"bench.json": json.dumps(facts, indent=1) + "\n"}
-    for placement in PLACEMENTS:
-        written[f"{chart.WORKLOAD}-{placement}.svg"] = chart.draw(facts["parts"], placement)
+    written = {"bench.json": json.dumps(facts, indent=1) + "\n", "tables.md": "".join(tables(facts)),
+               **chart.charts(facts["parts"])}
     print("")
     for name, words in written.items():
         if words is None:
-            (folder / name).unlink(missing_ok=True)  # of a run before, with other figures
+            (folder / name).unlink(missing_ok=True)  # of an earlier run, with other figures
             continue
         (folder / name).write_text(words, encoding="utf-8")
         print(f"written: {folder / name}")
 
 
 def bench(options):
-    """What was measured is written even where something later fails."""
+    """Writes the figures even if a later part fails."""
     facts = {**measured(), "machine": machine(), "seconds": options.seconds, "runs": options.runs, "parts": {},
              "targets": []}
     began = time.monotonic()
     try:
         for name in options.only:
             rows = facts["parts"].setdefault(name, [])
-            tell(PARTS[name].WHAT, PARTS[name], PARTS[name].measure(options), rows)
-        tell(targets.WHAT, targets, targets.judge(facts["parts"]), facts["targets"])
+            show(PARTS[name].WHAT, PARTS[name], PARTS[name].measure(options), rows)
+        show(targets.WHAT, targets, targets.judge(facts["parts"]), facts["targets"])
     finally:
         facts["took_seconds"] = round(time.monotonic() - began)
         write(facts, options.out)
@@ -118,14 +141,14 @@ def read_options():
     add_choice(parser, "--placements", PLACEMENTS, "placements")
     parser.add_argument("--full", action="store_true", help="every workload in every shape on every transport")
     parser.add_argument("--soak-divide", type=int, default=5,
-                        help="so many times fewer calls for the growth of memory (default %(default)s; 1: minutes)")
-    parser.add_argument("--out", type=Path, default=BUILD / "bench", help="folder for what is written")
+                        help="the divisor of calls for the growth of memory (default %(default)s; 1: minutes)")
+    parser.add_argument("--out", type=Path, default=BUILD / "bench", help="folder for the output")
     parser.add_argument("--smoke", action="store_true", help="a few calls of everything, no figures")
     return parser.parse_args()
 
 
 def main():
-    # What was started ends with us, also where we are told to end.
+    # Child processes end with this one, also when it is terminated.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     options = read_options()
     if options.smoke:

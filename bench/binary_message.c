@@ -54,7 +54,7 @@ void binary_append_return(const struct binary_call *call, struct text id, const 
   colfer_encode(&colfer_message_type, &message, out);
 }
 
-/* The arena is to be released in any case. */
+/* The caller releases the arena in any case. */
 static enum jp_status decode(struct text bytes, struct arena *arena, struct colfer_message *message,
                              struct jp_error *error)
 {
@@ -90,7 +90,7 @@ static bool append_without_id(struct text bytes, struct buffer *out)
   return is_message;
 }
 
-bool binary_equal_but_for_id(struct text one, struct text other)
+bool binary_equal_except_id(struct text one, struct text other)
 {
   struct buffer left;
   struct buffer right;

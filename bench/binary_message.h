@@ -1,8 +1,7 @@
 #ifndef JPEER_BENCH_BINARY_MESSAGE_H
 #define JPEER_BENCH_BINARY_MESSAGE_H
 /*
- * Binary messages as a client makes them, and as the peer answers: a method is called, a value comes back. Pure; any
- * thread.
+ * Binary messages of a client and the peer's answers: a method is called, a value is returned. Pure; any thread.
  */
 #include "base/buffer.h"
 
@@ -29,15 +28,15 @@ struct binary_call {
 void binary_append_call(const struct binary_call *call, struct buffer *out);
 /* A new object of the call's class, by the constructor without arguments. */
 void binary_append_new(const struct binary_call *call, struct buffer *out);
-/* What the peer answers to the call in a message of that id: the method is public, and its result this value. */
+/* The peer's answer to the call in a message of that id: the method is public, and its result this value. */
 void binary_append_return(const struct binary_call *call, struct text id, const struct binary_value *result,
                           struct buffer *out);
 
 /* The ref of the object that the answer gives; 0: none. */
 uint32_t binary_ref_in(struct text answer);
-/* True where both are messages that differ in their ids alone. */
-bool binary_equal_but_for_id(struct text one, struct text other);
-/* Appends the message as people read it; where it is none, why not. */
+/* True if both are messages that differ only in their ids. */
+bool binary_equal_except_id(struct text one, struct text other);
+/* Appends the message in readable form; if it is none, the reason. */
 void binary_show(struct text message, struct buffer *out);
 
 #endif

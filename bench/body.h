@@ -1,8 +1,8 @@
 #ifndef JPEER_BENCH_BODY_H
 #define JPEER_BENCH_BODY_H
 /*
- * The long stretches of the workloads' texts, made when a workload is parsed instead of being written down.
- * What Java makes of them stands in the workloads' answers. Pure; any thread.
+ * The long parts of the workloads' texts, made when a workload is parsed. The workloads' answers have Java's results
+ * for them. Pure; any thread.
  */
 #include "base/buffer.h"
 

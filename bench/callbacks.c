@@ -79,11 +79,11 @@ static void time_call(const struct jp_request *request, struct histogram *histog
     histogram_record(histogram, (uint64_t)(clock_now_ns() - since));
   struct jp_text text = jp_answer_text(answer);
   if (text.len != 5 || memcmp(text.data, "other", 5) != 0)
-    fail("an answer that is not what was asked for");
+    fail("a wrong answer");
   jp_answer_free(answer);
 }
 
-/* Both kinds take turns, so that what else the machine does meets both. */
+/* Both kinds alternate, so that other work of the machine affects both. */
 static void measure_calls(long count)
 {
   static struct histogram plain, calling;
@@ -145,7 +145,7 @@ static double time_sort(long count, struct jp_argument comparator)
       "java.util.ArrayList", "sort", jp_object(jp_answer_ref(list)), JP_ARGUMENTS(comparator));
   int64_t since = clock_now_ns();
   jp_answer_free(call(&sort));
-  double taken = (double)(clock_now_ns() - since) / NS_IN_MS;
+  double elapsed = (double)(clock_now_ns() - since) / NS_IN_MS;
   struct jp_request first = jp_build_class_method_call("java.util.Collections", "min",
                                                        JP_ARGUMENTS(jp_object(jp_answer_ref(list))));
   struct jp_request at_front = jp_build_instance_method_call(
@@ -159,7 +159,7 @@ static double time_sort(long count, struct jp_argument comparator)
   jp_answer_free(least);
   jp_answer_free(front);
   jp_answer_free(list);
-  return taken;
+  return elapsed;
 }
 
 static void measure_sort(long count)
@@ -188,7 +188,7 @@ static void count_event(void *context, struct jp_callback_call *of_java)
   ++*events;
 }
 
-/* The call's answer comes behind its events. */
+/* The call's answer comes after its events. */
 static double time_events(struct jp_callback *consumer, long count)
 {
   struct jp_request range = jp_build_class_method_call("java.util.stream.IntStream", "range",
@@ -199,9 +199,9 @@ static double time_events(struct jp_callback *consumer, long count)
                                     JP_ARGUMENTS(jp_callback_argument(consumer)));
   int64_t since = clock_now_ns();
   jp_answer_free(call(&each));
-  double taken = (double)(clock_now_ns() - since);
+  double elapsed = (double)(clock_now_ns() - since);
   jp_answer_free(stream);
-  return taken;
+  return elapsed;
 }
 
 struct bare {
@@ -230,7 +230,7 @@ static void *write_bare(void *context)
   return NULL;
 }
 
-/* A thread that writes each message by itself, and one that reads whatever is there. */
+/* A thread that writes each message separately, and one that reads all available bytes. */
 static double time_bare(long count)
 {
   int fds[2];
@@ -248,15 +248,15 @@ static double time_bare(long count)
       fail("bare messages");
     left -= got;
   }
-  double taken = (double)(clock_now_ns() - since);
+  double elapsed = (double)(clock_now_ns() - since);
   pthread_join(writer, NULL);
   close(fds[0]);
   close(fds[1]);
-  return taken;
+  return elapsed;
 }
 
-/* As many events go before the measure as are in it: until HotSpot's second compiler has been over their way, which takes
- * hundreds of thousands, a peer gives half as many a second. */
+/* The warm-up has as many events as the measurement: until HotSpot's second compiler has compiled the code, after
+ * hundreds of thousands of events, a peer sends half as many a second. */
 static void measure_events(long count)
 {
   enum { NS_IN_S = 1000000000 };
@@ -264,12 +264,12 @@ static void measure_events(long count)
   struct jp_callback *consumer = create(count_event, &events, false, true);
   (void)time_events(consumer, count);
   events = 0;
-  double taken = time_events(consumer, count);
+  double elapsed = time_events(consumer, count);
   if (events != count)
-    fail("events that have not come");
+    fail("events that have not arrived");
   double bare = time_bare(count);
   jp_callback_release(consumer);
-  printf("{\"events\": %.0f, \"bare\": %.0f}\n", (double)count * NS_IN_S / taken,
+  printf("{\"events\": %.0f, \"bare\": %.0f}\n", (double)count * NS_IN_S / elapsed,
          (double)count * NS_IN_S / bare);
 }
 

@@ -55,21 +55,21 @@ def quiet_peer(core):
 # ---- the measures ----
 
 def call_rows(peer, scheme, where, core, runs):
-    taken = medians([run_program(address(peer, scheme), "calls", CALLS, core) for _ in range(runs)])
+    measured = medians([run_program(address(peer, scheme), "calls", CALLS, core) for _ in range(runs)])
     yield row("one-callback", f"p50 of a call with one callback over one without ({scheme}, {where})",
-              taken["callback_us"], "us", taken["plain_us"])
+              measured["callback_us"], "us", measured["plain_us"])
 
 
 def event_rows(peer, scheme, where, cores, runs):
     server_core, core = cores
     writer_core = -1 if server_core is None else server_core
-    taken = medians([run_program(address(peer, scheme), "events", EVENTS, core, writer_core) for _ in range(runs)])
+    measured = medians([run_program(address(peer, scheme), "events", EVENTS, core, writer_core) for _ in range(runs)])
     what = f"oneway events a second over messages of their length written bare to a socket ({scheme}, {where})"
-    yield row("events", what, taken["events"], "/s", taken["bare"])
+    yield row("events", what, measured["events"], "/s", measured["bare"])
 
 
 def py4j_us(server_core, client_core):
-    """A comparison through Py4J in that placement; None where its package cannot be fetched."""
+    """A comparison through Py4J in that placement; None if its package cannot be fetched."""
     package = subprocess.run([ROOT / "tools/fetch-python", PY4J], stdout=subprocess.PIPE, text=True, check=False)
     if package.returncode != 0:
         return None
@@ -84,11 +84,11 @@ def py4j_us(server_core, client_core):
 
 
 def sort_rows(peer, scheme, where, core, count):
-    taken = run_program(address(peer, scheme), "sort", count, core)
-    each_us = taken["ms"] * 1000 / taken["comparisons"]
+    measured = run_program(address(peer, scheme), "sort", count, core)
+    each_us = measured["ms"] * 1000 / measured["comparisons"]
     yield row("sort-ms", f"ArrayList.sort of {count:,} with a comparator in C ({scheme}, {where}), over Java's own",
-              taken["ms"], "ms", taken["java_ms"])
-    yield row("comparison-us", f"each of its {taken['comparisons']:,.0f} comparisons ({scheme}, {where})", each_us, "us")
+              measured["ms"], "ms", measured["java_ms"])
+    yield row("comparison-us", f"each of its {measured['comparisons']:,.0f} comparisons ({scheme}, {where})", each_us, "us")
 
 
 @contextlib.contextmanager
@@ -137,7 +137,7 @@ def measure(options):
 
 
 def smoke():
-    """Every measure once, with figures that mean nothing."""
+    """Every measure once, with meaningless figures."""
     where, server_core, client_core = placements()[-1]
     with quiet_peer(server_core) as peer:
         for scheme in SCHEMES:

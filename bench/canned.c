@@ -29,8 +29,8 @@ void canned_fini(struct canned *canned)
   }
 }
 
-/* All requests have their id in one place, so that finding it is no reading of them. What is behind it. */
-static struct text take_id(struct text message, size_t at, uint64_t *id)
+/* All requests have their id at one place, so it is found without parsing. Returns the rest after it. */
+static struct text read_id(struct text message, size_t at, uint64_t *id)
 {
   *id = 0;
   for (; at < message.len && message.data[at] >= '0' && message.data[at] <= '9'; at++)
@@ -43,7 +43,7 @@ void canned_answer(const struct canned *canned, struct text message, struct buff
   for (unsigned i = 0; i < canned->count; i++) {
     const struct canned_step *step = &canned->steps[i];
     struct workload_facts facts = {.count = 1, .receiver = 1, .object = 1, .time = 8, .canned = true};
-    struct text rest = take_id(message, step->id_at, &facts.id);
+    struct text rest = read_id(message, step->id_at, &facts.id);
     if (i + 1 == canned->count ||
         text_starts_with(rest, workload_text_part(&step->request, step->id_hole + 1))) {
       workload_write(&step->answer, &facts, out);

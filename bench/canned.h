@@ -1,8 +1,8 @@
 #ifndef JPEER_BENCH_CANNED_H
 #define JPEER_BENCH_CANNED_H
 /*
- * A workload's answers, ready to be sent: what the floors serve. Nothing of a request is read but its id and,
- * where a workload asks more than one thing, the words behind the id. Read-only once made: any thread.
+ * A workload's prepared answers, which the floors serve. Of a request only the id is read and, if a workload has
+ * several requests, the words after the id. Read-only once made: any thread.
  */
 #include "workload.h"
 
@@ -21,7 +21,7 @@ struct canned {
 /* False where no workload has that name, or its text is wrong. Free with canned_fini, even then. */
 bool canned_init(struct canned *canned, const char *workload) JP_MUST_CHECK;
 void canned_fini(struct canned *canned);
-/* Appends the answer to the message; nothing, which no client waits for, where it is none of the workload's.
+/* Appends the answer to the message; nothing if the message is none of the workload's.
  */
 void canned_answer(const struct canned *canned, struct text message, struct buffer *out);
 

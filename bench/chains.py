@@ -2,7 +2,7 @@
 result of the one before.
 
 A row has a `key`, what was `measured` in `unit`, its `floor` from the same run (one round trip of a ping over the same
-link), and the `figure` that a target is held against.
+link), and the `figure` to compare with a target.
 """
 
 import json
@@ -28,7 +28,7 @@ cells = process.cells
 
 
 class LinkedPeer:
-    """A peer's address at the near end of a link, as clients want it."""
+    """A peer's address at the near end of a link, for clients."""
 
     def __init__(self, peer, link):
         self.clients = peer.clients
@@ -81,13 +81,13 @@ def one_ping(client):
 
 
 def median_ms(client, chain, rounds):
-    taken = []
+    elapsed = []
     for _ in range(rounds):
         began = time.perf_counter()
         made = chain(client)
-        taken.append((time.perf_counter() - began) * 1000)
+        elapsed.append((time.perf_counter() - began) * 1000)
         assert made == "x" * (STEPS - 2), made
-    return statistics.median(taken)
+    return statistics.median(elapsed)
 
 
 def measure(_options, rounds=200):

@@ -1,5 +1,5 @@
 /*
- * jpeer-bench-client: calls of one peer by libjpeer-client, as a program makes them; --help says the rest.
+ * jpeer-bench-client: calls of one peer by libjpeer-client, as a program makes them; see --help.
  *
  * Each connection is a client on a thread of its own. With one call in flight it is jp_client_call; with more,
  * completions that send the next call, on a loop that polls the client's descriptor.
@@ -24,7 +24,7 @@ enum { TIMEOUT_MS = 10000, IN_FLIGHT_MAX = 65536, CONNECTIONS_MAX = 1024, TEXT_M
 
 struct load;
 
-/* What is called, and how often; all connections share it. */
+/* The calls and their number; all connections share it. */
 struct plan {
   const char *address;
   pid_t peer;
@@ -32,7 +32,7 @@ struct plan {
   size_t in_flight;
   uint64_t warm_up; /* of each connection */
   int64_t measured_ns;
-  int64_t every_ns; /* one call each time; 0: the next one as soon as there is an answer */
+  int64_t every_ns; /* one call in this time; 0: the next call directly after an answer */
   size_t text_size; /* echoString with a text so long; 0: add */
   bool is_canned;
   bool pins; /* each connection has a Java thread of its own */
@@ -46,8 +46,8 @@ struct plan {
 struct call {
   struct load *load;
   int64_t since_ns;
-  int32_t sum;              /* what is to be answered */
-  struct jp_answer *answer; /* while the client is made to have as many as there are calls */
+  int32_t sum;              /* the expected answer */
+  struct jp_answer *answer; /* kept while the client allocates one for each call */
 };
 
 /* A connection. */
@@ -58,7 +58,7 @@ struct load {
   struct jp_client_error error;
   struct call *calls;
   size_t open;
-  int64_t now_ns; /* of the answers that are being taken */
+  int64_t now_ns; /* of the answers that are being handled */
   int64_t begins_ns;
   int64_t ends_ns; /* INT64_MAX: the warm-up is not over */
   uint64_t begun;
@@ -81,7 +81,7 @@ static bool is_warm(const struct load *load)
   return load->done >= load->plan->warm_up;
 }
 
-/* The last one that is warm looks at what the processes have used. */
+/* The last connection to become warm reads the processes' times. */
 static void begin_measuring(struct load *load)
 {
   struct plan *plan = load->plan;
@@ -95,8 +95,8 @@ static void begin_measuring(struct load *load)
   load->ends_ns = load->now_ns + plan->measured_ns;
 }
 
-/* The calls that one turn of the loop begins and ends share no time: the clock is asked again for them. */
-static void look_at_clock(struct load *load, const struct call *call)
+/* A call that begins and ends in one turn of the loop has no duration by its clock: the clock is read again. */
+static void read_clock(struct load *load, const struct call *call)
 {
   if (call->since_ns == load->now_ns)
     load->now_ns = clock_now_ns();
@@ -111,13 +111,13 @@ static bool is_right(const struct load *load, const struct call *call, const str
   return jp_answer_integer(answer, &sum) && (load->plan->is_canned || sum == call->sum);
 }
 
-static void take_answer(struct load *load, const struct call *call, enum jp_client_status status,
-                        struct jp_answer *answer)
+static void handle_answer(struct load *load, const struct call *call, enum jp_client_status status,
+                          struct jp_answer *answer)
 {
   if (status != JP_CLIENT_OK)
     fail_load(load, answer == NULL ? jp_client_status_text(status) : jp_answer_error_message(answer));
   else if (!is_right(load, call, answer))
-    fail_load(load, "an answer is not what was asked for");
+    fail_load(load, "an answer is wrong");
   jp_answer_free(answer);
   if (is_warm(load))
     histogram_record(&load->latencies, (uint64_t)(load->now_ns - call->since_ns));
@@ -168,7 +168,7 @@ static void run_calls(struct load *load)
     struct jp_answer *answer;
     enum jp_client_status status = jp_client_call(load->client, &request, TIMEOUT_MS, &answer, &load->error);
     load->now_ns = clock_now_ns();
-    take_answer(load, &call, status, answer);
+    handle_answer(load, &call, status, answer);
     if (load->plan->every_ns > 0)
       await_tick(load);
   }
@@ -192,8 +192,8 @@ static void complete_call(void *context, enum jp_client_status status, struct jp
   struct call *call = context;
   struct load *load = call->load;
   load->open--;
-  look_at_clock(load, call);
-  take_answer(load, call, status, answer);
+  read_clock(load, call);
+  handle_answer(load, call, status, answer);
   if (may_begin(load))
     send_call(load, call, complete_call);
 }
@@ -207,7 +207,7 @@ static void keep_answer(void *context, enum jp_client_status status, struct jp_a
     fail_load(call->load, answer == NULL ? jp_client_status_text(status) : jp_answer_error_message(answer));
 }
 
-/* One wait for answers, and all that they bring about. */
+/* Waits once for answers, and handles them. */
 static void turn_loop(struct load *load, struct pollfd *polled)
 {
   int ready = poll(polled, 1, 2 * TIMEOUT_MS);
@@ -229,8 +229,8 @@ static void fill_window(struct load *load, struct pollfd *polled, jp_client_comp
     turn_loop(load, polled);
 }
 
-/* The first window's answers are freed together: all that may be there at once have their memory then, and any
- * allocation that is counted later is one of a call's. */
+/* The first window's answers are freed together: then there is memory for all answers at once, and any later
+ * allocation belongs to a call. */
 static void run_loop(struct load *load)
 {
   struct pollfd polled = {.fd = jp_client_descriptor(load->client), .events = POLLIN};
@@ -243,7 +243,7 @@ static void run_loop(struct load *load)
 
 /* ---- the program ---- */
 
-/* A load that fails before it is warm would keep the others waiting. */
+/* A load that fails before it is warm would block the others. */
 static void *run_load(void *context)
 {
   struct load *load = context;
@@ -371,14 +371,14 @@ static void print_help(void)
 {
   puts("usage: jpeer-bench-client --to URL --watch PID [options]\n"
        "\n"
-       "  --to URL         as jp_client_open takes it\n"
-       "  --watch PID      the peer, whose processor time is looked at\n"
+       "  --to URL         as for jp_client_open\n"
+       "  --watch PID      the peer, whose processor time is read\n"
        "  --connections N  each on a thread of its own (default 1)\n"
        "  --in-flight N    open calls a connection (default 1)\n"
        "  --warm-up N      calls of each connection that are not measured (default 1000; at least 1)\n"
        "  --seconds S      for how long (default 2)\n"
-       "  --every US       a call each so many microseconds, with one in flight (default: without a break)\n"
-       "  --text N         a text of N bytes there and back, in place of add\n"
+       "  --every US       the time between calls in microseconds, with one in flight (default: none)\n"
+       "  --text N         a text of N bytes there and back, instead of add\n"
        "  --pin            each connection has a Java thread of its own (jp_client_pin)\n"
        "  --canned         the peer is jpeer-bench-floor: its sums are all the same\n"
        "\n"

@@ -1,4 +1,4 @@
-"""The client library (bench/client.c) beside the bench's own generator, which both call `add` of one peer in turns.
+"""The client library (bench/client.c) beside the bench's own generator, which call `add` of one peer alternately.
 
 One call at a time is jp_client_call; 64 in flight are completions that send the next call. A row: placement, transport,
 workload, connections, in_flight, and `figures`: those of "jpeer" through the library, and of the "generator". Its `key`
@@ -38,7 +38,7 @@ def run_client(address, pid, in_flight, core, seconds, warm_up, **options):
     return json.loads(done.stdout)
 
 
-def take_turns(peer, scheme, in_flight, core, options):
+def alternate(peer, scheme, in_flight, core, options):
     """Medians of the generator and of the library, and the most allocations that a run of the library made a call."""
     address = peer.address(scheme)
     runs = {"generator": [], "jpeer": []}
@@ -61,7 +61,7 @@ def measure_placement(placement, options):
         for scheme, transport in SCHEMES.items():
             run_load(peer.address(scheme), peer.pid, WORKLOAD, 1, 16, client_core, seconds=WARM_SECONDS, warm_up=0)
             for in_flight in IN_FLIGHT:
-                figures, allocations = take_turns(peer, scheme, in_flight, client_core, options)
+                figures, allocations = alternate(peer, scheme, in_flight, client_core, options)
                 yield {"placement": name, "transport": transport, "workload": WORKLOAD, "connections": 1,
                        "in_flight": in_flight, "figures": figures, "key": f"allocations-{in_flight}",
                        "figure": allocations}
@@ -93,5 +93,5 @@ def smoke():
             for in_flight in IN_FLIGHT:
                 made = run_client(peer.address(scheme), peer.pid, in_flight, None, 0.05, 100)
                 assert made["calls"] > 0 and made["calls_per_second"] > 0, made
-                # A buffer or two may grow when answers come together as they did not before.
+                # A buffer or two may grow when more answers arrive together than before.
                 assert made["allocations_per_call"] is None or made["allocations_per_call"] < 0.01, made

@@ -1,4 +1,4 @@
-"""A TCP proxy that delivers everything later: a link with a delay, and no bound on its rate."""
+"""A TCP proxy that delays all data: a link with a delay, and no bound on its rate."""
 
 import queue
 import socket
@@ -33,10 +33,10 @@ class DelayedLink:
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for source, sink in ((near, far), (far, near)):
                 on_the_way = queue.SimpleQueue()
-                self._start(self._take, source, on_the_way)
+                self._start(self._receive, source, on_the_way)
                 self._start(self._deliver, sink, on_the_way)
 
-    def _take(self, source, on_the_way):
+    def _receive(self, source, on_the_way):
         data = b"?"
         while data:
             try:

@@ -1,214 +1,193 @@
-"""Puts a run's tables and charts into docs/: performance-tables.md, the charts, and the marked parts of performance.md.
+"""Writes the figures of docs/performance.md: the charts, and the lines between `<!-- bench: NAME -->` and `<!-- end -->`.
 
 usage: PYTHONPATH=tests python3 -m bench.document [BENCH_JSON]
 
-A part of performance.md is marked by the line `<!-- bench: NAME -->` and ends with the line `<!-- end -->`. What the run
-has not measured stays as it is in the pages: each section of performance-tables.md says of which run it is.
+Each figure is written with the command and the commit of its run. Figures that the run has not measured stay. The page has
+no other figures, which a test checks.
 """
 
-import itertools
+import dataclasses
 import json
 import re
 import shutil
 import sys
 import tempfile
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
-from bench import (callbacks, chains, chart, clients, loadtable, process, python, rivals, shm, stages, targets,
-                   values)
-from bench.load import TRANSPORTS, UNIX_TRANSPORTS
-from bench.report import ratio
+from bench import chart, loadtable, python
+from bench.report import table, table_line
 from support.peer import BUILD, ROOT
 
 DOCS = ROOT / "docs"
-PLACEMENTS = ("apart", "together")
-SHOWN_WORKLOAD = "add"
-SHOWN_LOAD = ("placement", "transport", "shape", "calls/s", "p50 us", "p99 us", "server us", "floor calls/s", "floor p50",
-              "calls/s over (a)", "p50 over (a)")
-SHOWN_UNIX = ("placement", "transport", "shape", "calls/s", "p50 us", "p99 us", "server us", "calls/s over (a)",
-              "p50 over (a)", "calls/s over (c)")
-UNIX_TWINS = dict(zip(UNIX_TRANSPORTS.values(), TRANSPORTS.values()))
-SHOWN_BINARY = ("placement", "workload", "shape", "calls/s", "p50 us", "p99 us", "server us", "calls/s over (a)",
-                "p50 over (a)", "calls/s over (c)", "p50 over (c)")
-GROWTH = re.compile("resident in (.*), above the first tenth")
+PAGE = "performance.md"
+COLUMNS = ("what", "cost", "`tools/bench`")
+WIDTH = 120
 
 
-def table_line(cells):
-    return f"| {' | '.join(cells)} |\n"
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    what: str
+    part: str
+    find: Callable  # of the part's rows: the figure as words, "" if they do not have it
+    options: str = ""  # of the run, if it needs some
 
 
-def table(columns, rows):
-    return "".join(map(table_line, [columns, ["---"] * len(columns), *rows]))
+def by_placement(figure_in, wording):
+    """The figure with a core each, then on one core; figure_in returns that of a row, None for a row of another case."""
+    def find(rows):
+        found = {}
+        for row in rows:
+            figure = figure_in(row)
+            if figure is not None:
+                found.setdefault(row["placement"], wording(figure))
+        return "; ".join(found[placement] + (" on one core" if placement == "together" else "")
+                         for placement in chart.PLACEMENTS if placement in found)
+
+    return find
 
 
-def some_columns(columns, rows):
-    """The load table's rows in fewer columns."""
-    places = [loadtable.COLUMNS.index(column) for column in columns]
-    return table(columns, ([row[place] for place in places] for row in map(loadtable.cells, rows)))
+def called(workload, transport, shape, figure="p50_us", calls=1):
+    """A figure of jpeer in a row of calls, for each of so many requests in a call."""
+    def figure_in(row):
+        if (row.get("workload"), row.get("transport")) != (workload, transport):
+            return None
+        return row["figures"]["jpeer"][figure] / calls if (row["connections"], row["in_flight"]) == shape else None
+
+    return by_placement(figure_in, chart.say_time)
 
 
-def shown_load(facts):
-    """The rows of `add` over TCP."""
-    return some_columns(SHOWN_LOAD, (row for row in facts["parts"]["load"] if row["workload"] == SHOWN_WORKLOAD
-                                     and row["transport"] in TRANSPORTS.values()))
+def through_python(workload):
+    return by_placement(lambda row: row["figures"][python.SHM] if row["workload"] == workload else None, chart.say_time)
 
 
-def shown_unix(facts):
-    """The rows of `add` over Unix sockets, with the ratio to those over TCP in the same run."""
-    rows = {(row["placement"], row["transport"], row["connections"], row["in_flight"]): row
-            for row in facts["parts"]["load"] if row["workload"] == loadtable.UNIX_WORKLOAD}
-    lines = []
-    for (placement, transport, *shape), row in rows.items():
-        over = rows.get((placement, UNIX_TWINS.get(transport), *shape))
-        if over is not None:
-            made, tcp = row["figures"]["jpeer"], over["figures"]["jpeer"]
-            shown = [loadtable.cells(row)[loadtable.COLUMNS.index(column)] for column in SHOWN_UNIX]
-            lines.append(shown + [ratio(made[figure], tcp[figure]) for figure in ("calls_per_second", "p50_us")])
-    return table((*SHOWN_UNIX, "calls/s over TCP", "p50 over TCP"), lines)
+def keyed(*keys, words="{}", of=""):
+    """The measured values of the rows with these keys, then the floor of the last; `of` is part of their text."""
+    def find(rows):
+        found = [next((row for row in rows if row.get("key") == key and of in row["what"]), None) for key in keys]
+        if None in found:
+            return ""
+        return words.format(*(say(row["measured"], row["unit"]) for row in found),
+                            say(found[-1]["floor"], found[-1]["unit"]))
+
+    return find
 
 
-def shown_binary(facts):
-    """Binary messages, each beside the same call in JSON over ZeroMQ."""
-    rows = {(row["placement"], row["workload"], row["connections"], row["in_flight"]): row
-            for row in facts["parts"]["load"] if row["transport"] == loadtable.TRANSPORTS["tcp"]}
-    pairs = ((rows.get((placement, twin, *shape)), rows.get((placement, workload, *shape)))
-             for placement in PLACEMENTS for workload, (twin, shapes) in loadtable.BINARY.items() for shape in shapes)
-    return some_columns(SHOWN_BINARY, (row for pair in pairs for row in pair if row is not None))
+def say(figure, unit):
+    if figure is None:
+        return ""
+    if unit == "/s":
+        return chart.say_count(figure)
+    return chart.say_time(figure * {"us": 1, "ms": 1000}[unit]) if unit in ("us", "ms") else f"{figure:.3g} {unit}"
 
 
-def shown_rivals(facts):
-    """Of `add`: a line for each rival and placement, a column for each shape."""
-    shapes, lines = [], {}
-    for row in facts["parts"]["rivals"]:
-        if row["workload"] != SHOWN_WORKLOAD:
-            continue
-        shape = loadtable.shape_name(row["connections"], row["in_flight"])
-        shapes += [] if shape in shapes else [shape]
-        jpeer, rival = row["figures"]["jpeer"], row["figures"][row["rival"]]
-        lines.setdefault((row["rival"], row["placement"]), {})[shape] = ", ".join(
-            ratio(jpeer[figure], rival[figure]) for figure in ("calls_per_second", "p50_us"))
-    order = sorted(lines, key=lambda line: [rival for rival, _ in lines].index(line[0]))
-    return table(("rival, placement", *shapes),
-                 ([", ".join(line), *(lines[line].get(shape, "-") for shape in shapes)] for line in order))
+def in_process(rows):
+    """Of the call itself, without sockets."""
+    return next((f"{row['figure']:.0f} ns" for row in rows if row["key"] == "add-ns"), "")
 
 
-def shown_part(part):
-    return lambda facts: table(part.COLUMNS, map(part.cells, facts["parts"][part.NAME]))
+COSTS = (
+    Cost("a call from Python, over shared memory", "python", through_python("add")),
+    Cost("a call from C, over shared memory", "shm", called("add", "shm-library", (1, 1))),
+    Cost("a call over a WebSocket on a Unix socket", "load", called("add", "WebSocket-unix", (1, 1))),
+    Cost("a call over a WebSocket on TCP", "load", called("add", "WebSocket", (1, 1))),
+    Cost("a call over HTTP", "load", called("add", "HTTP", (1, 1))),
+    Cost("a call over ZeroMQ", "load", called("add", "ZeroMQ", (1, 1))),
+    Cost("the peer's processor time for one of 256 calls in flight, WebSocket", "load",
+         called("add", "WebSocket", (16, 16), "server_us_per_call")),
+    Cost("the same where the text of each request is new", "load",
+         called("add-anew", "WebSocket", (16, 16), "server_us_per_call")),
+    Cost("the same for each request in batches of 100", "load",
+         called("batch", "WebSocket", (16, 1), "server_us_per_call", 100)),
+    Cost("the call itself, from the bytes of the request to those of the answer", "stages", in_process),
+    Cost("a call that Java answers by calling the client once, over shared memory", "callbacks",
+         keyed("one-callback", words="{}; without the callback {}", of="(shm, apart)")),
+    Cost("a sort of 100,000 with a comparator in C, over shared memory", "callbacks",
+         keyed("sort-ms", words="{}; with Java's own {}", of="(shm, apart)")),
+    Cost("each of its comparisons", "callbacks",
+         keyed("comparison-us", of="(shm, apart)")),
+    Cost("the same over a WebSocket on a Unix socket", "callbacks", keyed("comparison-us", of="(ws+unix, apart)")),
+    Cost("events (`oneway`) from Java to a client in C", "callbacks",
+         keyed("events", words="{} a second", of="(shm, apart)")),
+    Cost("100,000 Strings of a list as one result", "values", keyed("list-ms")),
+    Cost("the same in steps by `jpeer.fetch`", "values", keyed("fetch-ms")),
+    Cost("the same by `get(i)`, one call after the other", "values", keyed("gets-ms")),
+    Cost("1,000,000 doubles sent and given back, WebSocket", "values", keyed("doubles-ms")),
+    Cost("ten calls that need one another, over a network with a round trip of 2 ms", "chains",
+         keyed("chain-calls-ms", "chain-batch-ms", words="{}; as one batch {}")),
+    Cost("the start of a peer, until the first answer", "process",
+         keyed("start-ratio", words="{}; `java Hello` {}")),
+    Cost("memory of a peer that has started", "process", keyed("ready-rss-mib", words="{}; a JVM alone {}")),
+    Cost("memory for each idle WebSocket", "process", keyed("idle-kib", of="WebSockets")),
+    Cost("memory for each idle connection over shared memory", "shm", keyed("idle-kib", of="shm")),
+    Cost("memory after 10,000,000 calls", "process", keyed("rss-growth-mib", words="{}; after the first tenth {}", of=" add"),
+         " --soak-divide 1"),
+    Cost("a list of all classes of the JDK (`fetch_classes_info`)", "process",
+         keyed("metadata-first-ms", "metadata-again-ms", words="{}; again {}")),
+)
 
 
-def table_lines(page, columns):
-    """The lines of the page's table with these columns, without its head."""
-    below = page.partition(table(columns, ()))[2]
-    return itertools.takewhile(lambda line: line.startswith("|"), below.splitlines(keepends=True))
+def command(facts, *parts):
+    return f"`tools/bench --only {','.join(parts)} --runs {facts['runs']} --seconds {facts['seconds']}`"
 
 
-def shown_targets(facts, page):
-    """The page's lines, those in their place that the run has measured, in the order of the targets."""
-    lines = {line.removeprefix("| ").split(" | ")[0]: line for line in table_lines(page, targets.COLUMNS)}
-    for row in facts["targets"]:
-        if row["figure"] is not None:
-            lines[row["target"]] = table_line(targets.cells(row))
-    return table(targets.COLUMNS, ()) + "".join(lines[target.what] for target in targets.TARGETS
-                                                if target.what in lines)
-
-
-def shown_growth(facts):
-    """Resident memory after a tenth of the calls and after all of them."""
-    rows = [(GROWTH.fullmatch(row["what"]), row) for row in facts["parts"]["process"]]
-    return table(("run", "at a tenth", "at the end", "growth"),
-                 ([match[1], *(f"{row[figure]:.2f} {row['unit']}" for figure in ("floor", "measured", "figure"))]
-                  for match, row in rows if match))
-
-
-def shown_run(facts):
-    """Which commit was measured where, as a sentence."""
+def run_sentence(facts, *parts):
+    """A sentence: how to repeat a chart, and where it was measured."""
     machine = facts["machine"]
-    said = (f"Commit {facts['commit']}, {facts['runs']} runs of {facts['seconds']} s each for a figure, "
-            f"{facts['took_seconds'] // 60} minutes in all; {machine['cores']} cores ({', '.join(machine['processor'])}), "
+    said = (f"{command(facts, *parts)}, commit {facts['commit']}; {machine['cores']} cores ({', '.join(machine['processor'])}), "
             f"Linux {machine['kernel'].split('-')[0]}, {facts['system']}, {facts['java']}.")
-    return textwrap.fill(said, 119, break_on_hyphens=False) + "\n"
+    return textwrap.fill(said, WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"
 
 
-# The marked parts of performance.md: the part of the run that each needs, and what shows it.
-PARTS = {"run": ("load", shown_run), "targets": (None, None), "add": ("load", shown_load), "unix": ("load", shown_unix),
-         "binary": ("load", shown_binary), "rivals": ("rivals", shown_rivals), "clients": ("clients", shown_part(clients)),
-         "shm": ("shm", shown_part(shm)), "callbacks": ("callbacks", shown_part(callbacks)),
-         "python": ("python", shown_part(python)), "growth": ("process", shown_growth)}
-# The sections of performance-tables.md, and at last the targets.
-TABLES = (loadtable, rivals, stages, process, chains, values, clients, shm, callbacks, python)
+def costs_table(facts, written):
+    """The lines of the table, with those replaced that the run has measured."""
+    lines = {line.removeprefix("| ").split(" | ")[0]: line for line in written.splitlines(keepends=True)
+             if line.startswith("| ")}
+    for cost in COSTS:
+        found = cost.find(facts["parts"].get(cost.part, ()))
+        if found:
+            lines[cost.what] = table_line([cost.what, found, f"`--only {cost.part}{cost.options}`, {facts['commit']}"])
+    return table(COLUMNS, ()) + "".join(lines[cost.what] for cost in COSTS if cost.what in lines)
 
 
 def fill_parts(page, facts):
     def fill(match):
-        begins, name, rows, end = match.groups()
-        needed, show = PARTS[name]
-        if name == "targets":
-            rows = shown_targets(facts, page) + "\n"
-        elif needed in facts["parts"]:
-            rows = show(facts) + "\n"
-        return f"{begins}\n{rows}{end}"
+        begins, name, written, end = match.groups()
+        if name == "costs":
+            written = costs_table(facts, written) + "\n"
+        else:
+            parts = chart.CHARTS[f"{name}.svg"][0]
+            if all(facts["parts"].get(part) for part in parts):
+                written = run_sentence(facts, *parts) + "\n"
+        return f"{begins}\n{written}{end}"
 
     return re.sub(r"(<!-- bench: (\w+) -->\n)\n?(.*?)(<!-- end -->)", fill, page, flags=re.S)
 
 
-def heading(what):
-    return f"## {what[0].upper()}{what[1:]}"
-
-
-def section(part, facts):
-    """A table, and the command and the run that it is of."""
-    said = (f"`tools/bench --only {part.NAME} --runs {facts['runs']} --seconds {facts['seconds']}`, commit "
-            f"{facts['commit']}.")
-    return f"{said}\n\n{shown_part(part)(facts)}"
-
-
-def all_tables(page, facts):
-    sections = dict(re.findall(r"^(## .*?)\n\n(.*?)(?=\n## |\Z)", page, re.M | re.S))
-    sections.update({heading(part.WHAT): section(part, facts) for part in TABLES if part.NAME in facts["parts"]})
-    sections[heading(targets.WHAT)] = shown_targets(facts, page)
-    machine = facts["machine"]
-    said = (f"Each table is of the last run that has measured it. The last of all: {machine['cores']} cores "
-            f"({', '.join(machine['processor'])}), Linux {machine['kernel'].split('-')[0]}, {facts['system']}, "
-            f"{facts['java']}.")
-    head = ("# Performance: all tables\n\n"
-            "[performance.md](performance.md) explains the columns. `bench/document.py` writes this page.\n\n"
-            f"{textwrap.fill(said, 119, break_on_hyphens=False)}\n")
-    order = [what for what in (heading(part.WHAT) for part in (*TABLES, targets)) if what in sections]
-    return head + "".join(f"\n{what}\n\n{sections[what]}" for what in order)
-
-
 def write(facts, docs=DOCS):
-    page, tables = docs / "performance.md", docs / "performance-tables.md"
-    written = {page: fill_parts(page.read_text(encoding="utf-8"), facts),
-               tables: all_tables(tables.read_text(encoding="utf-8"), facts)}
-    for placement in PLACEMENTS:
-        written[docs / f"{chart.WORKLOAD}-{placement}.svg"] = chart.draw(facts["parts"], placement)
+    page = docs / PAGE
+    written = {page: fill_parts(page.read_text(encoding="utf-8"), facts)}
+    written.update({docs / name: svg for name, svg in chart.charts(facts["parts"]).items() if svg is not None})
     for path, words in written.items():
-        if words is not None:
-            path.write_text(words, encoding="utf-8")
-            print(f"written: {path}")
+        path.write_text(words, encoding="utf-8")
+        print(f"written: {path}")
 
 
 def smoke():
-    """The pages of two runs: one that has measured no part, which changes no table, and one whose parts are empty."""
+    """The pages of two runs: one that has measured nothing, which changes nothing, and one with a single figure."""
     facts = {"commit": "none", "system": "none", "java": "none", "machine": {"processor": [], "kernel": "0", "cores": 1},
-             "runs": 0, "seconds": 0, "took_seconds": 0, "targets": [], "parts": {}}
+             "runs": 0, "seconds": 0, "parts": {}}
     with tempfile.TemporaryDirectory() as folder:
-        page, tables = (Path(folder) / name for name in ("performance.md", "performance-tables.md"))
-        for path in (page, tables):
-            shutil.copy(DOCS / path.name, folder)
+        page = Path(shutil.copy(DOCS / PAGE, folder))
+        before = page.read_text(encoding="utf-8")
+        assert re.findall(r"<!-- bench: (\w+) -->", before) == ["python", "calls", "costs"], before
         write(facts, Path(folder))
-        assert page.read_text(encoding="utf-8") == (DOCS / page.name).read_text(encoding="utf-8")
-        lines = [[line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
-                 for path in (tables, DOCS / tables.name)]
-        assert lines[0] == lines[1]
-        write({**facts, "parts": {part.NAME: [] for part in TABLES}}, Path(folder))
-        written, sections = page.read_text(encoding="utf-8"), tables.read_text(encoding="utf-8")
-    assert re.findall(r"<!-- bench: (\w+) -->", written) == list(PARTS), written
-    assert written.count("<!-- end -->") == len(PARTS), written
-    assert [line for line in sections.splitlines() if line.startswith("## ")] == [
-        heading(part.WHAT) for part in (*TABLES, targets)], sections
+        assert page.read_text(encoding="utf-8") == before
+        row = {"placement": "together", "transport": "HTTP", "workload": "add", "connections": 1, "in_flight": 1}
+        write({**facts, "parts": {loadtable.NAME: [{**row, "figures": {"jpeer": {"p50_us": 123}}}]}}, Path(folder))
+        changed = set(page.read_text(encoding="utf-8").splitlines()) - set(before.splitlines())
+        assert changed == {"| a call over HTTP | 123 us on one core | `--only load`, none |"}, changed
 
 
 def main():

@@ -45,17 +45,17 @@ struct engine {
   struct workload_text answers[WORKLOAD_STEPS_MAX];
   unsigned steps;
   struct connection *connections;
-  struct buffer message; /* the one that is being made */
+  struct buffer message; /* the message being made */
   int epoll_fd;
-  int64_t now_ns; /* of the read that is being handled; 0: to be asked for */
+  int64_t now_ns; /* of the current read; 0: not read yet */
   int64_t begins_ns;
   int64_t server_begins_ns; /* processor time of the watched process */
   int64_t client_begins_ns; /* our own */
   int64_t ends_ns;          /* INT64_MAX: when `calls` are done */
   uint64_t begun;           /* calls, warm-up included */
   uint64_t done;
-  uint64_t open;      /* requests without an answer */
-  uint64_t next_look; /* `done` at which memory is looked at */
+  uint64_t open;             /* requests without an answer */
+  uint64_t next_memory_read; /* `done` at which memory is read next */
 };
 
 static int64_t now_of(struct engine *engine)
@@ -82,7 +82,7 @@ static uint64_t resident_kib(int pid)
 }
 
 /* Every hundredth of the calls, from the first tenth on. */
-static void look_at_memory(struct engine *engine)
+static void read_memory(struct engine *engine)
 {
   const struct engine_config *config = engine->config;
   struct engine_memory *memory = &engine->result->memory;
@@ -93,7 +93,7 @@ static void look_at_memory(struct engine *engine)
     memory->most = kib;
   memory->at_end = kib;
   uint64_t hundredth = config->calls / 100;
-  engine->next_look = engine->done + (hundredth > 0 ? hundredth : 1);
+  engine->next_memory_read = engine->done + (hundredth > 0 ? hundredth : 1);
 }
 
 /* ---- requests and answers ---- */
@@ -145,8 +145,8 @@ static void end_call(struct engine *engine, const struct pending *call)
     histogram_record(&engine->result->latencies, (uint64_t)(now_of(engine) - call->since_ns));
   else if (engine->done == engine->config->warm_up)
     begin_measuring(engine);
-  if (engine->done == engine->next_look)
-    look_at_memory(engine);
+  if (engine->done == engine->next_memory_read)
+    read_memory(engine);
 }
 
 /* Appends a message for people to read. */
@@ -175,12 +175,13 @@ static enum jp_status wrong_answer(struct engine *engine, const struct workload_
   return status;
 }
 
-static enum jp_status take_answer(struct link_listener *listener, struct text answer, struct jp_error *error)
+static enum jp_status handle_answer(struct link_listener *listener, struct text answer,
+                                    struct jp_error *error)
 {
   struct connection *connection = (struct connection *)listener;
   struct engine *engine = connection->engine;
   if (connection->count == 0)
-    return jp_fail(error, JP_INVALID, "an answer that was not asked for: %.*s", TEXT_ARGS(answer));
+    return jp_fail(error, JP_INVALID, "an unexpected answer: %.*s", TEXT_ARGS(answer));
   struct pending request = connection->window[connection->first];
   connection->first = (connection->first + 1) % engine->config->in_flight;
   connection->count--;
@@ -204,8 +205,8 @@ static enum jp_status take_answer(struct link_listener *listener, struct text an
 
 /* ---- setup ---- */
 
-static enum jp_status take_setup_answer(struct link_listener *listener, struct text answer,
-                                        struct jp_error *error)
+static enum jp_status handle_setup_answer(struct link_listener *listener, struct text answer,
+                                          struct jp_error *error)
 {
   struct connection *connection = (struct connection *)listener;
   struct engine *engine = connection->engine;
@@ -217,13 +218,13 @@ static enum jp_status take_setup_answer(struct link_listener *listener, struct t
   return JP_OK;
 }
 
-/* Asks the setup's request and waits for its answer. */
+/* Sends the setup's request and waits for its answer. */
 static enum jp_status set_up(struct connection *connection, struct jp_error *error)
 {
   struct engine *engine = connection->engine;
   struct workload_facts facts = {.id = connection->next_id++};
   struct pollfd readable = {.fd = engine->kind->fd(connection->link), .events = POLLIN};
-  connection->listener.answer = take_setup_answer;
+  connection->listener.answer = handle_setup_answer;
   buffer_clear(&engine->message);
   workload_write(&engine->setup[0], &facts, &engine->message);
   engine->kind->send(connection->link, buffer_text(&engine->message));
@@ -238,7 +239,7 @@ static enum jp_status set_up(struct connection *connection, struct jp_error *err
     if (status == JP_OK)
       status = engine->kind->receive(connection->link, &connection->listener, error);
   }
-  connection->listener.answer = take_answer;
+  connection->listener.answer = handle_answer;
   return status;
 }
 
@@ -246,7 +247,7 @@ static enum jp_status open_connection(struct engine *engine, struct connection *
                                       const struct link_target *target, struct jp_error *error)
 {
   connection->engine = engine;
-  connection->listener.answer = take_answer;
+  connection->listener.answer = handle_answer;
   connection->next_id = (uint64_t)(connection - engine->connections + 1) * WORKLOAD_IDS_PER_CONNECTION;
   connection->window = calloc(target->in_flight, sizeof(*connection->window));
   if (connection->window == NULL)
@@ -349,14 +350,14 @@ static enum jp_status fill_windows(struct engine *engine, struct jp_error *error
   return status;
 }
 
-/* Looks once at each connection, and serves those that have something. */
-static enum jp_status look_around(struct engine *engine, bool *found, struct jp_error *error)
+/* Polls each connection once, and serves those that have something. */
+static enum jp_status poll_all(struct engine *engine, bool *found, struct jp_error *error)
 {
   enum jp_status status = JP_OK;
   *found = false;
   for (unsigned i = 0; status == JP_OK && i < engine->config->connections; i++) {
     struct connection *connection = &engine->connections[i];
-    if (!engine->kind->look(connection->link))
+    if (!engine->kind->poll(connection->link))
       continue;
     *found = true;
     status = serve_connection(connection, error);
@@ -371,26 +372,26 @@ static void pause_processor(void)
 #endif
 }
 
-/* Tells each of them where we run. True if the server runs there, too. */
-static bool meet_server(struct engine *engine)
+/* Publishes the processor on each connection. True if the server runs there, too. */
+static bool publish_processor(struct engine *engine)
 {
   bool is_near = false;
   for (unsigned i = 0; i < engine->config->connections; i++)
-    is_near |= engine->kind->meet(engine->connections[i].link);
+    is_near |= engine->kind->publish_processor(engine->connections[i].link);
   return is_near;
 }
 
-/* Serves what comes without a descriptor, until nothing has come for a while. */
-static enum jp_status look_awake(struct engine *engine, struct jp_error *error)
+/* Serves answers that no descriptor shows, until none has arrived for a while. */
+static enum jp_status busy_poll(struct engine *engine, struct jp_error *error)
 {
   enum { PAUSING_NS = 2000, LOOKING_NS = 50000, LOOKS_A_CLOCK = 8 };
-  bool is_near = meet_server(engine);
+  bool is_near = publish_processor(engine);
   int64_t since_ns = clock_now_ns();
   int64_t waited_ns = 0;
   enum jp_status status = JP_OK;
-  for (unsigned looks = 1; status == JP_OK && engine->open > 0 && waited_ns <= LOOKING_NS; looks++) {
+  for (unsigned polls = 1; status == JP_OK && engine->open > 0 && waited_ns <= LOOKING_NS; polls++) {
     bool found;
-    status = look_around(engine, &found, error);
+    status = poll_all(engine, &found, error);
     if (found) {
       since_ns = now_of(engine);
       waited_ns = 0;
@@ -400,13 +401,13 @@ static enum jp_status look_awake(struct engine *engine, struct jp_error *error)
       sched_yield();
     else
       pause_processor();
-    if (is_near || waited_ns > PAUSING_NS || looks % LOOKS_A_CLOCK == 0)
+    if (is_near || waited_ns > PAUSING_NS || polls % LOOKS_A_CLOCK == 0)
       waited_ns = clock_now_ns() - since_ns;
   }
   return status;
 }
 
-/* False: one of them has something, and those behind it are looked at as before. */
+/* False: one of them has something; those after it do not sleep. */
 static bool sleep_all(struct engine *engine)
 {
   for (unsigned i = 0; i < engine->config->connections; i++) {
@@ -421,11 +422,11 @@ static enum jp_status run_loop(struct engine *engine, struct jp_error *error)
   struct epoll_event events[EVENTS_MAX];
   enum jp_status status = fill_windows(engine, error);
   while (status == JP_OK && engine->open > 0) {
-    if (engine->kind->look != NULL)
-      status = look_awake(engine, error);
+    if (engine->kind->poll != NULL)
+      status = busy_poll(engine, error);
     if (status != JP_OK || engine->open == 0)
       break;
-    if (engine->kind->look != NULL && !sleep_all(engine))
+    if (engine->kind->poll != NULL && !sleep_all(engine))
       continue;
     int count = epoll_wait(engine->epoll_fd, events, EVENTS_MAX, engine->config->stall_ms);
     if (count == 0)
@@ -464,12 +465,12 @@ enum jp_status engine_run(const struct engine_config *config, struct engine_resu
   memset(result, 0, sizeof(*result));
   buffer_init(&engine.message);
   if (config->watch_pid != 0 && config->calls >= 10)
-    engine.next_look = config->warm_up + config->calls / 10;
+    engine.next_memory_read = config->warm_up + config->calls / 10;
   enum jp_status status = prepare(&engine, error);
   if (status == JP_OK)
     status = run_loop(&engine, error);
   result->calls = engine.done - config->warm_up;
-  /* Not the time of the last read: the warm-up may have ended in that, and then it would be none. */
+  /* Not the time of the last read: if the warm-up ended in that read, the duration would be 0. */
   result->seconds = (double)(clock_now_ns() - engine.begins_ns) / 1e9;
   result->client_seconds = (double)(processor_ns(getpid()) - engine.client_begins_ns) / 1e9;
   result->server_seconds = (double)(processor_ns(config->watch_pid) - engine.server_begins_ns) / 1e9;

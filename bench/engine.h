@@ -4,11 +4,11 @@
  * The load: a number of connections, each with a window of open calls, driven by one thread and one epoll
  * set.
  *
- * Every answer is held against what was asked, in the order it was asked in: an answer that is wrong, late or
- * out of its turn ends the run with an error. Nothing is allocated while calls are measured.
+ * Every answer is compared with its request, in the order of the requests: an answer that is wrong, late or out of
+ * order ends the run with an error. Nothing is allocated while calls are measured.
  *
- * A call's latency runs from the moment that the answer before it was read (so its own making and sending is
- * in it) to the moment that its answer was read; answers that one read brings have one such moment.
+ * A call's latency lasts from the time when the previous answer was read (so it includes making and sending the
+ * request) to the time when its answer was read; all answers of one read have the same time.
  */
 #include "histogram.h"
 #include "workload.h"
@@ -23,16 +23,16 @@ struct engine_config {
   uint64_t warm_up;   /* calls that are not measured, all connections together */
   uint64_t calls;     /* calls that are; 0: `seconds` counts */
   double seconds;
-  int stall_ms;  /* no answer for so long ends the run with an error */
-  int watch_pid; /* the process whose resident memory and processor time are looked at; 0: none */
+  int stall_ms;  /* without an answer for this time the run ends with an error */
+  int watch_pid; /* the process whose resident memory and processor time are read; 0: none */
   bool canned;   /* the server is jpeer-bench-floor */
 };
 
-/* Resident memory of the watched process, in KiB; all 0 where none is watched. */
+/* Resident memory of the watched process, in KiB; all 0 without one. */
 struct engine_memory {
   uint64_t at_tenth; /* when a tenth of the calls was done; with `calls` only */
   uint64_t at_end;
-  uint64_t most; /* of all looks, one in each hundredth, from the first tenth on */
+  uint64_t most; /* of all reads, one in each hundredth, from the first tenth on */
 };
 
 struct engine_result {

@@ -1,6 +1,6 @@
 /*
- * jpeer-bench-floor: the peer's transports over a service that gives a canned answer: no reader, no policy,
- * no JVM. What the peer takes beyond it is what serving a request costs; what both take is transport.
+ * jpeer-bench-floor: the peer's transports over a service that gives a canned answer: no reader, no policy, no JVM.
+ * The peer's cost beyond the floor is the cost of serving a request; the common cost is the transport's.
  *
  * usage: jpeer-bench-floor WORKLOAD FOLDER [THREADS]
  * Listens on ports, and on Unix sockets in the folder. Prints its addresses, one a line; ends when its standard
@@ -25,7 +25,7 @@ static void *thread_main(void *argument)
 {
   struct thread_start start = *(struct thread_start *)argument;
   free(argument);
-  char worker; /* the crew asks only that it is not NULL */
+  char worker; /* the crew only requires that it is not NULL */
   start.run(start.argument, (struct rpc_worker *)(void *)&worker);
   return NULL;
 }
@@ -58,7 +58,7 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
                                   struct rpc_client **client, struct jp_error *error)
 {
   (void)info, (void)error;
-  *client = context; /* all clients are one */
+  *client = context; /* one client for all */
   return JP_OK;
 }
 

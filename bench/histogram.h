@@ -17,7 +17,7 @@ struct histogram {
 
 void histogram_clear(struct histogram *histogram);
 void histogram_record(struct histogram *histogram, uint64_t ns);
-/* The value that the given share (0.99) of what was recorded does not pass; 0 where nothing was. */
+/* The value that the given share (0.99) of the recorded values does not exceed; 0 without values. */
 uint64_t histogram_quantile(const struct histogram *histogram, double share);
 
 #endif

@@ -1,8 +1,8 @@
 #ifndef JPEER_BENCH_LINK_H
 #define JPEER_BENCH_LINK_H
 /*
- * One connection of the load generator, whatever carries it: messages go in, messages come out, nothing
- * blocks once it is open. A new transport is a new row of link_kinds.
+ * One connection of the load generator over any transport: it sends and receives messages, and never blocks once it
+ * is open. A new transport is a new row of link_kinds.
  *
  * One thread. Caller frees with kind->close.
  */
@@ -25,7 +25,7 @@ struct link_target {
   bool keeps_session; /* HTTP: send a `peer-id` */
 };
 
-/* Who gets the answers; the text is borrowed for the call. */
+/* The receiver of answers; the text is borrowed for the call. */
 struct link_listener {
   enum jp_status (*answer)(struct link_listener *listener, struct text answer, struct jp_error *error);
 };
@@ -40,15 +40,15 @@ struct link_kind {
   int (*fd)(const struct link *link);
   /* Queues a message; flush sends it. */
   void (*send)(struct link *link, struct text message);
-  /* Sends what is queued. *blocked: the rest waits until the descriptor is writable. *again: answers have
-   * come that the descriptor will not tell of: call receive. */
+  /* Sends what is queued. *blocked: the rest waits until the descriptor is writable. *again: answers have arrived
+   * that the descriptor does not show: call receive. */
   enum jp_status (*flush)(struct link *link, bool *blocked, bool *again, struct jp_error *error);
-  /* Reads once what is there and hands on every whole answer. */
+  /* Reads the available bytes once and passes on every whole answer. */
   enum jp_status (*receive)(struct link *link, struct link_listener *listener, struct jp_error *error);
   /* Of a link whose answers no descriptor shows, else NULL. */
-  bool (*look)(const struct link *link); /* True if receive finds something. */
-  bool (*meet)(struct link *link);       /* True if the server runs on this processor, too. */
-  bool (*sleep)(struct link *link);      /* From now on the descriptor shows it; false: there is something. */
+  bool (*poll)(const struct link *link);        /* True if receive finds something. */
+  bool (*publish_processor)(struct link *link); /* True if the server runs on this processor, too. */
+  bool (*sleep)(struct link *link); /* From now on the descriptor shows it; false: there is something. */
 };
 
 extern const struct link_kind link_websocket;
@@ -57,7 +57,7 @@ extern const struct link_kind link_zeromq;
 extern const struct link_kind link_py4j;
 extern const struct link_kind link_shm;
 
-/* Takes an address apart and finds what carries it. JP_INVALID. address is borrowed. */
+/* Parses an address and finds its transport. JP_INVALID. address is borrowed. */
 enum jp_status link_target_parse(struct link_target *target, const char *address,
                                  const struct link_kind **kind, struct jp_error *error) JP_MUST_CHECK;
 

@@ -12,9 +12,8 @@ struct link {
   struct stream stream;
   char head[HEAD_MAX]; /* up to the number of Content-Length */
   size_t head_length;
-  struct buffer body; /* that came in chunks */
-  /* The answers of a connection have few different heads: the last one that was read, and the length it told
-   * of. */
+  struct buffer body; /* that was sent in chunks */
+  /* The answers of a connection have few different heads: the last one, and its length. */
   char known_head[HEAD_MAX];
   size_t known_length; /* of the head; 0: none */
   size_t known_body;
@@ -90,8 +89,8 @@ static const char *field_of(struct text head, struct text name)
   return NULL;
 }
 
-/* Takes a chunk's length, a hexadecimal number and the end of its line; false where it is not whole. */
-static bool take_chunk_head(struct text *rest, size_t *length)
+/* Reads a chunk's length, a hexadecimal number and the end of its line; false if it is not whole. */
+static bool read_chunk_head(struct text *rest, size_t *length)
 {
   const char *end = rest->len == 0 ? NULL : memmem(rest->data, rest->len, "\r\n", 2);
   if (end == NULL)
@@ -101,7 +100,7 @@ static bool take_chunk_head(struct text *rest, size_t *length)
   return true;
 }
 
-/* A body in chunks (RFC 9112, 7.1), without trailers. *whole says how far it goes; 0: it is not whole. */
+/* A body in chunks (RFC 9112, 7.1), without trailers. *whole is its length; 0: it is not whole. */
 static struct text chunked_body(struct link *link, struct text rest, size_t *whole)
 {
   const size_t given = rest.len;
@@ -109,7 +108,7 @@ static struct text chunked_body(struct link *link, struct text rest, size_t *who
   *whole = 0;
   buffer_clear(&link->body);
   while (length != 0) {
-    if (!take_chunk_head(&rest, &length) || rest.len < length + 2)
+    if (!read_chunk_head(&rest, &length) || rest.len < length + 2)
       return TEXT_ABSENT;
     buffer_append(&link->body, rest.data, length);
     rest = text_slice(rest, length + 2, rest.len);
@@ -125,7 +124,7 @@ static void learn_head(struct link *link, struct text head, size_t body_length)
   link->known_body = body_length;
 }
 
-/* The body that follows the head; data NULL where it is not whole. *whole says how far it goes. */
+/* The body that follows the head; data NULL where it is not whole. *whole is its length. */
 static enum jp_status body_after(struct link *link, struct text head, struct text rest, struct text *body,
                                  size_t *whole, struct jp_error *error)
 {
@@ -144,14 +143,14 @@ static enum jp_status body_after(struct link *link, struct text head, struct tex
   return link->body.failed ? jp_fail(error, JP_NO_MEMORY, "no memory for an answer in chunks") : JP_OK;
 }
 
-/* True where the first response is whole and begins as the last one did. */
-static bool take_alike(struct link *link, struct text unused, struct text *body)
+/* True if the first response is whole and has the same head as the last one. */
+static bool read_alike(struct link *link, struct text unused, struct text *body)
 {
   if (link->known_length == 0 || unused.len < link->known_length + link->known_body ||
       memcmp(unused.data, link->known_head, link->known_length) != 0)
     return false;
   *body = text_slice(unused, link->known_length, link->known_length + link->known_body);
-  link->stream.taken += link->known_length + link->known_body;
+  link->stream.used += link->known_length + link->known_body;
   return true;
 }
 
@@ -160,7 +159,7 @@ static enum jp_status next_body(struct link *link, struct text *body, struct jp_
 {
   struct text unused = stream_unused(&link->stream);
   *body = TEXT_ABSENT;
-  if (take_alike(link, unused, body))
+  if (read_alike(link, unused, body))
     return JP_OK;
   const char *end = unused.len == 0 ? NULL : memmem(unused.data, unused.len, "\r\n\r\n", 4);
   if (end == NULL)
@@ -172,7 +171,7 @@ static enum jp_status next_body(struct link *link, struct text *body, struct jp_
   enum jp_status status =
       body_after(link, head, text_slice(unused, head.len, unused.len), body, &whole, error);
   if (status == JP_OK && body->data != NULL)
-    link->stream.taken += head.len + whole;
+    link->stream.used += head.len + whole;
   return status;
 }
 

@@ -1,7 +1,7 @@
 /*
- * Py4J's gateway, one of the rivals: a command is a few lines, of which the last is "e"; an answer is one
- * line, which begins with "!" (Py4J's documentation, "Protocol"). A connection's commands are answered in
- * their order, so that more than one may be on its way.
+ * Py4J's gateway, one of the rivals: a command is a few lines, of which the last is "e"; an answer is one line, which
+ * begins with "!" (Py4J's documentation, "Protocol"). A connection's commands are answered in their order, so several
+ * may be in flight.
  */
 #include "stream.h"
 
@@ -54,7 +54,7 @@ static struct text next_line(struct stream *stream)
   if (end == NULL)
     return TEXT_ABSENT;
   size_t length = (size_t)(end - unused.data);
-  stream->taken += length + 1;
+  stream->used += length + 1;
   return text_slice(unused, 0, length);
 }
 

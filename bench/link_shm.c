@@ -1,4 +1,4 @@
-/* Shared memory (docs/protocol.md): frames of two rings, and bells on the Unix socket that they were asked for over. */
+/* Shared memory (docs/shared-memory.md): frames of two rings, and notifications on the Unix socket of the handshake. */
 #include "ring/region.h"
 #include "stream.h"
 
@@ -13,12 +13,12 @@ struct link {
   struct ring_region region;
   struct ring_writer writer;
   struct ring_reader reader;
-  bool is_asleep; /* the peer rings */
+  bool is_asleep; /* the peer notifies */
   bool in_frame;
   uint32_t kind;
 };
 
-enum { TAKEN_SHARE = 4 }; /* room is shown at the latest when it is one part in four of the ring */
+enum { TAKEN_SHARE = 4 }; /* room is published at the latest when it is a quarter of the ring */
 
 #define RING_FIELD "jpeer-shm-ring: "
 
@@ -31,7 +31,7 @@ static void shm_close(struct link *link)
   free(link);
 }
 
-/* The whole head comes with its descriptor: it is one message of the peer. -1: there is none. */
+/* The peer sends the whole head and its descriptor in one message. -1: no descriptor. */
 static int receive_head(struct link *link, char *head, size_t size)
 {
   int memory = -1;
@@ -85,7 +85,7 @@ static int shm_fd(const struct link *link)
 
 static void ring_peer(const struct link *link)
 {
-  /* If the socket is full, there are bells to be heard already. Its end is found by reading. */
+  /* If the socket is full, it has unread notifications already. Its end is found by reading. */
   (void)!send(link->stream.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -100,8 +100,8 @@ static void show_taken(struct link *link)
     ring_peer(link);
 }
 
-/* What has no room waits for a bell, and not for the socket. What was taken is shown behind the requests, which the
- * peer waits for. */
+/* Bytes without room wait for a notification, not for the socket. The position of read bytes is published after the
+ * requests, because the peer waits for these. */
 static enum jp_status shm_flush(struct link *link, bool *blocked, bool *again, struct jp_error *error)
 {
   struct stream *stream = &link->stream;
@@ -123,10 +123,10 @@ static enum jp_status shm_flush(struct link *link, bool *blocked, bool *again, s
   return JP_OK;
 }
 
-static enum jp_status hear_bells(struct link *link, struct jp_error *error)
+static enum jp_status read_notifications(struct link *link, struct jp_error *error)
 {
-  char bells[64];
-  ssize_t count = recv(link->stream.fd, bells, sizeof bells, MSG_DONTWAIT);
+  char bytes[64];
+  ssize_t count = recv(link->stream.fd, bytes, sizeof bytes, MSG_DONTWAIT);
   if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)))
     return JP_OK;
   return jp_fail(error, JP_CLOSED, "the peer has closed the connection");
@@ -139,7 +139,7 @@ static void wake(struct link *link)
   link->is_asleep = false;
 }
 
-/* The payload as far as it has come; *is_whole: all of it. */
+/* Reads the payload as far as it has arrived; *is_whole: all of it. */
 static enum jp_status read_payload(struct link *link, bool *is_whole, struct jp_error *error)
 {
   struct buffer *in = &link->stream.in;
@@ -155,7 +155,7 @@ static enum jp_status read_payload(struct link *link, bool *is_whole, struct jp_
 }
 
 /* *goes_on: there may be another frame. */
-static enum jp_status take_frame(struct link *link, struct link_listener *listener, bool *goes_on,
+static enum jp_status read_frame(struct link *link, struct link_listener *listener, bool *goes_on,
                                  struct jp_error *error)
 {
   size_t length;
@@ -183,30 +183,30 @@ static enum jp_status shm_receive(struct link *link, struct link_listener *liste
   enum jp_status status = JP_OK;
   wake(link);
   ring_writer_prepare(&link->writer);
-  if (!ring_reader_look(&link->reader) || was_asleep) {
-    status = hear_bells(link, error);
-    (void)ring_reader_look(&link->reader);
+  if (!ring_reader_poll(&link->reader) || was_asleep) {
+    status = read_notifications(link, error);
+    (void)ring_reader_poll(&link->reader);
   }
   while (status == JP_OK && goes_on)
-    status = take_frame(link, listener, &goes_on, error);
+    status = read_frame(link, listener, &goes_on, error);
   if (link->reader.position - link->reader.published > link->reader.size / TAKEN_SHARE)
     show_taken(link);
   return status;
 }
 
-static bool shm_look(const struct link *link)
+static bool shm_poll(const struct link *link)
 {
   return ring_reader_has_more(&link->reader);
 }
 
-static bool shm_meet(struct link *link)
+static bool shm_publish_processor(struct link *link)
 {
   int processor = sched_getcpu();
-  ring_tell_processor(link->reader.mine, processor);
+  ring_publish_processor(link->reader.mine, processor);
   return ring_processor_of(link->reader.other) == processor;
 }
 
-/* A peer that is busy with another connection looks at this one when it is rung. */
+/* A peer that is busy with another connection polls this one when it is notified. */
 static bool shm_sleep(struct link *link)
 {
   if (link->is_asleep)
@@ -226,7 +226,7 @@ const struct link_kind link_shm = {
     .send = shm_send,
     .flush = shm_flush,
     .receive = shm_receive,
-    .look = shm_look,
-    .meet = shm_meet,
+    .poll = shm_poll,
+    .publish_processor = shm_publish_processor,
     .sleep = shm_sleep,
 };

@@ -1,4 +1,4 @@
-/* WebSocket (RFC 6455): masked text frames out, unmasked ones in. Made by hand, so that it costs little. */
+/* WebSocket (RFC 6455): masked text frames out, unmasked ones in. Hand-written, for a low cost. */
 #include "stream.h"
 
 #include <stdlib.h>
@@ -67,8 +67,8 @@ static size_t put_length(uint8_t *head, size_t length)
   return 1 + bytes;
 }
 
-/* Nobody in between is to be protected from what we send, so that one key serves: it has to be undone all the
- * same. Twice, so that eight bytes go at a time. */
+/* No proxy needs protection from these frames, so one key is enough: the peer must unmask anyway. Repeated, to mask
+ * eight bytes at once. */
 static const uint8_t key[8] = {0x5a, 0xa5, 0x3c, 0xc3, 0x5a, 0xa5, 0x3c, 0xc3};
 
 static void mask_copy(char *to, struct text from)
@@ -126,7 +126,7 @@ static enum jp_status next_frame(struct stream *stream, struct text *payload, st
   if (unused.len - 2 - extra < length)
     return JP_OK;
   *payload = (struct text){unused.data + 2 + extra, (size_t)length};
-  stream->taken += 2 + extra + (size_t)length;
+  stream->used += 2 + extra + (size_t)length;
   return JP_OK;
 }
 

@@ -33,7 +33,7 @@ static void zeromq_close(struct link *link)
   }
 }
 
-/* No high-water marks, so that a send never waits: what is in flight is bounded by the window. */
+/* No high-water marks, so that a send never waits: the window bounds the messages in flight. */
 static enum jp_status make_socket(struct link *link, struct jp_error *error)
 {
   const int none = 0;
@@ -47,12 +47,12 @@ static enum jp_status make_socket(struct link *link, struct jp_error *error)
   return JP_OK;
 }
 
-/* libzmq connects in the background, and a listener takes few clients that come at once: one that had to
- * knock again would still be waiting while the others are measured. */
+/* libzmq connects in the background, and a listener accepts few clients at once: one that must connect again would
+ * still wait while the others are measured. */
 static enum jp_status await_handshake(struct link *link, const char *address, struct jp_error *error)
 {
   const int patience_ms = 10000;
-  char events[32]; /* one's own: an address is free again only some time after it was closed */
+  char events[32]; /* unique: an address is free again only some time after it was closed */
   snprintf(events, sizeof(events), "inproc://%p", (void *)link);
   void *monitor = zmq_socket(shared_context, ZMQ_PAIR);
   zmq_msg_t event;
@@ -102,8 +102,8 @@ static void zeromq_send(struct link *link, struct text message)
     link->failed = true;
 }
 
-/* The descriptor tells of commands, not of messages: whatever was done with the socket, its events are read
- * before anybody waits for the descriptor. */
+/* The descriptor shows commands, not messages: after any use of the socket, its events are read before a wait for the
+ * descriptor. */
 static enum jp_status zeromq_flush(struct link *link, bool *blocked, bool *again, struct jp_error *error)
 {
   int events = 0;

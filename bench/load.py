@@ -12,15 +12,15 @@ GENERATOR = BUILD / "bench/jpeer-bench"
 
 TRANSPORTS = {"ws": "WebSocket", "http": "HTTP", "tcp": "ZeroMQ"}
 UNIX_TRANSPORTS = {"ws+unix": "WebSocket-unix", "http+unix": "HTTP-unix", "ipc": "ZeroMQ-ipc"}
-# What any client tells of a run, and a row keeps.
+# The figures that any client reports for a run, and a row keeps.
 FIGURES = ("calls_per_second", "p50_us", "p99_us", "p999_us", "max_us", "server_us_per_call")
-# What the generator tells beside them: what it took itself.
+# Further figures of the generator: its own cost.
 OWN_FIGURES = ("client_us_per_call",)
 
 
 @contextlib.contextmanager
 def pinned(core):
-    """What is started inside runs on this core alone; None: where it likes."""
+    """Processes started inside run only on this core; None: on any."""
     before = os.sched_getaffinity(0)
     if core is not None:
         os.sched_setaffinity(0, {core})
@@ -75,7 +75,7 @@ class Floor:
         status = self.process.wait()
         self.folder.cleanup()
         if status != 0 and kind is None:
-            raise SystemExit("the floor did not end well")
+            raise SystemExit("the floor failed")
 
 
 class ZmqEcho(Floor):

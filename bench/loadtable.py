@@ -1,8 +1,8 @@
 """The load table: workloads, shapes, transports and placements, jpeer beside its floors.
 
-jpeer and its floors take turns, so that what slows the machine slows all of them. The server has one core and the
+jpeer and its floors alternate, so that other load on the machine affects all of them. The server has one core and the
 generator another ("apart"), or both share one ("together"): where two cores are idle enough to choose from, the
-scheduler's choice alone moves p50 several times over, so that a figure without a placement says nothing.
+scheduler's choice alone moves p50 several times over, so that a figure without a placement has no meaning.
 
 A row: placement, transport, workload, connections, in_flight, and `figures`: those of "jpeer", of "floor" (a) and,
 over ZeroMQ, of "zmq-echo", floor (c).
@@ -21,16 +21,16 @@ WHAT = "calls a second and latencies over every transport, beside the floors"
 SHAPES = ((1, 1), (1, 64), (16, 1), (16, 16), (256, 1))
 WORKLOADS = ("add", "add-anew", "ping", "instance", "echo", "get", "put", "new-delete", "list", "throw", "ints", "batch",
              "base64", "add-binary", "echo-binary", "ints-binary")
-# The binary messages, which ZeroMQ alone carries, with their twins in JSON and the shapes that they are measured in.
+# The binary messages, which only ZeroMQ carries, with their JSON counterparts and the measured shapes.
 BINARY = {"add-binary": ("add", ((1, 1), (1, 64), (16, 16))), "echo-binary": ("echo", ((1, 1),)),
           "ints-binary": ("ints", ((1, 1),))}
 BINARY_TRANSPORTS = {"tcp": TRANSPORTS["tcp"]}
-# What is measured over Unix sockets, too, and in which shapes: they change nothing above the connection.
+# The workloads and shapes that are also measured over Unix sockets, which change nothing above the connection.
 UNIX_WORKLOAD = "add"
 UNIX_SHAPES = ((1, 1), (1, 64), (16, 16))
-# Those whose messages fill a core without being many in flight, and how many times fewer calls warm them up.
+# Workloads whose messages fill a core without many in flight, and the divisor of their warm-up calls.
 LARGE = {"ints": 10, "ints-binary": 10, "batch": 20, "base64": 100}
-# Where anything but `add` is measured with calls in flight, unless --full asks for all.
+# Where workloads other than `add` are measured with calls in flight, unless --full selects all.
 LOADED_TRANSPORT = "WebSocket"
 
 FLOORS = {"floor": Floor, "zmq-echo": ZmqEcho}
@@ -68,14 +68,14 @@ def shapes_of(workload, transport, full):
 
 
 def cases(options, workload):
-    """Scheme, connections, in flight: what the options leave to measure of a workload."""
+    """Scheme, connections, in flight: the selected cases of a workload."""
     for scheme, transport in transports_of(workload).items():
         for shape in shapes_of(workload, transport, options.full):
             if transport in options.transports and shape_name(*shape) in options.shapes:
                 yield scheme, *shape
 
 
-def take_turns(servers, scheme, case, core, options):
+def alternate(servers, scheme, case, core, options):
     """The medians of each server (name: anything with address(scheme) and pid), run by run in turns.
 
     A rival that the generator itself can drive is measured with this, beside a peer.
@@ -102,7 +102,7 @@ def measure_workload(peer, workload, placement, options):
         floors = {floor: stack.enter_context(kind(workload, server_core)) for floor, kind in FLOORS.items()}
         for scheme, connections, in_flight in chosen:
             servers = {floor: server for floor, server in floors.items() if scheme in server.SCHEMES}
-            figures = take_turns({**servers, "jpeer": peer}, scheme, (workload, connections, in_flight), client_core,
+            figures = alternate({**servers, "jpeer": peer}, scheme, (workload, connections, in_flight), client_core,
                                  options)
             yield {"placement": name, "transport": transports_of(workload)[scheme], "workload": workload,
                    "connections": connections, "in_flight": in_flight, "figures": figures}

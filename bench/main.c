@@ -1,4 +1,4 @@
-/* jpeer-bench: loads a peer with calls of one kind and tells how fast they were; --help says the rest. */
+/* jpeer-bench: loads a peer with calls of one kind and reports their speed; see --help. */
 #include "engine.h"
 
 #include <getopt.h>
@@ -15,7 +15,7 @@ struct arguments {
   bool json;
 };
 
-/* The options that take a whole number. */
+/* The options with a whole number. */
 static const struct number_row {
   const char *name;
   size_t offset; /* of a uint64_t in struct arguments */
@@ -30,7 +30,7 @@ static const struct number_row {
     {"watch", offsetof(struct arguments, watch_pid), 1, INT32_MAX},
 };
 
-/* The `val` of an option that takes a number is its row's. */
+/* The `val` of an option with a number is that of its row. */
 static const struct option option_rows[] = {
     {"connections", required_argument, NULL, 0},
     {"in-flight", required_argument, NULL, 1},
@@ -56,14 +56,14 @@ static void print_help(void)
        "                     ws+unix:PATH, http+unix:PATH and ipc://PATH over Unix sockets;\n"
        "                     shm:PATH for shared memory, asked for there;\n"
        "                     py4j://HOST:PORT for Py4J's gateway\n"
-       "  --workload NAME    what is called (default add; --list shows them)\n"
+       "  --workload NAME    the calls (default add; --list shows them)\n"
        "  --connections N    default 1\n"
        "  --in-flight N      open calls a connection (default 1)\n"
        "  --calls N          how many calls are measured, or\n"
        "  --seconds S        for how long (default 2)\n"
        "  --warm-up N        calls before that, not measured (default 20000)\n"
-       "  --stall MS         give up after so long without an answer (default 10000)\n"
-       "  --watch PID        look at the resident memory of this process: at a tenth of --calls, then at "
+       "  --stall MS         fail after this time without an answer (default 10000)\n"
+       "  --watch PID        read the resident memory of this process: at a tenth of --calls, then at "
        "each\n"
        "                     hundredth\n"
        "  --canned           the server is jpeer-bench-floor\n"
@@ -116,7 +116,7 @@ static bool read_workload(const char *value, const struct workload_row **workloa
   return *workload != NULL;
 }
 
-/* Applies one option; false: it is wrong. */
+/* Applies one option; false: it is invalid. */
 static bool apply(struct arguments *arguments, int option, const char *value)
 {
   if ((size_t)option < sizeof(number_rows) / sizeof(number_rows[0]))

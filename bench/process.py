@@ -1,8 +1,8 @@
-"""What the process costs, beside its calls: start, memory, many objects, collections, idle and sleeping clients.
+"""The costs of the process beside its calls: start, memory, many objects, collections, idle and sleeping clients.
 
-A row has a `key`; what was `measured`, in which `unit`; its `floor` from the same run, None where a limit stands alone;
-and the `figure` that a target is held against. A key may stand in several rows (placements, collectors): the worst of
-them counts. Everything goes through the real binary; what else takes part is in bench/process.
+A row has a `key`; what was `measured`, in which `unit`; its `floor` from the same run, None for an absolute limit; and the
+`figure` to compare with a target. A key may be in several rows (placements, collectors): the worst of them counts.
+Everything runs through the real binary; the helper programs are in bench/process.
 """
 
 import argparse
@@ -51,14 +51,14 @@ class Sizes:
     garbage_mib: int = 2048
     idle: int = 10000
     settle_seconds: float = 0.5
-    soak_divide: int = 5  # 1: all the calls that the target speaks of, which take minutes
+    soak_divide: int = 5  # 1: all calls of the target, which last minutes
 
 
 SMOKE = Sizes(starts=1, objects=2000, garbage_mib=256, idle=20, settle_seconds=0.05, soak_divide=5000)
 
 
 def row(key, what, measured, unit, floor=None, figure=None):
-    """The figure is the ratio to the floor where nothing else is said, and what was measured where there is none."""
+    """The default figure is the ratio to the floor, or the measured value without a floor."""
     if figure is None:
         figure = measured if floor is None else measured / floor
     return {"key": key, "what": what, "measured": measured, "unit": unit, "floor": floor, "figure": figure}
@@ -74,7 +74,7 @@ def run(program, *arguments):
 
 @contextlib.contextmanager
 def running(program, *arguments):
-    """Until the end of the block, from the line that says that all is as it should be."""
+    """Runs a program from its line that says that it is ready until the end of the block."""
     process = subprocess.Popen([PROGRAMS / program, *map(str, arguments)], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True, env=environment())
     try:
@@ -101,7 +101,7 @@ def request(method, /, **params):
 
 
 def ask(peer, text):
-    """The answer's bytes, over HTTP: what reads it is no part of what is measured."""
+    """The answer's bytes, over HTTP: reading it is not part of the measurement."""
     address = urlsplit(peer.address("http"))
     with contextlib.closing(http.client.HTTPConnection(address.hostname, address.port)) as connection:
         connection.request("POST", address.path, text, {"Content-Type": "application/json"})
@@ -117,16 +117,16 @@ def call(peer, class_name, method, *arguments):
 # ---- start ----
 
 def start_rows(options, sizes):
-    """Both in turns, so that what slows the machine slows both."""
+    """Both alternate, so that other load affects both."""
     java = ("java", "-cp", CLASS_PATH, "Hello")
     jpeer = (BINARY, "run", "--json-rpc", "auto", "--rpc-default-action", "ALLOW", "-cp", CLASS_PATH,
              "com.example.Main")
-    taken = {"java": [], "jpeer": []}
+    elapsed = {"java": [], "jpeer": []}
     for _ in range(sizes.starts):
-        taken["java"].append(float(run("jpeer-bench-start", *java)))
-        taken["jpeer"].append(float(run("jpeer-bench-start", "--ping", *jpeer)))
+        elapsed["java"].append(float(run("jpeer-bench-start", *java)))
+        elapsed["jpeer"].append(float(run("jpeer-bench-start", "--ping", *jpeer)))
     yield row("start-ratio", "exec to the first answered ping, over java Hello",
-              statistics.median(taken["jpeer"]) / 1e3, "ms", statistics.median(taken["java"]) / 1e3)
+              statistics.median(elapsed["jpeer"]) / 1e3, "ms", statistics.median(elapsed["java"]) / 1e3)
 
 
 def libjvm_of(pid):
@@ -150,7 +150,7 @@ def ready_rows(options, sizes):
 
 
 def growth_rows(options, sizes):
-    """Fewer calls than the target speaks of have another key: what they show is no verdict."""
+    """Fewer calls than in the target have another key: they give no verdict."""
     key = "rss-growth-mib" if sizes.soak_divide == 1 else "rss-growth-of-fewer-mib"
     for what, memory in soak.growths("ws", sizes.soak_divide):
         at_tenth, at_end = (memory[name] / KIB_PER_MIB for name in ("at_tenth", "at_end"))
@@ -161,7 +161,7 @@ def growth_rows(options, sizes):
 # ---- objects ----
 
 def object_rows(options, sizes):
-    """Processor time of the server: of the time that passes, a good part is the client's."""
+    """Processor time of the server: much of the elapsed time is the client's."""
     few, many = [], []
     with quiet_peer() as peer:
         def cost(held):
@@ -201,7 +201,7 @@ class Pauses:
 
 
 def collection_rows(options, sizes):
-    """The peers take turns; the median over all pauses, so that what else runs on the machine moves it little."""
+    """The peers alternate; the median over all pauses, so that other load changes it little."""
     for collector in ("Serial", "G1"):
         with contextlib.ExitStack() as stack:
             session, array = Pauses(collector, stack), Pauses(collector, stack)
@@ -222,7 +222,7 @@ SLEEP = request("call", type="java.lang.Thread", method="sleep", args=[{"type": 
 
 @contextlib.contextmanager
 def stopped(peer):
-    """What it does every few milliseconds is not to show in another's figures."""
+    """Its regular work must not affect the figures of another process."""
     peer.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -231,19 +231,19 @@ def stopped(peer):
 
 
 def p99_of_two(first, second, core, options):
-    """The p99 of one connection to each; they take turns, and the other stands still."""
-    taken = {first: [], second: []}
+    """The p99 of one connection to each; they alternate, and the other is stopped."""
+    elapsed = {first: [], second: []}
     for _ in range(options.runs):
         for peer, other in ((first, second), (second, first)):
             with stopped(other):
                 figures = run_load(peer.address("ws"), peer.pid, "add", core=core, seconds=options.seconds,
                                    warm_up=options.warm_up)
-            taken[peer].append(figures["p99_us"])
-    return statistics.median(taken[first]), statistics.median(taken[second])
+            elapsed[peer].append(figures["p99_us"])
+    return statistics.median(elapsed[first]), statistics.median(elapsed[second])
 
 
 def p99_rows(options, key, what, crowd, *peer_options):
-    """crowd(peer, stack) opens what is to be beside the busy connection, and gives rows of its own, or none."""
+    """crowd(peer, stack) opens the clients beside the busy connection, and returns its own rows, or none."""
     for placement, server_core, client_core in placements():
         with contextlib.ExitStack() as stack:
             with pinned(server_core):
@@ -255,7 +255,7 @@ def p99_rows(options, key, what, crowd, *peer_options):
 
 
 def has_descriptors(count):
-    """For so many connections and what a process needs beside them; the programs raise their soft limit."""
+    """For so many connections and the process's other needs; the programs raise their soft limit."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return hard == resource.RLIM_INFINITY or hard >= count + SPARE_DESCRIPTORS
 
@@ -278,7 +278,7 @@ def idle_rows(options, sizes):
 
 
 def asleep_rows(options, sizes):
-    """The grace time is short: what sleeps at the end is not waited for."""
+    """The grace time is short: calls that sleep at the end are not waited for."""
     def crowd(peer, stack):
         stack.enter_context(running("jpeer-bench-hold", peer.address("ws"), SLEEPERS, SLEEP))
         time.sleep(sizes.settle_seconds)
@@ -304,8 +304,8 @@ def metadata_rows(options, sizes):
     for _ in range(options.runs):
         with quiet_peer() as peer:
             before = memory_kib(peer.pid)
-            taken, body = timed_fetch(peer)
-            first.append(taken)
+            elapsed, body = timed_fetch(peer)
+            first.append(elapsed)
             again.append(statistics.median(timed_fetch(peer)[0] for _ in range(5)))
             grown.append((memory_kib(peer.pid, "VmHWM") - before) / KIB_PER_MIB)
     answer = json.loads(body)["result"]["value"]["value"]
@@ -344,7 +344,7 @@ def cells(made):
 
 
 def smoke():
-    """That every measure gives its rows, not how fast anything is."""
+    """Checks that every measure gives its rows, not its speed."""
     options = argparse.Namespace(runs=1, seconds=0.05, warm_up=10)
     for name in MEASURES:
         made = list(measure(options, SMOKE, (name,)))

@@ -1,10 +1,10 @@
 """The Python package beside Py4J and JPype, with a bare Python socket as the floor of a call over TCP.
 
-Each workload through each library is a program of its own (bench/python/client.py), which is warm before it is
-measured; the programs of one workload take turns. The package calls one peer, over shared memory and over WebSocket;
-the peer, Py4J's JVM and the other end of the bare socket have the server's core. JPype's JVM is in its program, all on
-the client's core, and so are the JVMs that are started to see what a start takes. What takes seconds is done once.
-Py4J and JPype come from PyPI; one that cannot be fetched is left out, and its cells say so.
+Each workload through each library is a separate program (bench/python/client.py), which is warm before it is measured; the
+programs of one workload alternate. The package calls one peer, over shared memory and over WebSocket; the peer, Py4J's JVM
+and the other end of the bare socket have the server's core. JPype's JVM is in its program, all on the client's core, and so
+are the JVMs whose start is measured. Workloads of seconds run once. Py4J and JPype come from PyPI; one that cannot be
+fetched is left out, and its cells say so.
 
 A row: placement, workload, unit, and `figures`: the medians by the names below, None for what is left out.
 """
@@ -35,9 +35,9 @@ SHM, WEBSOCKET, SOCKET, PY4J, JPYPE = "shm", "ws", "socket", "Py4J", "JPype"
 LIBRARIES = (SHM, WEBSOCKET, PY4J, JPYPE, SOCKET)
 DOUBLES = 1000000
 ADD, AS_BYTES = "add", "doubles-as-bytes"
-# What is measured, the unit of its figures, and what the table says.
+# The workload, the unit of its figures, and its text in the table.
 WORKLOADS = {
-    ADD: ("us", "add, p50"),
+    ADD: ("us", "one call, add: p50"),
     "doubles": ("ms", "1,000,000 doubles there and back; by Py4J, where each is a call, 1,000 of them times 1,000"),
     AS_BYTES: ("ms", "the same; by Py4J's bytes and two java.nio.ByteBuffer"),
     "exception": ("us", "a call that throws, caught by its class, p50"),
@@ -49,15 +49,15 @@ WORKLOADS = {
     "start": ("ms", "start of a JVM to the end of the first call"),
     "close": ("ms", "end of that JVM"),
 }
-STEPS = ("import", "start", "close")  # which have nothing to do with a transport
+STEPS = ("import", "start", "close")  # independent of a transport
 WARM_SECONDS = {ADD: 1.5, "exception": 1.5, "new": 1.5}
 WARM_SECONDS_ELSE = 0.5
-# What takes seconds: a figure of so many round trips varies little.
+# Workloads of seconds: a figure of so many round trips varies little.
 ONCE = (("iterate", PY4J), ("entries", PY4J), ("sort", PY4J), ("sort", WEBSOCKET))
 
 
 class Rivals:
-    """Where the packages of the rivals are; None for one that cannot be had."""
+    """The folders of the rivals' packages; None for one that is not available."""
 
     def __init__(self):
         self.py4j, self.jpype = map(fetched, PACKAGES)
@@ -69,7 +69,7 @@ class Rivals:
 
 
 def fetched(package):
-    """The folder to import it from; None where it cannot be fetched."""
+    """The folder to import it from; None if it cannot be fetched."""
     done = subprocess.run([ROOT / "tools/fetch-python", package], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(f"{package} is left out: {(done.stderr.strip().splitlines() or ['not fetched'])[-1]}", file=sys.stderr)
@@ -94,8 +94,8 @@ def preloaded(path):
     """A build for a sanitizer needs its runtime in the interpreter."""
     if path != PACKAGE:
         return {}
-    told = subprocess.run(["ldd", PACKAGE / "jpeer/_native.abi3.so"], capture_output=True, text=True, check=True).stdout
-    runtimes = [line.split()[2] for line in told.splitlines() if line.strip().startswith(("libasan.", "libtsan."))]
+    output = subprocess.run(["ldd", PACKAGE / "jpeer/_native.abi3.so"], capture_output=True, text=True, check=True).stdout
+    runtimes = [line.split()[2] for line in output.splitlines() if line.strip().startswith(("libasan.", "libtsan."))]
     return {"LD_PRELOAD": runtimes[0]} if runtimes else {}
 
 
@@ -124,23 +124,23 @@ def open_clients(stack, peer, workload, cores, found):
     if found is not None and found.jpype is not None:
         clients[workload, JPYPE] = start("jpype_library", path=found.jpype)
     if workload == ADD:
-        told = clients[workload, WEBSOCKET].run(0)
-        clients[workload, SOCKET] = bare_socket(start, stack, server_core, (told["sent"], told["received"]))
+        facts = clients[workload, WEBSOCKET].run(0)
+        clients[workload, SOCKET] = bare_socket(start, stack, server_core, (facts["sent"], facts["received"]))
     return clients
 
 
 def workload_rows(peer, workload, placement, found, options):
-    """One, or two where Py4J has two ways."""
+    """One, or two if Py4J has two ways."""
     where, *cores = placement
-    taken = {}
+    samples = {}
     with contextlib.ExitStack() as stack:
         clients = open_clients(stack, peer, workload, cores, found)
         for turn in range(options.runs):
             for key, client in clients.items():
                 if turn == 0 or key not in ONCE:
                     made = client.run(options.seconds)
-                    taken.setdefault(key, []).append(made["figure"] * DOUBLES / made.get("count", DOUBLES))
-    medians = {key: statistics.median(of_client) for key, of_client in taken.items()}
+                    samples.setdefault(key, []).append(made["figure"] * DOUBLES / made.get("count", DOUBLES))
+    medians = {key: statistics.median(of_client) for key, of_client in samples.items()}
     for row in dict.fromkeys(row for row, _ in medians):
         figures = {name: medians.get((row, name), medians.get((workload, name))) for name in LIBRARIES}
         yield {"placement": where, "workload": row, "unit": WORKLOADS[row][0], "figures": figures}
@@ -188,7 +188,7 @@ def cells(row):
 
 
 def smoke():
-    """Every workload once over both transports, without the rivals; the programs check what comes back."""
+    """Every workload once over both transports, without the rivals; the programs check the results."""
     if not is_built():
         return
     options = argparse.Namespace(runs=1, seconds=0)

@@ -1,15 +1,22 @@
-"""Tables as Markdown, line by line as the figures come, and the few ways in which figures are written."""
+"""Tables as Markdown, whole and line by line during a run, and the few formats of figures."""
 
 import statistics
 
 
+def table_line(words):
+    return f"| {' | '.join(words)} |\n"
+
+
+def table(columns, rows):
+    return "".join(map(table_line, [columns, ["---"] * len(columns), *rows]))
+
+
 def print_line(words):
-    print("| " + " | ".join(words) + " |", flush=True)
+    print(table_line(words), end="", flush=True)
 
 
 def print_head(columns):
-    print_line(columns)
-    print_line(["---"] * len(columns))
+    print(table(columns, ()), end="", flush=True)
 
 
 def median_of(runs):
@@ -18,5 +25,5 @@ def median_of(runs):
 
 
 def ratio(figure, base):
-    """Two decimals, or a dash where there is nothing to divide by."""
+    """Two decimals, or a dash without a divisor."""
     return f"{figure / base:.2f}" if figure is not None and base else "-"

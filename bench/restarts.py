@@ -1,8 +1,8 @@
-"""A peer that is killed every minute, and started again at its address: no answer names a wrong object.
+"""A peer that is killed every minute, and started again at its address: no answer may name a wrong object.
 
-Refs begin at 1 in each peer, so that each number that a client has kept soon names another object. Threads hold lists,
-each with words of its own, of this peer and of those before it, and each thread uses those of the others, too. What is
-read has to be what was put there, or the object has to be stale; and only objects of a former peer may be stale.
+Refs begin at 1 in each peer, so that each number that a client has kept soon names another object. Threads hold lists, each
+with words of its own, of this peer and of those before it, and each thread uses those of the others, too. A read word must
+be the one that was written, or the object must be stale; and only objects of a former peer may be stale.
 """
 
 import json
@@ -20,7 +20,7 @@ SCHEMES = ("ws+unix", "http+unix", "shm")
 THREADS = 3  # of each connection
 HELD_MAX = 60  # lists of a connection in each life; half of them stay, so that they have the smallest numbers
 WORDS_MAX = 8  # of a list
-FAULTS_MAX = 20  # that are told; all are counted
+FAULTS_MAX = 20  # that are reported; all are counted
 LIVES = 4  # of which lists are held
 CALL_SECONDS = 30
 COUNTS = ("read", "written", "stale", "refused", "made", "wrong")
@@ -56,7 +56,7 @@ class Life:
 
     def restart(self):
         self.kill()
-        self.number += 1  # while no peer runs: what was made so far is of a former one
+        self.number += 1  # while no peer runs: all objects so far are of a former one
         self.start()
 
     def kill(self):
@@ -65,7 +65,7 @@ class Life:
 
 
 class Held:
-    """A list in the peer. Nobody but who has the lock uses it."""
+    """A list in the peer. Only the holder of the lock uses it."""
 
     def __init__(self, handle, words, life):
         self.handle, self.words, self.life = handle, words, life
@@ -136,7 +136,7 @@ class Crowd:
             time.sleep(0.01)
             return
         if self.life.number != before:
-            return  # it may be of either peer; it goes, and what it was is left alone
+            return  # it may be of either peer; it is dropped without a check
         with self.lock:
             self.counts["made"] += 1
             self.held.setdefault(before, []).append(Held(handle, [word], before))
@@ -160,7 +160,7 @@ class Crowd:
         except jpeer.StaleObject as error:
             self.count("stale")
             if each.life == before == self.life.number:
-                self.note_fault(f"life {before}: {each.words} is stale, and its peer runs: {error}")
+                self.note_fault(f"life {before}: {each.words} is stale, although its peer runs: {error}")
             return
         except ConnectionError:
             self.count("refused")
@@ -171,7 +171,7 @@ class Crowd:
         if each.life != before:
             self.note_fault(f"life {before}: an object of life {each.life} has answered: {each.words}")
         elif not writes and not each.is_unsure and found not in (each.words, f"[{', '.join(each.words)}]"):
-            self.note_fault(f"life {before}: {found!r} in place of {each.words}")
+            self.note_fault(f"life {before}: {found!r} instead of {each.words}")
 
     def close(self):
         self.is_over = True
@@ -183,7 +183,7 @@ class Crowd:
 
 
 def run_restarts(seconds, every, seed):
-    """How often the peer was killed, and for each scheme what its threads have counted and what was wrong."""
+    """The number of kills, and for each scheme the counts of its threads and the faults."""
     with tempfile.TemporaryDirectory(prefix="jpeer-soak-") as folder:
         life = Life(folder)
         crowds = []

@@ -1,7 +1,6 @@
 /*
  * jpeer-bench-ring-echo: two processes that answer one another through rings in shared pages, and nothing else: no
- * socket, no sleep, no messages that are looked into. The floor beneath the peer's shared memory, whose code it shares
- * none of.
+ * socket, no sleep, no parsing of messages. The floor of the peer's shared memory, without any code of the peer.
  *
  * usage: jpeer-bench-ring-echo CONNECTIONS IN_FLIGHT BURN_NS WARM_UP SECONDS SERVER_CORE CLIENT_CORE
  * The server burns BURN_NS before each answer. A core of -1 is any. Prints a JSON object with the names of
@@ -28,7 +27,7 @@
 enum { REQUEST_BYTES = 168, ANSWER_BYTES = 96, RING_BYTES = 1 << 17, LINE_BYTES = 128 };
 enum { CONNECTIONS_MAX = 64, IN_FLIGHT_MAX = 512, PAUSES = 64 };
 
-/* One direction: a writer, a reader, and what they tell each other on lines of their own. */
+/* One direction: a writer, a reader, and their positions on separate cache lines. */
 struct ring {
   _Alignas(LINE_BYTES) _Atomic uint64_t written;
   _Alignas(LINE_BYTES) _Atomic uint64_t taken;
@@ -43,7 +42,7 @@ struct shared {
   } connections[CONNECTIONS_MAX];
 };
 
-/* The own place in a ring, and how far the other side was when it was looked at last. */
+/* The own place in a ring, and the other side's position at the last poll. */
 struct end {
   struct ring *ring;
   uint64_t at;
@@ -59,7 +58,7 @@ struct echo {
   int64_t measured_ns;
   int server_core;
   int client_core;
-  unsigned pauses; /* looks before one gives its core away; 0 where both sides share one */
+  unsigned pauses; /* polls before a side yields its core; 0 if both sides share one */
 };
 
 struct load {
@@ -108,8 +107,8 @@ static bool put(struct end *end, const char *bytes, size_t count)
   return true;
 }
 
-/* False: no message is there. The other's position is looked at once for all messages that it covers. */
-static bool take(struct end *end, char *bytes, size_t count)
+/* False: no message. The other side's position is polled once for all messages that it covers. */
+static bool receive(struct end *end, char *bytes, size_t count)
 {
   if (end->seen - end->at < count) {
     end->seen = atomic_load_explicit(&end->ring->written, memory_order_acquire);
@@ -131,10 +130,10 @@ static void pause_core(void)
 #endif
 }
 
-/* Between two looks that found nothing; looks: how many did so without a break. */
-static void wait_awake(const struct echo *echo, unsigned *looks)
+/* Between two polls that found nothing; polls: how many consecutive polls did so. */
+static void pause_polling(const struct echo *echo, unsigned *polls)
 {
-  if ((*looks)++ < echo->pauses)
+  if ((*polls)++ < echo->pauses)
     pause_core();
   else
     sched_yield();
@@ -162,12 +161,12 @@ static void burn(int64_t burn_ns)
     ;
 }
 
-/* All requests that are there: each has its number at its beginning, and so has its answer. */
+/* Answers all available requests: each has its number at its beginning, and so has its answer. */
 static bool serve(const struct echo *echo, struct end *requests, struct end *answers)
 {
   char request[REQUEST_BYTES];
   bool has_served = false;
-  while (take(requests, request, sizeof request)) {
+  while (receive(requests, request, sizeof request)) {
     burn(echo->burn_ns);
     while (!put(answers, request, ANSWER_BYTES))
       pause_core();
@@ -180,7 +179,7 @@ static void run_server(const struct echo *echo)
 {
   struct end requests[CONNECTIONS_MAX];
   struct end answers[CONNECTIONS_MAX];
-  unsigned looks = 0;
+  unsigned polls = 0;
   run_on(echo->server_core);
   for (unsigned i = 0; i < echo->connections; i++) {
     requests[i] = (struct end){.ring = &echo->shared->connections[i].requests};
@@ -191,9 +190,9 @@ static void run_server(const struct echo *echo)
     for (unsigned i = 0; i < echo->connections; i++)
       has_served |= serve(echo, &requests[i], &answers[i]);
     if (has_served)
-      looks = 0;
+      polls = 0;
     else
-      wait_awake(echo, &looks);
+      pause_polling(echo, &polls);
   }
 }
 
@@ -209,7 +208,7 @@ static void send_call(struct load *load, unsigned connection)
     load->has_failed = true; /* a ring holds all that are in flight */
 }
 
-static void take_answer(struct load *load, unsigned connection, const char *answer)
+static void handle_answer(struct load *load, unsigned connection, const char *answer)
 {
   uint64_t number;
   memcpy(&number, answer, sizeof number);
@@ -224,15 +223,16 @@ static void take_answer(struct load *load, unsigned connection, const char *answ
   }
 }
 
-/* What one connection has; each answer makes room for the next call. The clock is read once for a window of them. */
-static bool take_answers(struct load *load, unsigned connection)
+/* Handles the answers of one connection; each makes room for the next call. The clock is read once for a window of
+ * them. */
+static bool handle_answers(struct load *load, unsigned connection)
 {
   char answer[ANSWER_BYTES];
   unsigned taken = 0;
-  while (take(&load->answers[connection], answer, sizeof answer)) {
+  while (receive(&load->answers[connection], answer, sizeof answer)) {
     if (taken++ % load->echo->in_flight == 0)
       load->now_ns = clock_now_ns();
-    take_answer(load, connection, answer);
+    handle_answer(load, connection, answer);
     if (load->now_ns < load->ends_ns)
       send_call(load, connection);
   }
@@ -249,7 +249,7 @@ static bool is_open(const struct load *load)
 
 static void run_client(struct load *load)
 {
-  unsigned looks = 0;
+  unsigned polls = 0;
   load->now_ns = clock_now_ns();
   for (unsigned i = 0; i < load->echo->connections; i++)
     for (unsigned call = 0; call < load->echo->in_flight; call++)
@@ -257,11 +257,11 @@ static void run_client(struct load *load)
   while (is_open(load) && !load->has_failed) {
     bool has_taken = false;
     for (unsigned i = 0; i < load->echo->connections; i++)
-      has_taken |= take_answers(load, i);
+      has_taken |= handle_answers(load, i);
     if (has_taken)
-      looks = 0;
+      polls = 0;
     else
-      wait_awake(load->echo, &looks);
+      pause_polling(load->echo, &polls);
   }
 }
 
@@ -313,7 +313,7 @@ static bool read_arguments(struct echo *echo, char **words)
          seconds <= 86400;
 }
 
-/* The server ends with its client, however that ends. */
+/* The server ends with its client in any case. */
 static pid_t start_server(const struct echo *echo)
 {
   pid_t client = getpid();

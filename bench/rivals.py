@@ -1,9 +1,14 @@
-"""The rivals: others that bring calls to Java, each fetched through Maven, beside jpeer in the same run.
+"""The rivals: other ways to call Java, each fetched through Maven, beside jpeer in the same run.
 
-A rival's server has the server's core, as the peer has, and a JVM with the defaults, as the peer has; its client has
-the generator's core. Where the generator speaks the rival's protocol it is the client; else that is a program in Java,
-which stays from run to run so that its code is compiled. Nothing is measured before a server, and its client, have
-stopped becoming quicker. A rival that cannot be fetched is left out, with a word.
+A rival's server has the server's core, as the peer has, and a JVM with the defaults, as the peer has; its client has the
+generator's core. Where the generator speaks the rival's protocol it is the client; else that is a program in Java, which
+stays from run to run so that its code is compiled. Measuring begins when a server, and its client, no longer become faster.
+A rival that cannot be fetched is left out, with a message.
+
+The generator speaks the protocols of Py4J's gateway and of Jolokia's agent (over HTTP) itself. For Java RMI a call in
+flight is a thread and a connection; for gRPC-java a connection is a channel with asynchronous calls, and a message is a
+bare int. gRPC's server runs calls on its pool or, "direct", on the threads that read. Jolokia is compared with jpeer over
+HTTP, the others over WebSocket.
 
 A row: placement, rival, transport (jpeer's), workload, connections, in_flight, and `figures` of "jpeer" and the rival.
 """
@@ -27,7 +32,7 @@ WHAT = "jpeer beside its rivals"
 SOURCES = ROOT / "bench/rivals"
 CLASSES = BUILD / "bench/rivals"
 
-# Until so many runs in a row were not quicker than the best one before them by a twentieth.
+# Until so many consecutive runs were not faster than the best one before them by a twentieth.
 WARM_SECONDS = 2
 WARM_WITHOUT_GAIN = 3
 WARM_RUNS_MAX = 12
@@ -50,8 +55,8 @@ class Rival:
     agent_options: str = ""
     options: tuple = ()  # of the server's JVM
     arguments: tuple = ()  # of the server
-    scheme: str = "ws"  # jpeer's transport that it is compared with
-    workloads: dict = dataclasses.field(default_factory=lambda: {"add": "add"})  # and what the client calls them
+    scheme: str = "ws"  # the transport of jpeer to compare with
+    workloads: dict = dataclasses.field(default_factory=lambda: {"add": "add"})  # and the client's names for them
 
 
 RIVALS = (
@@ -65,7 +70,7 @@ RIVALS = (
           arguments=("direct",)),
     Rival("Jolokia", "JolokiaServer", agent="org.jolokia:jolokia-agent-jvm:2.5.1:javaagent",
           agent_options="port=0,host=127.0.0.1",
-          # Without the first, each answer takes 40 ms; without the second, the server closes all but 200 connections.
+          # Without the first, each answer needs 40 ms; without the second, the server closes all but 200 connections.
           options=("-Dsun.net.httpserver.nodelay=true", "-Dsun.net.httpserver.maxIdleConnections=1000"),
           scheme="http", workloads={"add": "jolokia-add"}),
 )
@@ -109,7 +114,7 @@ class Program:
         self.process.stdin.flush()
 
     def await_line(self, begins):
-        """The next line that begins so; other ones are the program's chatter."""
+        """The next line that begins so; other lines are ignored."""
         for line in self.process.stdout:
             if line.startswith(begins):
                 return line.strip()
@@ -132,7 +137,7 @@ class Program:
 
 
 class Running:
-    """A rival's server, and its client where that is its own."""
+    """A rival's server, and its own client, if it has one."""
 
     def __init__(self, rival, stack, server_core, client_core):
         self.rival = rival
@@ -164,7 +169,7 @@ class Running:
             self.client.move(client_core)
 
     def run(self, workload, connections, in_flight, warm_up, seconds):
-        """The figures, as the generator tells them. What a rival does must not end a long run."""
+        """The figures, in the generator's form. A rival's failure must not end a long run."""
         try:
             if not self.client:
                 return run_load(self.address, self.server.pid, self.rival.workloads[workload], connections, in_flight,
@@ -176,7 +181,7 @@ class Running:
 
 
 class RunningPeer:
-    """The peer, to be asked in the same way."""
+    """The peer, with the same interface."""
 
     def __init__(self, peer, scheme, client_core):
         self.peer = peer
@@ -191,8 +196,8 @@ class RunningPeer:
                         self.client_core, warm_up=warm_up, seconds=seconds)
 
 
-def take_turns(sides, case, options):
-    """The medians of both sides (name: what can be asked), run by run in turns."""
+def alternate(sides, case, options):
+    """The medians of both sides (name: side), run by run alternately."""
     warm_up = options.warm_up // LARGE.get(case[0], 1)
     runs = {name: [] for name in sides}
     for _ in range(options.runs):
@@ -203,7 +208,7 @@ def take_turns(sides, case, options):
 
 
 def warm(side, workloads):
-    """Loads it until it gets no quicker at `add`, and a while with all else."""
+    """Loads it until `add` becomes no faster, and for a while with all else."""
     best = 0
     without_gain = 0
     for _ in range(WARM_RUNS_MAX):
@@ -239,7 +244,7 @@ def measure_rival(rival, peer, places, options):
             for workload, connections, in_flight in cases(rival, options):
                 yield {"placement": name, "rival": rival.name, "transport": TRANSPORTS[rival.scheme],
                        "workload": workload, "connections": connections, "in_flight": in_flight,
-                       "figures": take_turns(sides, (workload, connections, in_flight), options)}
+                       "figures": alternate(sides, (workload, connections, in_flight), options)}
 
 
 def measure(options):
@@ -257,7 +262,7 @@ def measure(options):
 
 
 def smoke():
-    """A moment of the one that needs no fetching."""
+    """A short run of the one that needs no fetching."""
     core = min(os.sched_getaffinity(0))
     rival = next(rival for rival in RIVALS if not rival.libraries and not rival.agent)
     with contextlib.ExitStack() as stack:

@@ -1,11 +1,11 @@
-"""Shared memory beside the unix socket and beside a bare ring echo; each client is a process of its own.
+"""Shared memory beside the unix socket and beside a bare ring echo; each client is a separate process.
 
-Two clients call the peer over `shm:` and over `ws+unix:` in turns: the bench's own generator, one thread whose
-requests are templates and whose answers are compared byte by byte (transport "shm"), and libjpeer-client, a thread for
-each connection (transport "shm-library"). The echo (bench/ring_echo.c) shares no code with the peer or with
-either. It runs once as it is, and once burning what the peer takes in the process for a call, "whole" of the part
-`stages`, before each answer. All take turns, and what is compared with an echo is compared turn by turn: a host may
-move a virtual machine's processors at any time to where they share no cache.
+Two clients call the peer over `shm:` and over `ws+unix:` in turns: the bench's own generator, one thread whose requests are
+templates and whose answers are compared byte by byte (transport "shm"), and libjpeer-client, a thread for each connection
+(transport "shm-library"). The echo (bench/ring_echo.c) shares no code with the peer or with either. It runs once unchanged,
+and once with the processor time of a call in the peer ("whole" of the part `stages`) before each answer. All alternate, and
+comparisons with an echo are made turn by turn: a host may move a virtual machine's processors at any time to cores without
+a common cache.
 
 Rows of calls: placement, transport, workload, connections, in_flight, and `figures`: "jpeer" over shared memory,
 "unix", and of `add` "echo" and "echo-whole". Rows of one figure have a `key` and a `figure`, as those of `process`.
@@ -102,8 +102,8 @@ CLIENTS = {GENERATOR: run_generator, LIBRARY: run_library}
 # ---- calls ----
 
 def run_clients(server, placement, workload, shape, options, canned=False, floors=None):
-    """The runs of each client, by its transport: a list for "jpeer" and one for "unix". floors: functions whose figures go
-    into the lists of their names, in turns with the clients."""
+    """The runs of each client, by its transport: a list for "jpeer" and one for "unix". floors: functions whose figures are
+    added to the lists of their names, alternating with the clients."""
     floors = floors or {}
     made = {transport: {name: [] for name in (*SCHEMES, *floors)} for transport in CLIENTS}
     for _ in range(options.runs):
@@ -142,7 +142,7 @@ def middle(pairs, figure):
 
 
 def latency_over_echo(transport, runs):
-    """What a call takes beside the echo's round trip and the call in the process."""
+    """The time of a call, over the echo's round trip and the call in the process."""
     pairs = [(jpeer["p50_us"], echo["p50_us"] + burning["whole_ns"] / 1e3)
              for jpeer, echo, burning in zip(runs["jpeer"], runs["echo"], runs["echo-whole"])]
     measured, floor = middle(pairs, sub)
@@ -191,19 +191,19 @@ def calling(peer, scheme, count, core, seconds):
 
 
 def crowd_rows(placement, options):
-    """The p99 of a WebSocket over TCP beside the crowd; the transports of the crowd take turns."""
+    """The p99 of a WebSocket over TCP beside the crowd; the transports of the crowd alternate."""
     with pinned(placement[1]):
         peer = quiet_peer(sockets=True)
     with peer:
         for count in CROWDS:
-            taken = {name: [] for name in SCHEMES}
+            samples = {name: [] for name in SCHEMES}
             for _ in range(options.runs * CROWD_TURNS.get(count, 1)):
                 for name, scheme in SCHEMES.items():
                     with calling(peer, scheme, count, placement[2], options.seconds + 10):
                         made = run_load(peer.address("ws"), peer.pid, ADD, core=placement[2], seconds=options.seconds,
                                         warm_up=options.warm_up)
-                    taken[name].append(made["p99_us"])
-            measured, floor = (statistics.median(taken[name]) for name in SCHEMES)
+                    samples[name].append(made["p99_us"])
+            measured, floor = (statistics.median(samples[name]) for name in SCHEMES)
             what = (f"p99 of a WebSocket beside {count} shm clients that call each ms, over beside so many unix-socket "
                     f"clients ({placement[0]})")
             yield row("crowd-p99-ratio", what, measured, "us", floor)
@@ -230,7 +230,7 @@ def switches_a_second(pid, seconds):
 def idle_rows(count, calls, seconds):
     if not has_descriptors(2 * count):
         return
-    heap = [word for option in soak.JVM for word in ("-J", option)]  # what Java collects is nobody's
+    heap = [word for option in soak.JVM for word in ("-J", option)]  # without Java's garbage
     with quiet_peer("--connections-max", str(count + 100), "--shm-total", "4G", *heap, sockets=True) as peer:
         run_client(address(peer, "shm"), peer.pid, 16, None, WARM_SECONDS, WARM_CALLS)
         time.sleep(seconds)
@@ -274,7 +274,7 @@ def cells(made):
 
 
 def smoke():
-    """Each kind of row, with figures that mean nothing."""
+    """Each kind of row, with meaningless figures."""
     options = argparse.Namespace(runs=1, seconds=0.05, warm_up=20)
     for placement in placements():
         rows = list(call_rows(placement, options))

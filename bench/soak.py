@@ -1,13 +1,11 @@
 """Many calls of each kind: the peer's memory stays flat.
 
-The JVM's heap has a fixed size and is touched whole at the start. That is fair because what is asked is whether the
-peer keeps something of each call: native memory, or entries in its object tables. Java's garbage lies in that heap
-for as long as the collector likes, whatever we do, and a heap that grows would hide a leak of ours as well as
-pretend one. A Java object that a session kept would not show here, since 100,000 small ones fit into that heap: that
-none is kept is what the integration tests show, with PhantomReferences.
-The collector is the serial one because the others keep tables outside the heap that grow with it.
-With fewer than 2,000 large calls the first tenth ends while the JVM still compiles what they run, and what that takes
-shows as growth.
+The JVM's heap has a fixed size and is touched whole at the start. The question is whether the peer keeps native memory, or
+entries in its object tables, for each call. The collector decides how long Java's garbage stays in the heap, and a growing
+heap would hide a leak of the peer or look like one. A Java object that a session kept would not show here, since 100,000
+small ones fit into that heap: the integration tests check with PhantomReferences that none is kept. The collector is the
+serial one because the others keep tables outside the heap that grow with it. With fewer than 2,000 large calls the first
+tenth ends while the JVM still compiles their code, and its memory shows as growth.
 
 Before that a peer is killed every minute and started again, under clients of the Python package: restarts.py.
 """
@@ -23,9 +21,9 @@ LIMIT_KIB = 2 * 1024
 HEAP = "64m"
 JVM = (f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC")
 
-# Workload, calls, connections, in flight. new-delete is there for the object tables. The last three are the large ones,
-# over several connections, so that every thread of the crew serves some in the first tenth: the C library keeps up to
-# 2.8 MiB for each thread that has served one, and a thread that came later would show as growth.
+# Workload, calls, connections, in flight. new-delete is there for the object tables. The last three are the large
+# ones, over several connections, so that every thread of the crew serves some in the first tenth: the C library keeps
+# up to 2.8 MiB for each thread that has served one, and a later thread would show as growth.
 RUNS = (
     ("add", 10000000, 1, 16),
     ("new-delete", 1000000, 1, 16),
@@ -39,7 +37,7 @@ RESTART_SECONDS = 60
 
 
 def growths(scheme, divide):
-    """What ran, and resident memory in KiB, with nothing under way: after a tenth of the calls, and after the rest. A
+    """The workload, and resident memory in KiB without calls in flight: after a tenth of the calls, and after the rest. A
     peer for each, so that no run warms the memory of another."""
     options = [word for option in JVM for word in ("-J", option)]
     for workload, calls, connections, in_flight in RUNS:
@@ -58,7 +56,7 @@ def is_flat(memory):
 
 
 def survives_restarts(minutes, seed):
-    """Whether no answer named a wrong object. Where no object was stale, nothing was tried."""
+    """Whether no answer named a wrong object. If no object was stale, nothing was tested."""
     from bench.restarts import run_restarts  # here, because the benchmarks have no use for the Python package
 
     lives, crowds = run_restarts(minutes * 60, RESTART_SECONDS, seed)
@@ -77,7 +75,7 @@ def main():
     parser = argparse.ArgumentParser(prog="soak", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--transport", choices=("ws", "http", "tcp"), default="ws")
     parser.add_argument("--divide", type=int, default=5,
-                        help="so many times fewer calls (default %(default)s; 1 takes minutes)")
+                        help="the divisor of calls (default %(default)s; 1 lasts minutes)")
     parser.add_argument("--only", choices=("memory", "restarts"), help="one of the two parts alone")
     parser.add_argument("--minutes", type=float, default=5, help="of restarts, one a minute (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of what the clients do (default %(default)s)")

@@ -1,8 +1,10 @@
-"""What each stage of a call costs in one process, without sockets (bench/stages).
+"""The cost of each stage of a call in one process, without sockets (bench/stages).
 
-Three rows a workload, by their `key`: NAME-ns and NAME-allocations are the whole call's, with those of each stage
-beside them; NAME-ratio is its time over its floor, the JNI calls that it cannot do without (of `ints` with a bare parse
-of its numbers before them).
+Three rows a workload, by their `key`: NAME-ns and NAME-allocations are the whole call's, with those of each stage beside
+them; NAME-ratio is its time over its floor, the JNI calls that it needs (of `ints` after a bare parse of its numbers). The
+same calls are cut off after each stage: the difference of two cuts is a stage. "general" is the sum of all stages, "whole"
+is serving with the fast path. Times are the thread's processor time. Every allocation of the C heap on the thread is
+counted, also those of the JVM.
 """
 
 import json
@@ -22,8 +24,8 @@ ROUNDS_A_RUN = 21
 def run_stages(only=(), **options):
     """The executable's figures: its options by their names (rounds=101, iterations=2000).
 
-    {"rounds", "iterations", "workloads": [{"name", "what", "stages": {stage: figure}}]}, a figure None where the
-    workload has no such stage, else {"median_ns", "least_ns", "allocations"}.
+    {"rounds", "iterations", "workloads": [{"name", "what", "stages": {stage: figure}}]}, a figure None if the workload has
+    no such stage, else {"median_ns", "least_ns", "allocations"}.
     """
     command = [STAGES, "--json"]
     for name in only:

@@ -99,7 +99,7 @@ enum jp_status stream_flush(struct stream *stream, bool *blocked, struct jp_erro
 {
   *blocked = false;
   if (stream->out.failed)
-    return jp_fail(error, JP_NO_MEMORY, "no memory for what is to be sent");
+    return jp_fail(error, JP_NO_MEMORY, "no memory for a message to send");
   while (stream->sent < stream->out.len && !*blocked) {
     ssize_t count =
         send(stream->fd, stream->out.data + stream->sent, stream->out.len - stream->sent, MSG_NOSIGNAL);
@@ -111,7 +111,7 @@ enum jp_status stream_flush(struct stream *stream, bool *blocked, struct jp_erro
       return jp_fail(error, JP_IO, "send: %s", strerror(errno));
   }
   if (*blocked)
-    return JP_OK; /* to move what is left to the front would cost more than its sending */
+    return JP_OK; /* moving the rest to the front would cost more than sending it */
   buffer_clear(&stream->out);
   stream->sent = 0;
   return JP_OK;
@@ -119,11 +119,11 @@ enum jp_status stream_flush(struct stream *stream, bool *blocked, struct jp_erro
 
 enum jp_status stream_read(struct stream *stream, struct jp_error *error)
 {
-  buffer_consume(&stream->in, stream->taken);
-  stream->taken = 0;
+  buffer_consume(&stream->in, stream->used);
+  stream->used = 0;
   char *room = buffer_reserve(&stream->in, READ_MIN);
   if (room == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "no memory for what is received");
+    return jp_fail(error, JP_NO_MEMORY, "no memory for received bytes");
   ssize_t count = recv(stream->fd, room, READ_MIN, 0);
   if (count > 0)
     stream->in.len += (size_t)count;
@@ -142,7 +142,7 @@ enum jp_status stream_read_head(struct stream *stream, struct text *head, struct
         unused.data == NULL || unused.len == 0 ? NULL : memmem(unused.data, unused.len, "\r\n\r\n", 4);
     if (end != NULL) {
       *head = text_slice(unused, 0, (size_t)(end - unused.data) + 4);
-      stream->taken += head->len;
+      stream->used += head->len;
       return JP_OK;
     }
     enum jp_status status = stream_read(stream, error);

@@ -1,14 +1,15 @@
 #ifndef JPEER_BENCH_STREAM_H
 #define JPEER_BENCH_STREAM_H
-/* A connection over TCP or a Unix socket, with a buffer each way: what the WebSocket and the HTTP link share. One thread. */
+/* A connection over TCP or a Unix socket, with a buffer each way: what the WebSocket and the HTTP link share. One
+ * thread. */
 #include "link.h"
 
 struct stream {
   int fd; /* -1: not connected */
   struct buffer in;
   struct buffer out;
-  size_t taken; /* how much of `in` has been used */
-  size_t sent;  /* how much of `out` has been sent */
+  size_t used; /* used bytes of `in` */
+  size_t sent; /* sent bytes of `out` */
 };
 
 void stream_init(struct stream *stream);
@@ -19,27 +20,27 @@ enum jp_status stream_connect(struct stream *stream, const struct link_target *t
                               struct jp_error *error) JP_MUST_CHECK;
 enum jp_status stream_unblock(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;
 
-/* link_kind.open of a struct link of this size that begins with a struct stream and is zero except for that: connects it, and
- * calls begin, which ends with stream_unblock. close: of a link that begin has failed for, too. */
+/* link_kind.open of a struct link of this size that begins with a struct stream and is zero except for that: connects
+ * it, and calls begin, which ends with stream_unblock. close: also called after begin has failed. */
 enum jp_status stream_open_link(size_t size, const struct link_target *target,
                                 enum jp_status (*begin)(struct link *link, const struct link_target *target,
                                                         struct jp_error *error),
                                 void (*close)(struct link *link), struct link **link,
                                 struct jp_error *error) JP_MUST_CHECK;
 
-/* Writes `out` as far as it goes; *blocked: not all. JP_IO. */
+/* Writes as much of `out` as possible; *blocked: not all. JP_IO. */
 enum jp_status stream_flush(struct stream *stream, bool *blocked, struct jp_error *error) JP_MUST_CHECK;
-/* Reads once, behind what is there. JP_CLOSED at the end of the stream; JP_IO. */
+/* Reads once, after the bytes in `in`. JP_CLOSED at the end of the stream; JP_IO. */
 enum jp_status stream_read(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;
 
-/* What was read and not used yet; borrowed until the next read. */
+/* The bytes that were read and not used yet; borrowed until the next read. */
 static inline struct text stream_unused(const struct stream *stream)
 {
-  return text_slice(buffer_text(&stream->in), stream->taken, stream->in.len);
+  return text_slice(buffer_text(&stream->in), stream->used, stream->in.len);
 }
 
-/* Reads, blocking, until the empty line that ends an HTTP head, and takes it. *head is borrowed until the
- * next read. JP_CLOSED, JP_IO. */
+/* Reads, blocking, until the empty line that ends an HTTP head, and consumes it. *head is borrowed until the next
+ * read. JP_CLOSED, JP_IO. */
 enum jp_status stream_read_head(struct stream *stream, struct text *head,
                                 struct jp_error *error) JP_MUST_CHECK;
 

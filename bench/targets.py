@@ -18,7 +18,7 @@ OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operat
 class Target:
     what: str
     wanted: str  # an operator and a number
-    measured: Callable  # takes the run's data: (figure, where it was), None where it was not measured
+    measured: Callable  # of the run's data: (figure, where it was), None if it was not measured
     unit: str = ""
 
     def verdict(self, figure):
@@ -27,7 +27,7 @@ class Target:
 
 
 def worst(found, figure):
-    """The one of (ratio, where) that decides; None where there is none, or one is missing."""
+    """The deciding pair (ratio, where); None if there is none, or one is missing."""
     found = list(found)
     if not found or None in found:
         return None
@@ -65,7 +65,7 @@ def binary_ratio(*wanted):
 
 
 def binary_over_json(placements, shape, base, figure):
-    """How near `add` comes to its floor in binary over the same in JSON, both over ZeroMQ, where that is worst."""
+    """How near `add` is to its floor in binary over the same in JSON, both over ZeroMQ, at the worst."""
     def measured(run):
         found = []
         for placement in placements:
@@ -78,7 +78,7 @@ def binary_over_json(placements, shape, base, figure):
 
 
 def every_rival(figure):
-    """That of the row where it is worst. How many rivals there were is told, too: one may be absent."""
+    """That of the worst row. Also names the number of rivals: one may be absent."""
     def measured(run):
         rows = run.get("rivals", ())
         found = worst((ratio_in(row, row["rival"], figure) for row in rows), figure)
@@ -277,7 +277,7 @@ def cells(row):
 
 
 def smoke():
-    """Verdicts on figures that nobody measured."""
+    """Verdicts on invented figures."""
     def row(placement, rival, rate):
         return {"placement": placement, "transport": "WebSocket", "workload": "add", "connections": 16,
                 "in_flight": 16, "rival": rival, "figures": {"jpeer": {RATE: rate, P50: 1}, rival: {RATE: 100, P50: 2}}}

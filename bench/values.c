@@ -1,10 +1,10 @@
 /*
- * jpeer-bench-values: how long large values take over one WebSocket. The client reads frames, and of their words only
- * what it needs for its next request.
+ * jpeer-bench-values: the time of large values over one WebSocket. The client reads frames, and parses only what it
+ * needs for its next request.
  *
  * usage: jpeer-bench-values ADDRESS STRINGS DOUBLES ROUNDS
- * Takes STRINGS Strings of a list in every way, and sends DOUBLES doubles and a text of their length there and back.
- * Prints a JSON object: of each measure the milliseconds of its rounds, which take turns.
+ * Fetches STRINGS Strings of a list in every way, and sends DOUBLES doubles and a text of their length there and
+ * back. Prints a JSON object: for each measure the milliseconds of its rounds, which alternate.
  */
 #include "bench/link.h"
 
@@ -32,12 +32,13 @@ struct bench {
   uint32_t list; /* its ref */
   size_t strings;
   struct buffer encoded; /* the doubles, as base64 */
-  size_t list_length;    /* of the elements' JSON text, once they have come by value; 0: not yet */
+  size_t list_length;    /* of the elements' JSON text, once received by value; 0: not yet */
 };
 
 /* ---- the client ---- */
 
-static enum jp_status take_answer(struct link_listener *listener, struct text answer, struct jp_error *error)
+static enum jp_status handle_answer(struct link_listener *listener, struct text answer,
+                                    struct jp_error *error)
 {
   struct client *client = (struct client *)listener;
   struct text head = text_slice(answer, 0, answer.len < TAIL ? answer.len : TAIL);
@@ -49,7 +50,7 @@ static enum jp_status take_answer(struct link_listener *listener, struct text an
   return JP_OK;
 }
 
-/* Sends what is queued, and reads until so many answers have come in all. */
+/* Sends queued messages, and reads until so many answers have arrived in all. */
 static enum jp_status await_answers(struct client *client, uint64_t wanted, struct jp_error *error)
 {
   bool blocked = true;
@@ -84,10 +85,10 @@ static void begin_request(struct client *client, const char *method)
   buffer_printf(&client->message, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":", method);
 }
 
-/* ---- what an answer says ---- */
+/* ---- content of an answer ---- */
 
-/* The number behind the words, in the last bytes of the answer; 0: they are not there. */
-static uint32_t number_behind(struct text answer, const char *words)
+/* The number after the words, in the last bytes of the answer; 0: no such words. */
+static uint32_t number_after(struct text answer, const char *words)
 {
   struct text tail = text_slice(answer, answer.len < TAIL ? 0 : answer.len - TAIL, answer.len);
   const char *at = memmem(tail.data, tail.len, words, strlen(words));
@@ -111,13 +112,13 @@ static enum jp_status make_list(struct bench *bench, struct jp_error *error)
   buffer_printf(&client->message, "{\"type\":\"fixtures.Iterables\",\"method\":\"strings\",\"args\":[%zu]}}",
                 bench->strings);
   enum jp_status status = ask(client, error);
-  bench->list = status == JP_OK ? number_behind(client->answer, "\"ref\":") : 0;
+  bench->list = status == JP_OK ? number_after(client->answer, "\"ref\":") : 0;
   if (status == JP_OK && bench->list == 0)
     return jp_fail(error, JP_INVALID, "a list without a ref: %.*s", TEXT_ARGS(client->answer));
   return status;
 }
 
-static enum jp_status take_by_value(struct bench *bench, struct jp_error *error)
+static enum jp_status fetch_by_value(struct bench *bench, struct jp_error *error)
 {
   struct client *client = &bench->client;
   begin_request(client, "java.util.ArrayList.subList");
@@ -128,11 +129,11 @@ static enum jp_status take_by_value(struct bench *bench, struct jp_error *error)
   return status;
 }
 
-static enum jp_status take_by_fetch(struct bench *bench, struct jp_error *error)
+static enum jp_status fetch_in_pieces(struct bench *bench, struct jp_error *error)
 {
   struct client *client = &bench->client;
   size_t length = 0;
-  for (uint32_t ref = bench->list; ref != 0; ref = number_behind(client->answer, "\"done\":false,\"ref\":")) {
+  for (uint32_t ref = bench->list; ref != 0; ref = number_after(client->answer, "\"done\":false,\"ref\":")) {
     begin_request(client, "jpeer.fetch");
     buffer_printf(&client->message, "{\"instance\":{\"ref\":%u},\"max\":%d}}", ref, STEP);
     enum jp_status status = ask(client, error);
@@ -155,7 +156,7 @@ static void write_get(struct bench *bench, size_t index)
                 bench->list, index);
 }
 
-static enum jp_status take_one_by_one(struct bench *bench, struct jp_error *error)
+static enum jp_status fetch_one_by_one(struct bench *bench, struct jp_error *error)
 {
   enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && i < bench->strings; i++) {
@@ -166,7 +167,7 @@ static enum jp_status take_one_by_one(struct bench *bench, struct jp_error *erro
 }
 
 /* As one by one, with WINDOW of them open. */
-static enum jp_status take_in_flight(struct bench *bench, struct jp_error *error)
+static enum jp_status fetch_in_flight(struct bench *bench, struct jp_error *error)
 {
   struct client *client = &bench->client;
   uint64_t before = client->answers;
@@ -195,7 +196,7 @@ static enum jp_status encode_doubles(struct bench *bench, size_t count, struct j
                                                   : JP_OK;
 }
 
-/* The answer holds what was sent, as it was sent. */
+/* The answer holds the sent value unchanged. */
 static enum jp_status check_encoded(struct bench *bench, struct jp_error *error)
 {
   struct text sent = buffer_text(&bench->encoded);
@@ -203,18 +204,18 @@ static enum jp_status check_encoded(struct bench *bench, struct jp_error *error)
   const char *end = memrchr(answer.data, '"', answer.len);
   if (end == NULL || (size_t)(end - answer.data) < sent.len ||
       memcmp(end - sent.len, sent.data, sent.len) != 0)
-    return jp_fail(error, JP_INVALID, "another value came back, of %zu bytes", answer.len);
+    return jp_fail(error, JP_INVALID, "another value was returned, of %zu bytes", answer.len);
   return JP_OK;
 }
 
-static enum jp_status send_there_and_back(struct bench *bench, const char *before, const char *behind,
+static enum jp_status send_there_and_back(struct bench *bench, const char *before, const char *after,
                                           struct jp_error *error)
 {
   struct client *client = &bench->client;
   begin_request(client, "call");
   buffer_append_text(&client->message, text_of(before));
   buffer_append_text(&client->message, buffer_text(&bench->encoded));
-  buffer_append_text(&client->message, text_of(behind));
+  buffer_append_text(&client->message, text_of(after));
   enum jp_status status = ask(client, error);
   return status == JP_OK ? check_encoded(bench, error) : status;
 }
@@ -239,13 +240,13 @@ static const struct measure {
   const char *name;
   enum jp_status (*run)(struct bench *bench, struct jp_error *error);
 } measures[] = {
-    {"by_value", take_by_value},      {"fetch", take_by_fetch}, {"one_by_one", take_one_by_one},
-    {"in_flight_64", take_in_flight}, {"text", echo_text},      {"doubles", echo_doubles},
+    {"by_value", fetch_by_value},      {"fetch", fetch_in_pieces}, {"one_by_one", fetch_one_by_one},
+    {"in_flight_64", fetch_in_flight}, {"text", echo_text},        {"doubles", echo_doubles},
 };
 
 enum { MEASURES = sizeof measures / sizeof *measures };
 
-static enum jp_status run_rounds(struct bench *bench, size_t rounds, double taken[][ROUNDS_MAX],
+static enum jp_status run_rounds(struct bench *bench, size_t rounds, double elapsed[][ROUNDS_MAX],
                                  struct jp_error *error)
 {
   enum jp_status status = JP_OK;
@@ -253,18 +254,18 @@ static enum jp_status run_rounds(struct bench *bench, size_t rounds, double take
     for (size_t i = 0; status == JP_OK && i < MEASURES; i++) {
       int64_t begins = clock_now_ns();
       status = measures[i].run(bench, error);
-      taken[i][round] = (double)(clock_now_ns() - begins) / 1e6;
+      elapsed[i][round] = (double)(clock_now_ns() - begins) / 1e6;
     }
   }
   return status;
 }
 
-static void print_taken(size_t rounds, double taken[][ROUNDS_MAX])
+static void print_elapsed(size_t rounds, double elapsed[][ROUNDS_MAX])
 {
   for (size_t i = 0; i < MEASURES; i++) {
     printf("%s\"%s\":[", i == 0 ? "{" : ",", measures[i].name);
     for (size_t round = 0; round < rounds; round++)
-      printf("%s%.4f", round == 0 ? "" : ",", taken[i][round]);
+      printf("%s%.4f", round == 0 ? "" : ",", elapsed[i][round]);
     printf("]");
   }
   puts("}");
@@ -273,15 +274,15 @@ static void print_taken(size_t rounds, double taken[][ROUNDS_MAX])
 static enum jp_status connect_client(struct client *client, const char *address, struct jp_error *error)
 {
   struct link_target target;
-  client->listener.answer = take_answer;
+  client->listener.answer = handle_answer;
   enum jp_status status = link_target_parse(&target, address, &client->kind, error);
   return status == JP_OK ? client->kind->open(&target, &client->link, error) : status;
 }
 
-/* Each takes its turn once before it counts. */
+/* Each runs once before it counts. */
 static enum jp_status run_bench(struct bench *bench, char **words, size_t rounds, struct jp_error *error)
 {
-  static double taken[MEASURES][ROUNDS_MAX];
+  static double elapsed[MEASURES][ROUNDS_MAX];
   bench->strings = strtoul(words[2], NULL, 10);
   enum jp_status status = connect_client(&bench->client, words[1], error);
   if (status == JP_OK)
@@ -289,11 +290,11 @@ static enum jp_status run_bench(struct bench *bench, char **words, size_t rounds
   if (status == JP_OK)
     status = make_list(bench, error);
   if (status == JP_OK)
-    status = run_rounds(bench, 1, taken, error);
+    status = run_rounds(bench, 1, elapsed, error);
   if (status == JP_OK)
-    status = run_rounds(bench, rounds, taken, error);
+    status = run_rounds(bench, rounds, elapsed, error);
   if (status == JP_OK)
-    print_taken(rounds, taken);
+    print_elapsed(rounds, elapsed);
   return status;
 }
 

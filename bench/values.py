@@ -1,7 +1,7 @@
 """Large values over WebSocket, from a client in C: the Strings of a list in every way, and doubles as base64.
 
 A row has a `key`, what was `measured` in ms, its `floor` from the same run (fetching: the list by value; doubles: a
-text of their length), and the `figure` that a target is held against.
+text of their length), and the `figure` to compare with a target.
 """
 
 import json
@@ -30,23 +30,23 @@ def run_values(strings, doubles, rounds):
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment(), check=False)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))}: exit status {done.returncode}")
-    return {name: statistics.median(taken) for name, taken in json.loads(done.stdout).items()}
+    return {name: statistics.median(samples) for name, samples in json.loads(done.stdout).items()}
 
 
 def measure(options, strings=STRINGS, doubles=DOUBLES):
-    taken = run_values(strings, doubles, options.runs * ROUNDS_A_RUN)
-    by_value, fetched = taken["by_value"], taken["fetch"]
+    samples = run_values(strings, doubles, options.runs * ROUNDS_A_RUN)
+    by_value, fetched = samples["by_value"], samples["fetch"]
     yield process.row("list-ms", f"{strings:,} Strings of an ArrayList by value", by_value, "ms")
     yield process.row("fetch-ms", "the same by jpeer.fetch in steps of 1,000, over by value", fetched, "ms", by_value)
-    yield process.row("gets-ms", "the same by get(i), one after the other, over jpeer.fetch", taken["one_by_one"], "ms",
+    yield process.row("gets-ms", "the same by get(i), one after the other, over jpeer.fetch", samples["one_by_one"], "ms",
                       fetched)
-    yield process.row("gets-in-flight-ms", "the same by get(i), 64 in flight, over jpeer.fetch", taken["in_flight_64"],
+    yield process.row("gets-in-flight-ms", "the same by get(i), 64 in flight, over jpeer.fetch", samples["in_flight_64"],
                       "ms", fetched)
     yield process.row("doubles-ms", f"double[{doubles:,}] there and back as base64, over a text of that length",
-                      taken["doubles"], "ms", taken["text"])
+                      samples["doubles"], "ms", samples["text"])
 
 
 def smoke():
-    """Every measure once: the program itself compares what came."""
-    taken = run_values(2000, 1000, 1)
-    assert len(taken) == 6 and all(figure > 0 for figure in taken.values()), taken
+    """Every measure once: the program itself compares the results."""
+    samples = run_values(2000, 1000, 1)
+    assert len(samples) == 6 and all(figure > 0 for figure in samples.values()), samples

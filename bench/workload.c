@@ -24,7 +24,7 @@ const struct workload_row *workload_find(const char *name)
 
 static const char hole_kinds[] = "iabsnort";
 
-/* Appends one character of the source, or what a mark in it stands for. */
+/* Appends one character of the source, or the replacement of a mark in it. */
 static bool append_mark(struct workload_text *text, const char **source, unsigned place)
 {
   const char *mark = (*source)++;
@@ -138,12 +138,11 @@ static uint64_t value_of(char hole, const struct workload_facts *facts)
   }
 }
 
-/* What a floor has in place of a text that nobody knows before: with its length, that of the UUID that the peer
- * has there. */
+/* A floor's replacement for a text that only the peer knows: with its length, that of the peer's UUID. */
 static const char unknown_text[] = "\044"
                                    "0b5e1c4e-93a7-4f5e-8d1c-2a6f8e7d4c3b";
 
-/* Digits of a number, and bytes of what fills a hole. */
+/* Digits of a number, and bytes of a hole's content. */
 enum { DIGITS_MAX = 20, FILLING_MAX = sizeof unknown_text - 1 };
 
 /* The text that replaces the hole; borrowed from room, of which it has the last bytes. */
@@ -199,8 +198,7 @@ void workload_write(const struct workload_text *text, const struct workload_fact
   out->len += (size_t)(end - room);
 }
 
-/* Where hole takes what the answer has there, for one a reference that is not known yet: the place to keep
- * it. */
+/* For a hole that accepts the answer's content, such as a reference that is not known yet: the place to keep it. */
 static uint64_t *unknown_number(char hole, struct workload_facts *facts)
 {
   if (hole == 't')
@@ -212,8 +210,8 @@ static uint64_t *unknown_number(char hole, struct workload_facts *facts)
   return NULL;
 }
 
-/* Takes the digits at the start of *rest. */
-static bool take_number(struct text *rest, uint64_t *number)
+/* Reads the digits at the start of *rest. */
+static bool read_number(struct text *rest, uint64_t *number)
 {
   size_t length = 0;
   uint64_t value = 0;
@@ -224,7 +222,7 @@ static bool take_number(struct text *rest, uint64_t *number)
   return length > 0 && value != 0;
 }
 
-static bool take_text(struct text *rest, struct text expected)
+static bool read_text(struct text *rest, struct text expected)
 {
   if (rest->len < expected.len || memcmp(rest->data, expected.data, expected.len) != 0)
     return false;
@@ -232,8 +230,8 @@ static bool take_text(struct text *rest, struct text expected)
   return true;
 }
 
-/* Takes a text of any bytes, shorter than 128, behind its length. */
-static bool take_unknown_text(struct text *rest)
+/* Reads a text of any bytes, shorter than 128, after its length. */
+static bool read_unknown_text(struct text *rest)
 {
   size_t length = rest->len == 0 ? SIZE_MAX : (uint8_t)rest->data[0];
   if (length >= 128 || rest->len <= length)
@@ -246,15 +244,15 @@ static bool match_hole(const struct workload_hole *hole, struct workload_facts *
 {
   char filling[FILLING_MAX];
   if (hole->kind == 'u')
-    return take_unknown_text(answer);
+    return read_unknown_text(answer);
   uint64_t *unknown = unknown_number(hole->kind, facts);
-  return unknown != NULL ? take_number(answer, unknown) : take_text(answer, fill_hole(hole, facts, filling));
+  return unknown != NULL ? read_number(answer, unknown) : read_text(answer, fill_hole(hole, facts, filling));
 }
 
 bool workload_match(const struct workload_text *text, struct workload_facts *facts, struct text answer)
 {
   for (unsigned i = 0; i < text->hole_count; i++)
-    if (!take_text(&answer, workload_text_part(text, i)) || !match_hole(&text->holes[i], facts, &answer))
+    if (!read_text(&answer, workload_text_part(text, i)) || !match_hole(&text->holes[i], facts, &answer))
       return false;
   return text_equal(answer, workload_text_part(text, text->hole_count));
 }

@@ -1,7 +1,7 @@
 #ifndef JPEER_BENCH_WORKLOAD_H
 #define JPEER_BENCH_WORKLOAD_H
 /*
- * What is asked and what must be answered, as rows of text with holes: a new workload is a new row.
+ * Requests and expected answers, as rows of text with holes: a new workload is a new row.
  *
  * A call is one or more steps, each a request and its answer; the next step is sent when the one before is
  * answered. A batch is one call, too: its texts are those of one element. Holes, in requests and answers
@@ -10,15 +10,15 @@
  *   $a $b $s  two operands that follow from the id, and their sum
  *   $n  how often this step has been answered on this connection, from 1
  *   $o  the object that the connection's setup made
- *   $r  the object of this call: what the answer to an earlier step held there
- *   $t  any number, each time: the answer alone knows it, like its time
+ *   $r  the object of this call: from the answer to an earlier step
+ *   $t  any number, each time: known only from the answer, like its time
  *   $p  the number of the connection
- *   $u  a text that the answer alone knows, each time another
+ *   $u  a text known only from the answer, each time another
  *   $k  in a batch: the place of the element, two digits
  *   $E and other capitals: the bodies of body.h
- * In an answer, $o (of a setup) and $r take any number and keep it where they are not known yet.
+ * In an answer, $o (of a setup) and $r accept any number and keep it while they are not known.
  *
- * A step that is a binary message has a call in place of its texts (workload_binary.h).
+ * A step that is a binary message has a call instead of its texts (workload_binary.h).
  *
  * Pure functions over the caller's memory; one thread.
  */
@@ -36,7 +36,7 @@ struct workload_call;
 struct workload_step {
   const char *request;
   const char *answer;
-  const struct workload_call *call; /* a binary message: in place of both; else NULL */
+  const struct workload_call *call; /* a binary message: instead of both; else NULL */
 };
 
 static inline bool workload_step_exists(const struct workload_step *step)
@@ -47,7 +47,7 @@ static inline bool workload_step_exists(const struct workload_step *step)
 struct workload_row {
   const char *name;
   const char *what;
-  struct workload_step setup; /* asked once a connection; may be none */
+  struct workload_step setup; /* sent once for each connection; may be none */
   bool keeps_session;         /* HTTP: every request names its session */
   unsigned batch;             /* elements in each batch; 0: none */
   struct workload_step steps[WORKLOAD_STEPS_MAX];
@@ -55,10 +55,10 @@ struct workload_row {
 
 extern const struct workload_row workload_rows[];
 extern const unsigned workload_row_count;
-/* Those that are binary messages; ZeroMQ alone carries them. */
+/* Rows of binary messages, which only ZeroMQ carries. */
 extern const struct workload_row workload_binary_rows[];
 extern const unsigned workload_binary_row_count;
-/* Those of the rivals' protocols. */
+/* Rows of the rivals' protocols. */
 extern const struct workload_row workload_rival_rows[];
 extern const unsigned workload_rival_row_count;
 
@@ -68,10 +68,10 @@ struct workload_hole {
   size_t at; /* in the words */
   char kind;
   unsigned char width; /* digits, with zeros before them; 0: as many as the number has */
-  bool is_counted;     /* what fills it comes behind its length, one byte */
+  bool is_counted;     /* its content follows its length, one byte */
 };
 
-/* A row's text: its words, with bodies and batches made, and where its holes are. */
+/* A row's text: its words, with bodies and batches made, and the places of its holes. */
 struct workload_text {
   bool is_binary;
   struct buffer words;
@@ -86,22 +86,22 @@ bool workload_text_parse(struct workload_text *text, const char *source, unsigne
 bool workload_step_parse(const struct workload_step *step, unsigned batch, struct workload_text *request,
                          struct workload_text *answer) JP_MUST_CHECK;
 void workload_text_fini(struct workload_text *text); /* fine for one that is all zero */
-/* The words before the hole of that index; the last part, of index hole_count, is those behind all holes.
- * Borrowed from the text. */
+/* The words before the hole of that index; the last part, of index hole_count, is those after all holes. Borrowed
+ * from the text. */
 struct text workload_text_part(const struct workload_text *text, unsigned index);
 
-/* Where the digits of the id begin in every message that the text becomes, because what is before them has one length;
+/* Where the digits of the id begin in every message of the text, because the part before them has a fixed length;
  * *hole: that of the id. SIZE_MAX: it has none. */
 size_t workload_id_at(const struct workload_text *text, unsigned *hole);
 
-/* What fills the holes. */
+/* The content of the holes. */
 struct workload_facts {
   uint64_t id;
   uint64_t count;
   uint64_t receiver; /* 0: not known */
   uint64_t object;   /* 0: not known */
   uint64_t time;     /* that of the answer matched last */
-  bool canned;       /* the answers' sums are WORKLOAD_CANNED_SUM, whatever was asked */
+  bool canned;       /* the answers' sums are always WORKLOAD_CANNED_SUM */
 };
 
 enum {
@@ -110,7 +110,7 @@ enum {
 };
 
 void workload_write(const struct workload_text *text, const struct workload_facts *facts, struct buffer *out);
-/* True where answer is the text with its holes filled; what is not known yet is put into facts. */
+/* True if answer is the text with its holes filled; values that are not known yet are stored in facts. */
 bool workload_match(const struct workload_text *text, struct workload_facts *facts,
                     struct text answer) JP_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* Binary messages as words and holes, and the rows of those that are asked of jpeer (docs/binary.md). */
+/* Binary messages as words and holes, and the rows of those for jpeer (docs/binary.md). */
 #include "workload_binary.h"
 
 #include "base/arena.h"
@@ -63,7 +63,7 @@ static size_t mark_length(const char *at, const char *end)
   return length;
 }
 
-/* The length before a mark that is all of its text is part of the hole; a longer mark is as wide as what fills it. */
+/* The length before a mark that is all of its text is part of the hole; a longer mark is as wide as its content. */
 static void add_hole(struct workload_text *text, const char *mark, size_t length)
 {
   struct workload_hole *hole = &text->holes[text->hole_count++];
@@ -76,8 +76,8 @@ static void add_hole(struct workload_text *text, const char *mark, size_t length
   hole->at = text->words.len;
 }
 
-/* Finds the holes of an encoded message: the marks in the texts that it was made of. A length of 36, which is a dollar,
- * looks like one where a hole's letter follows; no row has such a text. */
+/* Finds the holes of an encoded message: the marks in the texts that it was made of. A length of 36, which is a
+ * dollar, polls like one where a hole's letter follows; no row has such a text. */
 static bool find_holes(struct workload_text *text, const struct buffer *message)
 {
   const char *end = message->data + message->len;

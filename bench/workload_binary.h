@@ -1,12 +1,12 @@
 #ifndef JPEER_BENCH_WORKLOAD_BINARY_H
 #define JPEER_BENCH_WORKLOAD_BINARY_H
-/* The steps of workloads that are binary messages: what is called, and how that becomes bytes with holes. */
+/* The steps of workloads that are binary messages: the calls, and their encoding as bytes with holes. */
 #include "binary_message.h"
 #include "workload.h"
 
 struct workload_value {
   const char *type;
-  const char *value; /* JSON; a hole, or a body with what is around it */
+  const char *value; /* JSON; a hole, or a body with the text around it */
 };
 
 /* A call of a static method. */
@@ -17,8 +17,8 @@ struct workload_call {
   struct workload_value result;
 };
 
-/* Makes both messages of the call: the encoder is asked once, and the bytes of a call are then words and holes, as a
- * text's are. False where memory is short. */
+/* Makes both messages of the call: the encoder runs once, and the bytes of a call are then words and holes, like
+ * those of a text. False where memory is short. */
 bool workload_call_parse(const struct workload_call *call, struct workload_text *request,
                          struct workload_text *answer) JP_MUST_CHECK;
 

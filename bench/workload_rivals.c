@@ -1,4 +1,4 @@
-/* The rows of those that the peer is measured against, each in its own protocol. */
+/* The rows of the rivals, each in its own protocol. */
 #include "workload.h"
 
 #define PY4J_CALL(object, method, arguments) "c\n" object "\n" method "\n" arguments "e\n"

@@ -1,4 +1,4 @@
-/* What is asked of jpeer: JSON-RPC 2.0 with the six methods (docs/protocol.md). */
+/* The requests for jpeer: JSON-RPC 2.0 with the six methods (docs/protocol.md). */
 #include "workload.h"
 
 #define OBJECT(id, rest)         "{\"jsonrpc\":\"2.0\",\"id\":" id "," rest "}"
@@ -16,9 +16,10 @@
   "\"result\":{\"void\":false,\"value\":{\"type\":\"" type "\",\"null\":false,\"value\":\"" value "\"}}"
 #define REF_RESULT(type, hole)                                                                               \
   "\"result\":{\"void\":false,\"value\":{\"type\":\"" type "\",\"null\":false,\"ref\":" hole "}}"
-#define THROWN(type, message, frames)                                                                        \
+#define THROWN(type, message, frames, above)                                                                 \
   "\"error\":{\"code\":-32000,\"message\":\"Server error\",\"data\":{\"throwable_type\":\"" type             \
-  "\",\"message\":\"" message "\",\"request_id\":$i,\"stack_trace\":[" frames "],\"cause\":null}}"
+  "\",\"message\":\"" message "\",\"request_id\":$i,\"stack_trace\":[" frames "],\"superclasses\":[" above   \
+  "],\"cause\":null}}"
 
 #define CALCULATOR     "com.example.Calculator"
 #define NEW_CALCULATOR REQUEST("new", "\"type\":\"" CALCULATOR "\"")
@@ -36,7 +37,7 @@ const struct workload_row workload_rows[] = {
      .steps = {{REQUEST("control", "\"method\":\"ping\""), OBJECT("$i", VOID_RESULT)}}},
     {.name = "add", .what = "static int add(int, int)", .steps = {ADD("$i", "")}},
     {.name = "add-anew",
-     .what = "add, with an unknown member of a new name each time: no text comes twice",
+     .what = "add, with an unknown member of a new name each time: no text occurs twice",
      .steps = {ADD("$i", ",\"name-$i\":0")}},
     {.name = "instance",
      .what = "int accumulate(int) on an object of the session",
@@ -90,7 +91,9 @@ const struct workload_row workload_rows[] = {
      .what = "a static method that throws, its stack trace in the answer",
      .steps = {{REQUEST("call", CALL("fixtures.Throwables", "plain", "\"no luck\"")),
                 OBJECT("$i", THROWN("java.lang.IllegalStateException", "no luck",
-                                    "\"fixtures.Throwables.plain(Throwables.java:$t)\""))}}},
+                                    "\"fixtures.Throwables.plain(Throwables.java:$t)\"",
+                                    "\"java.lang.RuntimeException\",\"java.lang.Exception\","
+                                    "\"java.lang.Throwable\",\"java.lang.Object\""))}}},
     {.name = "batch", .what = "100 times add, one batch", .batch = 100, .steps = {ADD("\"$i-$k\"", "")}},
 };
 

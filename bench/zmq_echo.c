@@ -1,9 +1,10 @@
 /*
- * jpeer-bench-zmq-echo: a bare ROUTER of libzmq that gives the canned answer of a workload; one thread that
- * waits, receives and sends. What ZeroMQ itself costs: the floor beneath the peer's ZeroMQ transport.
+ * jpeer-bench-zmq-echo: a bare ROUTER of libzmq that sends the canned answer of a workload; one thread that waits,
+ * receives and sends. The cost of ZeroMQ itself: the floor of the peer's ZeroMQ transport.
  *
  * usage: jpeer-bench-zmq-echo WORKLOAD FOLDER
- * Listens on a port, and on a Unix socket in the folder. Prints both addresses, one a line; ends when its standard input does.
+ * Listens on a port, and on a Unix socket in the folder. Prints both addresses, one a line; ends when its standard
+ * input does.
  */
 #include "canned.h"
 
@@ -35,7 +36,7 @@ static bool open_router(void *context, const char *folder, void **router)
          listen_on(*router, "tcp://127.0.0.1:*") && listen_on(*router, ipc);
 }
 
-/* Answers one request, which is the client's identity and one frame. False where none is there. */
+/* Answers one request, which is the client's identity and one frame. False if there is none. */
 static bool serve_one(void *router, const struct canned *canned, zmq_msg_t *identity, zmq_msg_t *request,
                       struct buffer *answer)
 {

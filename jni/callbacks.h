@@ -1,7 +1,7 @@
 #ifndef JPEER_JNI_CALLBACKS_H
 #define JPEER_JNI_CALLBACKS_H
 /*
- * Callbacks: Java interfaces that a client implements (docs/architecture.md, "Callbacks").
+ * Callbacks: Java interfaces that a client implements (docs/internals/callbacks.md).
  *
  * A callback has a proxy, an object of a class that java.lang.reflect.Proxy has made in the loader of its interfaces.
  * jni makes proxies of OP_CALLBACK arguments, takes the calls of their methods, converts arguments and answers, and
@@ -43,7 +43,7 @@ struct jvm_callback_given {
   int64_t id;
   bool is_oneway;
   bool borrows;
-  bool tells_origin; /* calls say which request of the client the Java thread serves */
+  bool sends_origin; /* calls say which request of the client the Java thread serves */
 };
 
 /* --- threads --- */
@@ -129,14 +129,16 @@ struct jvm_callback_answer {
 struct jvm_callback_hooks {
   /* --- giving: on the thread of the request that gives it --- */
 
-  /* The number of the proxy that was made last for the ID; 0: there is none. It may have been collected since. */
-  uint64_t (*find)(struct rpc_callbacks *callbacks, int64_t id);
+  /* The highest number below `below` of a proxy of the ID: with UINT64_MAX the one that was made last; 0: there is none. It
+   * may have been collected since. */
+  uint64_t (*find)(struct rpc_callbacks *callbacks, int64_t id, uint64_t below);
   /*
-   * A proxy was made for the ID in the place of the one with the number `before` (0: none): as `find` has said. 0: it
-   * is the ID's now, and holds the callbacks until `released`. Else the number of one that was quicker: the caller
-   * uses that one, and forgets its own without `released`.
+   * A proxy was made for the ID, of which `newest` was made last before (0: none), as `find` has said. *is_taken: the number is
+   * the ID's now, and holds the callbacks until `released`. Else another one was quicker: the caller looks at that one, and
+   * forgets its own without `released`. JP_NO_MEMORY: nothing is taken.
    */
-  uint64_t (*made)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before);
+  enum jp_status (*made)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t newest,
+                         bool *is_taken);
   /* Java holds the proxy no longer. Once for each that `made` has taken. Any Java thread, the Cleaner's among them:
    * returns soon, and waits for no client. */
   void (*released)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);

@@ -2,7 +2,7 @@
 #define JPEER_JNI_EXECUTORS_H
 /*
  * Executors of the application, on whose threads requests can run: a toolkit's event thread, or a thread that
- * alone may use an object (docs/protocol.md, "Thread affinity").
+ * alone may use an object (docs/threads.md, "Thread affinity").
  *
  * An executor is named by a static member, which is looked up at each use, by any visibility, through the
  * application's class loader: main may have to run before it exists. In this order it is a method that takes

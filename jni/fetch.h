@@ -2,7 +2,7 @@
 #define JPEER_JNI_FETCH_H
 /*
  * Objects a piece at a time: the next elements of one that the session holds, and one that the client builds
- * (docs/protocol.md, "Elements and pieces").
+ * (docs/pieces.md).
  */
 #include "jni/members.h"
 

@@ -77,7 +77,7 @@ struct jvm_hooks {
  * ends with that status, and jvm_run does not return. Call it once, from main's thread, before another thread
  * touches signals.
  *
- * Signals (docs/architecture.md, "Start and stop"): HUP calls hooks.hangup, if there is one. The first of TERM
+ * Signals (docs/internals/start-and-stop.md): HUP calls hooks.hangup, if there is one. The first of TERM
  * and INT (and of HUP, if there is no hook) lets a thread of the peer call System.exit(0), as soon as the JVM
  * is up; System.exit waits for the application's shutdown hooks. A signal that comes grace_ms later, or more,
  * ends the process with 143, and a line in the log names the hook that still ran. QUIT stays the JVM's (thread dump). An uncaught exception in main is printed as java prints it;

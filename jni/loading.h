@@ -1,8 +1,8 @@
 #ifndef JPEER_JNI_LOADING_H
 #define JPEER_JNI_LOADING_H
 /*
- * Whether a class can be named that the application's class loader does not find (docs/architecture.md, "A name goes to a
- * class"). No class is loaded for the answer. On the thread's own thread, between jvm_request_begin and jvm_request_end,
+ * Whether a class can be named that the application's class loader does not find (docs/internals/resolution.md, "A name goes
+ * to a class"). No class is loaded for the answer. On the thread's own thread, between jvm_request_begin and jvm_request_end,
  * with no exception pending on entry or on return.
  */
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 #ifndef JPEER_JNI_LOOK_H
 #define JPEER_JNI_LOOK_H
-/* What there is to see of an object of the session, of a value (docs/protocol.md, "Looking"), or of a class. */
+/* What there is to see of an object of the session, of a value (docs/metadata.md, "Looking"), or of a class. */
 #include "jni/members.h"
 #include "op/look.h"
 
@@ -14,7 +14,7 @@ bool jvm_look(const struct jvm_request *request, struct op_look *look, struct ou
 
 /*
  * Finds the class that an operation names, as jvm_resolve does, and its members; look->only_member says which, and
- * look->tells_class what else. The class is not initialised. On the thread's own thread, after the caller has asked the
+ * look->is_of_class what else. The class is not initialised. On the thread's own thread, after the caller has asked the
  * judge about the names. What it finds stays valid until jvm_request_end. False leaves an OUTCOME_ERROR in *outcome, or
  * nothing where look->only_ancestors is true and the class is none of the instance's.
  */

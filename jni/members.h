@@ -80,9 +80,9 @@ struct text jvm_instance_class(const struct jvm_request *request, struct outcome
 /*
  * Resolves an OP_NEW, OP_CALL, OP_GET or OP_PUT, from the thread's cache if it has run such an operation
  * before. Loads the named class and the classes of declared argument types without initialising any, through
- * the loader that the operation names, or as docs/architecture.md tells ("A name goes to a class"). Anything but JP_OK leaves an OUTCOME_ERROR in *outcome: the judge denies
- * it, the class, constructor, method or field is not found or is ambiguous, a ref is unknown, or the receiver
- * is not of the type.
+ * the loader that the operation names, or as docs/internals/resolution.md says ("A name goes to a class"). Anything but
+ * JP_OK leaves an OUTCOME_ERROR in *outcome: the judge denies it, the class, constructor, method or field is not found or is
+ * ambiguous, a ref is unknown, or the receiver is not of the type.
  */
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome) JP_MUST_CHECK;
@@ -104,7 +104,7 @@ bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, str
 /* The result outlives its request's frame, as where another thread has run the member: before that jvm_request_end. */
 void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result);
 /*
- * For an operation that asks for the ref of what Java throws (tells_throwable). jvm_throwable_want is called before it
+ * For an operation that asks for the ref of what Java throws (returns_throwable). jvm_throwable_want is called before it
  * runs, jvm_throwable_tell after it, on the same thread, before jvm_request_end: where *outcome is an error that describes
  * a throwable, this is stored, and its ref is told in *outcome. Without room for it in the session there is no ref.
  */

@@ -2,7 +2,7 @@
 #define JPEER_JNI_OBJECTS_H
 /*
  * The objects that a session holds: refs on the client's side, Java objects in chunked Java arrays on this
- * side (docs/architecture.md, "Objects live in Java arrays").
+ * side (docs/internals/sessions.md, "Objects are kept in Java arrays").
  *
  * A table has a lock of its own, which is held for look-ups and stores and never while Java code runs. So
  * connections that share a session may use it at the same time. Refs count up from 1, and a ref is given

@@ -14,7 +14,7 @@ static size_t count_patterns(struct text patterns)
   return count;
 }
 
-/* People write a blank behind a comma, and a pattern with a blank would match nothing. */
+/* People write a blank after a comma, and a pattern with a blank would match nothing. */
 static bool has_blank(struct text pattern)
 {
   for (size_t i = 0; i < pattern.len; i++)
@@ -23,7 +23,7 @@ static bool has_blank(struct text pattern)
   return false;
 }
 
-/* Takes "jdk:" off the pattern. */
+/* Removes "jdk:" from the pattern. */
 static bool skip_jdk_mark(struct text *pattern)
 {
   const struct text mark = TEXT("jdk:");
@@ -33,8 +33,8 @@ static bool skip_jdk_mark(struct text *pattern)
   return is_marked;
 }
 
-/* Takes the first pattern off the list; false at the end. *rest begins as the whole list. */
-static bool take_pattern(struct text *rest, struct text *pattern)
+/* Removes the first pattern from the list; false at the end. *rest begins as the whole list. */
+static bool next_pattern(struct text *rest, struct text *pattern)
 {
   if (rest->data == NULL)
     return false;
@@ -54,7 +54,7 @@ static enum jp_status compile_rule(struct text pattern, struct arena *arena, str
   if (memchr(pattern.data, ':', pattern.len) != NULL)
     status = jp_fail(error, JP_INVALID, "has a ':', which only the word jdk: has, before the pattern");
   else if (has_blank(pattern))
-    status = jp_fail(error, JP_INVALID, "has a blank: only commas stand between patterns");
+    status = jp_fail(error, JP_INVALID, "has a blank: separate patterns by commas only");
   else
     status = policy_pattern_compile(pattern, arena, &rule->class_pattern, error);
   if (status == JP_INVALID)
@@ -85,7 +85,7 @@ enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
     return jp_fail_memory(error, NULL);
   enum jp_status status = JP_OK;
   struct text pattern;
-  for (size_t i = 0; status == JP_OK && take_pattern(&patterns, &pattern); i++)
+  for (size_t i = 0; status == JP_OK && next_pattern(&patterns, &pattern); i++)
     status = compile_rule(pattern, arena, &rules[i], error);
   if (status != JP_OK)
     return status;
@@ -105,7 +105,7 @@ enum jp_status policy_allow_check_begin(struct policy_allow_check *check, struct
     return jp_fail_memory(error, NULL);
   enum jp_status status = JP_OK;
   struct text pattern;
-  while (status == JP_OK && take_pattern(&patterns, &pattern)) {
+  while (status == JP_OK && next_pattern(&patterns, &pattern)) {
     bool has_wildcard = policy_pattern_has_wildcard(pattern);
     if (skip_jdk_mark(&pattern) || !has_wildcard)
       continue;

@@ -6,7 +6,7 @@
  */
 #include "policy/loader.h"
 
-/* A pattern with "jdk:" before it is the same rule: the word is for policy_allow_check.
+/* A pattern after "jdk:" is the same rule: the word is for policy_allow_check.
  *
  * patterns is a list such as "com.example.**,java.util.*", without blanks. Fills the document's rules and
  * their reasons; they have no line numbers. JP_INVALID: the text names the option and the pattern. JP_LIMIT:
@@ -15,14 +15,14 @@ enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
                                     struct policy_document *document, struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Whether a wildcard without "jdk:" before it matches a class of the JDK. Most of the JDK's packages have members by
- * which a client gets at everything, so that a peer refuses such patterns. The caller gives the names of the JDK's
- * classes, in any order, until policy_allow_see_class returns false.
+ * Whether a wildcard without "jdk:" matches a class of the JDK. Most of the JDK's packages have members that give a
+ * client access to everything, so a peer refuses such patterns. The caller passes the names of the JDK's classes, in
+ * any order, until policy_allow_see_class returns false.
  */
 struct policy_allow_check {
   struct policy_pattern *wildcards; /* those without "jdk:" */
   struct text *sources;
-  size_t count;               /* 0: nothing can be refused, and no name is needed */
+  size_t count;               /* 0: nothing can be refused; no name is needed */
   const struct text *refused; /* NULL: none so far */
   struct text class_name;     /* that it matches, in the arena */
   struct arena *arena;
@@ -31,10 +31,10 @@ struct policy_allow_check {
 /* Borrows the patterns, which policy_allow_compile must have accepted, and the arena. */
 enum jp_status policy_allow_check_begin(struct policy_allow_check *check, struct text patterns,
                                         struct arena *arena, struct jp_error *error) JP_MUST_CHECK;
-/* False where the answer is known. context is the struct policy_allow_check. */
+/* False once the answer is known. context is the struct policy_allow_check. */
 bool policy_allow_see_class(struct text class_name, void *context);
-/* JP_INVALID where a pattern is refused: the text names it, a class that it matches and dangerous members that it would
- * open. */
+/* JP_INVALID if a pattern is refused: the text names it, a class that it matches, and dangerous members that it would
+ * allow. */
 enum jp_status policy_allow_check_end(const struct policy_allow_check *check,
                                       struct jp_error *error) JP_MUST_CHECK;
 

@@ -12,7 +12,7 @@ static const struct policy_node *find_value(const struct policy_node *map, struc
   return NULL;
 }
 
-/* The members of all kinds; counts only, where dangers is NULL. */
+/* Collects the members of all kinds; only counts them if dangers is NULL. */
 static size_t collect_dangers(const struct policy_node *kinds, const struct policy_node *effects,
                               struct policy_danger *dangers)
 {

@@ -1,9 +1,9 @@
 #ifndef JPEER_POLICY_DANGEROUS_H
 #define JPEER_POLICY_DANGEROUS_H
 /*
- * The members of the JDK by which a client gets at files, processes, classes, native code, reflection and serialised
- * objects (dangerous.yaml, embedded). For errors and warnings: they name what a pattern opens. No operation is judged
- * by this list. One thread; the members live as long as the arena.
+ * The members of the JDK that give access to files, processes, classes, native code, reflection and serialised
+ * objects (dangerous.yaml, embedded). For errors and warnings, which name the members that a pattern allows. No
+ * operation is judged by this list. One thread; the members live as long as the arena.
  */
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -24,7 +24,7 @@ struct policy_danger {
 enum jp_status policy_dangers_read(struct arena *arena, struct policy_danger **dangers, size_t *count,
                                    struct jp_error *error) JP_MUST_CHECK;
 
-/* True where a danger is among those that are asked about. */
+/* True for a danger that counts. */
 typedef bool policy_danger_filter(const struct policy_danger *danger, void *context);
 
 /* Appends one member of each kind that the filter accepts, the one with the shortest name: "java.io.File.list (opens,

@@ -45,7 +45,7 @@ static void fill_table(const struct policy *policy, const struct policy_question
   }
 }
 
-/* Constructors alone are named "<init>". */
+/* Only constructors are named "<init>". */
 static bool is_possible(const struct policy_question *question, int category)
 {
   return (category == POLICY_CONSTRUCTOR) == text_equal(question->member_name, TEXT("<init>"));
@@ -72,7 +72,7 @@ static bool is_same_table(const struct policy_question *question, const struct t
 
 /* ---- words ---- */
 
-/* One word for each member of the set: the first that means this member alone, so neither DEFAULT nor ALL. */
+/* One word for each member of the set: the first that means only this member, so neither DEFAULT nor ALL. */
 static void append_words(struct buffer *out, const struct policy_vocabulary *vocabulary, unsigned set)
 {
   const char *separator = "";
@@ -96,23 +96,22 @@ static unsigned find_visibilities(const struct table *table, int category, const
   return set;
 }
 
-/* "METHOD, STATIC_METHOD: PUBLIC; FIELD_GET: PUBLIC, PRIVATE": categories that share their visibilities stand
- * together. */
+/* "METHOD, STATIC_METHOD: PUBLIC; FIELD_GET: PUBLIC, PRIVATE": categories with the same visibilities are grouped. */
 static void append_cases(struct buffer *out, const struct policy_question *question,
                          const struct table *table, const struct ruling *ruling)
 {
   const char *separator = "";
-  unsigned told = 0;
+  unsigned written = 0;
   for (int category = 0; category < POLICY_CATEGORIES; category++) {
     unsigned visibilities = find_visibilities(table, category, ruling);
-    if (!is_possible(question, category) || visibilities == 0 || (told & 1u << category) != 0)
+    if (!is_possible(question, category) || visibilities == 0 || (written & 1u << category) != 0)
       continue;
     unsigned categories = 0;
     for (int other = category; other < POLICY_CATEGORIES; other++) {
       if (is_possible(question, other) && find_visibilities(table, other, ruling) == visibilities)
         categories |= 1u << other;
     }
-    told |= categories;
+    written |= categories;
     buffer_append_text(out, text_of(separator));
     append_words(out, &policy_category_words, categories);
     buffer_append_text(out, TEXT(": "));
@@ -136,10 +135,10 @@ static void append_ruling(struct buffer *out, const struct policy *policy,
   buffer_append_char(out, '\n');
 }
 
-static bool was_told(const struct ruling *const *told, size_t count, const struct ruling *ruling)
+static bool is_written(const struct ruling *const *written, size_t count, const struct ruling *ruling)
 {
   for (size_t i = 0; i < count; i++) {
-    if (is_same_ruling(told[i], ruling))
+    if (is_same_ruling(written[i], ruling))
       return true;
   }
   return false;
@@ -148,15 +147,15 @@ static bool was_told(const struct ruling *const *told, size_t count, const struc
 static void append_table(struct buffer *out, const struct policy *policy,
                          const struct policy_question *question, const struct table *table)
 {
-  const struct ruling *told[CASES];
+  const struct ruling *written[CASES];
   size_t count = 0;
   for (int category = 0; category < POLICY_CATEGORIES; category++) {
     for (int visibility = 0; is_possible(question, category) && visibility < POLICY_VISIBILITIES;
          visibility++) {
       const struct ruling *ruling = &table->rulings[category][visibility];
-      if (was_told(told, count, ruling))
+      if (is_written(written, count, ruling))
         continue;
-      told[count++] = ruling;
+      written[count++] = ruling;
       append_ruling(out, policy, question, table, ruling);
     }
   }

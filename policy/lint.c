@@ -11,7 +11,7 @@
 
 enum {
   CONSTRUCTORS = 1u << POLICY_CONSTRUCTOR,
-  COMPARISONS_MAX = 20000 /* of patterns; beyond that, nothing is known to be covered */
+  COMPARISONS_MAX = 20000 /* of patterns; beyond that, no pattern counts as covered */
 };
 
 struct lint {
@@ -21,8 +21,8 @@ struct lint {
   size_t danger_count;
   struct buffer *out;
   size_t *count;
-  size_t rule; /* that is looked at */
-  int line;    /* of it, or of the idempotent member that is */
+  size_t rule; /* being checked */
+  int line;    /* of the rule, or of the idempotent member being checked */
   size_t comparisons;
 };
 
@@ -30,7 +30,7 @@ static void warn(struct lint *lint, const char *format, ...) JP_PRINTF(2, 3);
 
 static void warn(struct lint *lint, const char *format, ...)
 {
-  struct jp_error text; /* bounds what a file can make of a line */
+  struct jp_error text; /* bounds the length of a line */
   va_list args;
   va_start(args, format);
   jp_fail_va(&text, JP_INVALID, format, args);
@@ -39,7 +39,7 @@ static void warn(struct lint *lint, const char *format, ...)
   ++*lint->count;
 }
 
-/* ---- what the names say ---- */
+/* ---- names ---- */
 
 static bool has_character(struct text t, char character)
 {
@@ -147,7 +147,7 @@ static void check_member(struct lint *lint, const struct policy_rule_source *sou
     warn(lint, "'%.*s' is a method or a field of that name: constructors are <init>", TEXT_ARGS(shown));
 }
 
-/* ---- what a rule can decide ---- */
+/* ---- rules that decide nothing ---- */
 
 /* Constructors are called <init>, and nothing else is. */
 static void check_categories(struct lint *lint, const struct policy_rule *rule)
@@ -173,7 +173,7 @@ static bool is_covered(struct lint *lint, const struct policy_rule *general,
          policy_pattern_covers(&general->class_pattern, &specific->class_pattern);
 }
 
-/* The lines of the rules that leave nothing, "4", "4 and 9" or "4, 9, 12, ...". */
+/* The lines of the rules that together decide everything before: "4", "4 and 9" or "4, 9, 12, ...". */
 struct lines {
   char text[64];
   size_t count;
@@ -190,8 +190,8 @@ static void add_line(struct lines *lines, int line)
     snprintf(lines->text + used, sizeof lines->text - used, ", ...");
 }
 
-/* Takes away from the rule what the rules before it decide. `every`: only those for every class, or only the others. True
- * where nothing is left. */
+/* Removes from the rule all that the rules before it decide. `every`: only those for every class, or only the others.
+ * True if nothing remains. */
 static bool is_decided_before(struct lint *lint, bool every, struct lines *lines)
 {
   const struct policy_rule *rules = lint->document->rules;
@@ -227,11 +227,11 @@ static bool check_order(struct lint *lint, const struct policy_rule *rule)
   struct lines lines = {0};
   struct lines every = {0};
   if ((rule->channels & ~POLICY_EXEMPT_CHANNELS) == 0) {
-    warn(lint, "has no effect: no rule is asked on the channels CLI_RPC and REPLAY_INJECTION");
+    warn(lint, "has no effect: no rule applies on the channels CLI_RPC and REPLAY_INJECTION");
     return false;
   }
-  /* A rule for every class is not asked about the classes of an object, so that a rule after it may still decide
-   * there, unless it is for every class itself. */
+  /* A rule for every class does not judge the classes of an object, so a later rule may still do so, unless it is for
+   * every class itself. */
   if (is_decided_before(lint, false, &lines)) {
     warn(lint, "is never used: what it matches is decided by the rule%s before it in line%s %s",
          lines.count == 1 ? "" : "s", lines.count == 1 ? "" : "s", lines.text);
@@ -269,7 +269,7 @@ static void check_channels(struct lint *lint, const struct policy_rule *rule)
     warn(lint, "denies on WEBSOCKET_RPC and not on HTTP_RPC, which every --json-rpc address serves as well");
 }
 
-/* ---- what a rule opens ---- */
+/* ---- dangers that a rule allows ---- */
 
 static bool is_opened(const struct policy_danger *danger, void *context)
 {

@@ -1,11 +1,11 @@
 #ifndef JPEER_POLICY_LINT_H
 #define JPEER_POLICY_LINT_H
 /*
- * Warns of rules of a policy file that decide nothing, or mean something else than they seem to (docs/policy.md,
+ * Warns of rules of a policy file that decide nothing, or do not mean what they seem to mean (docs/policy.md,
  * "Warnings"). `jpeer policy check` prints it. One thread.
  *
- * A rule is called unreachable only where that is certain. What depends on the habits of names (a package begins with a
- * small letter, a class with a capital) is worded as a condition.
+ * A rule is called unreachable only if that is certain. Warnings that depend on naming conventions (a package begins
+ * with a small letter, a class with a capital) are worded as conditions.
  */
 #include "base/buffer.h"
 #include "policy/loader.h"

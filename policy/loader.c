@@ -222,7 +222,7 @@ static enum jp_status compile_draft(struct loader *loader, const struct rule_dra
       compile_pair(loader, line, class_source, member_source, &rule->class_pattern, &rule->member_pattern);
   if (status != JP_OK)
     return status;
-  /* After their length was checked: an alias can repeat a long text in each of many rules. */
+  /* Their length was checked: an alias can repeat a long text in each of many rules. */
   *source = (struct policy_rule_source){.class_pattern = arena_text(loader->arena, class_source),
                                         .member_pattern = arena_text(loader->arena, member_source),
                                         .is_split = draft->pattern != NULL};

@@ -16,15 +16,15 @@ enum { POLICY_RULES_MAX = 10000 };
 struct policy_member_pattern {
   struct policy_pattern class_pattern;
   struct policy_pattern member_pattern;
-  struct text source; /* as the file has it; absent: it is of the command line */
+  struct text source; /* as the file has it; absent: from the command line */
   int line;
 };
 
-/* What a rule's patterns are in the file, for warnings about it. */
+/* A rule's patterns as the file has them, for warnings. */
 struct policy_rule_source {
   struct text class_pattern;
   struct text member_pattern; /* "**" where the rule has none */
-  bool is_split;              /* both are of one `pattern` */
+  bool is_split;              /* both are parts of one `pattern` */
 };
 
 struct policy_document {

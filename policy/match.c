@@ -80,7 +80,7 @@ static struct cursor cursor_over(struct text t)
   return (struct cursor){start, start + t.len};
 }
 
-/* Matches one segment against "?" and "*". Only the latest "*" has to be tried again: it can take whatever an
+/* Matches one segment against "?" and "*". Only the latest "*" has to be tried again: it can match whatever an
  * earlier one could. */
 static bool glob_matches(struct text glob, struct cursor name)
 {
@@ -110,7 +110,7 @@ static bool glob_matches(struct text glob, struct cursor name)
   return pattern.at == pattern.end;
 }
 
-/* Takes the next segment off *rest; false at the end. */
+/* Removes the next segment from *rest; false at the end. */
 static bool next_segment(struct cursor *rest, struct cursor *segment)
 {
   if (rest->at == NULL)
@@ -151,9 +151,8 @@ static bool segments_match(const struct policy_segment *pattern, const struct po
 }
 
 /*
- * Skips equal bytes by eights, because packages mostly begin alike and are in lower case. False: the two
- * differ in another bit than the one that tells upper case from lower. That is final, since an ASCII letter
- * equals ASCII letters alone.
+ * Skips equal bytes by eights, because packages mostly begin alike and are in lower case. False: the two differ in
+ * another bit than that of upper and lower case. That is final, since an ASCII letter equals only ASCII letters.
  */
 static bool skip_equal_words(struct cursor *pattern, struct cursor *name)
 {
@@ -172,7 +171,7 @@ static bool skip_equal_words(struct cursor *pattern, struct cursor *name)
   return true;
 }
 
-/* Moves *name behind the prefix; false where it does not begin with it. */
+/* Moves *name after the prefix; false if it does not begin with it. */
 static bool skip_prefix(struct text prefix, bool ascii, struct cursor *name)
 {
   struct cursor pattern = cursor_over(prefix);
@@ -201,7 +200,7 @@ bool policy_pattern_matches(const struct policy_pattern *pattern, struct text na
   const struct policy_segment *end = pattern->segments + pattern->segment_count;
   if (pattern->prefix.len == 0)
     return segments_match(pattern->segments, end, rest);
-  /* Folding keeps the length of ASCII letters, and they equal ASCII letters alone. */
+  /* Folding keeps the length of ASCII letters, and they equal only ASCII letters. */
   if (pattern->segment_count == 0 && pattern->ascii && pattern->prefix.len != name.len)
     return false;
   if (!skip_prefix(pattern->prefix, pattern->ascii, &rest))
@@ -340,8 +339,9 @@ enum jp_status policy_pattern_compile_member(struct text source, struct arena *a
 
 /*
  * Both patterns become automata over characters, whose states are positions in a list of tokens. The search walks
- * through the states of `specific` together with the set of states that `general` can be in after the same characters,
- * until the one accepts a name that the other does not. Characters that `general` does not have are all alike to it.
+ * through the states of `specific` together with the set of states that `general` can be in after the same
+ * characters, until `specific` accepts a name that `general` does not. All characters that `general` does not name
+ * are equivalent.
  */
 enum token_kind { TOKEN_LITERAL, TOKEN_ANY, TOKEN_STAR, TOKEN_SEGMENT_END, TOKEN_DEEP, TOKEN_END };
 
@@ -356,7 +356,7 @@ struct automaton {
 };
 
 enum {
-  OTHER_CHARACTER = NO_CHARACTER + 0x100, /* none that read_character gives */
+  OTHER_CHARACTER = NO_CHARACTER + 0x100, /* never returned by read_character */
   DOT = NO_CHARACTER + 0x101,
   COVER_STEPS_MAX = 4000
 };
@@ -393,7 +393,7 @@ static bool make_automaton(const struct policy_pattern *pattern, struct automato
   return true;
 }
 
-/* Only "**" is left: a name may end here. */
+/* Only "**" remains: a name may end here. */
 static bool may_end(const struct automaton *automaton, size_t at)
 {
   while (automaton->tokens[at].kind == TOKEN_DEEP)
@@ -401,7 +401,7 @@ static bool may_end(const struct automaton *automaton, size_t at)
   return automaton->tokens[at].kind == TOKEN_END;
 }
 
-/* A state: a token, and for TOKEN_DEEP whether the name is inside a segment that it takes. In the search, for every
+/* A state: a token, and for TOKEN_DEEP whether the name is inside a segment that it matches. In the search, for every
  * token of `specific`, whether its segment has a character: no segment of a name is empty. */
 static size_t make_state(size_t token, bool is_inside)
 {
@@ -426,7 +426,7 @@ static size_t set_next(const uint64_t *set, size_t words, size_t state)
   return SIZE_MAX;
 }
 
-/* Adds a state, and those that it leads to without a character. */
+/* Adds a state, and the states that follow without a character. */
 static void set_add(uint64_t *set, const struct automaton *automaton, size_t state)
 {
   for (;;) {
@@ -472,14 +472,14 @@ struct cover_search {
   size_t entry_count;
   size_t entry_room;
   uint32_t *slots; /* a hash table of entries: 0, or the index and one */
-  uint64_t *now;   /* the set that is looked at: entries may move */
+  uint64_t *now;   /* the current set, copied: entries may move */
   uint64_t *next;  /* the set after a character */
   bool is_covered;
 };
 
 enum { COVER_SLOTS = 1 << 13 };
 
-/* Adds what has not been seen, to be looked at later. */
+/* Queues a pair that is new. */
 static void visit(struct cover_search *search, size_t state, const uint64_t *set)
 {
   size_t width = search->words + 1;
@@ -511,7 +511,7 @@ static void visit(struct cover_search *search, size_t state, const uint64_t *set
 }
 
 /* Every state of specific but the last can still become a name. */
-static void take_character(struct cover_search *search, const uint64_t *set, uint32_t character, size_t state)
+static void step_character(struct cover_search *search, const uint64_t *set, uint32_t character, size_t state)
 {
   if (search->specific.tokens[state / 2].kind == TOKEN_END)
     return;
@@ -542,25 +542,25 @@ static void expand(struct cover_search *search, size_t index)
     for (size_t i = 0; i < search->character_count; i++)
       if (search->characters[i] == token->character)
         character = token->character;
-    take_character(search, set, character, make_state(at + 1, true));
+    step_character(search, set, character, make_state(at + 1, true));
     break;
   }
   case TOKEN_ANY:
   case TOKEN_STAR:
   case TOKEN_DEEP:
     for (size_t i = 0; i < search->character_count && search->is_covered; i++)
-      take_character(search, set, search->characters[i],
+      step_character(search, set, search->characters[i],
                      make_state(token->kind == TOKEN_ANY ? at + 1 : at, true));
     if (token->kind == TOKEN_STAR)
       visit(search, make_state(at + 1, has_character), set);
     else if (token->kind == TOKEN_DEEP && !has_character)
       visit(search, make_state(at + 1, false), set);
     else if (token->kind == TOKEN_DEEP)
-      take_character(search, set, DOT, make_state(at, false));
+      step_character(search, set, DOT, make_state(at, false));
     break;
   case TOKEN_SEGMENT_END:
     if (has_character)
-      take_character(search, set, DOT, make_state(at + 1, false));
+      step_character(search, set, DOT, make_state(at + 1, false));
     break;
   case TOKEN_END:
     break;

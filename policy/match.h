@@ -13,7 +13,7 @@
  * segment; no class has one.
  *
  * A compiled pattern is constant: any thread may match with it. It lives as long as the arena it was made in.
- * Matching allocates nothing and takes at most (length of name) * (length of pattern) steps.
+ * Matching allocates nothing and needs at most (length of name) * (length of pattern) steps.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -30,7 +30,7 @@ struct policy_segment;
 
 struct policy_pattern {
   struct text prefix;                    /* the leading segments without wildcards, in lower case (ASCII) */
-  const struct policy_segment *segments; /* those behind the prefix */
+  const struct policy_segment *segments; /* the segments after the prefix */
   size_t segment_count;
   uint64_t tail; /* the prefix's last eight bytes, where it is that long and all ASCII */
   bool has_tail;
@@ -40,7 +40,7 @@ struct policy_pattern {
   bool every_name;
 };
 
-/* Compiles a class pattern. JP_INVALID: the text says what is wrong with it, and does not repeat it. */
+/* Compiles a class pattern. JP_INVALID: the text describes the fault, and does not repeat the pattern. */
 enum jp_status policy_pattern_compile(struct text source, struct arena *arena, struct policy_pattern *pattern,
                                       struct jp_error *error) JP_MUST_CHECK;
 /* Compiles a member pattern, which has one segment. "*" sets every_name, too: no member's name has a '.'. */
@@ -55,17 +55,17 @@ bool policy_pattern_matches(const struct policy_pattern *pattern, struct text na
 
 /*
  * True only where `general` matches every name that `specific` matches, both being patterns of classes or both of
- * members. It is exact, except for patterns whose comparison takes more than a bound of steps: these are false. For
- * advice, not for requests: it allocates.
+ * members. It is exact, except for patterns whose comparison exceeds a bound of steps: these are false. For advice,
+ * not for requests: it allocates.
  */
 bool policy_pattern_covers(const struct policy_pattern *general, const struct policy_pattern *specific);
-/* A cheap test that comes before it: false means no. */
+/* A cheap test before policy_pattern_covers: false means no. */
 bool policy_pattern_may_cover(const struct policy_pattern *general, const struct policy_pattern *specific);
 
 /*
- * A cheap test that comes before the match: false means that the pattern does not match. It compares the last
- * eight bytes of the prefix with the name's bytes at the same place, but for the bit that tells upper case
- * from lower. Packages mostly begin alike, so the end of the prefix tells more than its start.
+ * A cheap test before the match: false means that the pattern does not match. It compares the last eight bytes of the
+ * prefix with the name's bytes at the same place, except the bit of upper and lower case. Packages mostly begin
+ * alike, so the end of the prefix differs more often than its start.
  */
 static inline bool policy_pattern_may_match(const struct policy_pattern *pattern, struct text name)
 {

@@ -10,16 +10,16 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* The end of a line that says that nothing is allowed. */
+/* The end of a notice that nothing is allowed. */
 #define HOW_TO_ALLOW                                                                                         \
   "allow classes with --rpc-allow 'com.example.**', with rules in a file (--rpc-policy), or everything "     \
   "that "                                                                                                    \
   "a preset does not deny with --rpc-default-action ALLOW"
 
-/* What Java catches where a client fails to answer: the one class of the peer's that is judged as others are. */
+/* The exception of a callback that failed in the client: the only class of the peer that is judged like others. */
 #define CALLBACK_EXCEPTION TEXT("jpeer.peer.CallbackException")
 
-/* The class of the peer's own threads: Java code meets them by Thread.currentThread(). */
+/* The class of the peer's own threads: Java code gets them by Thread.currentThread(). */
 #define PEER_THREAD TEXT("jpeer.peer.PeerThread")
 
 enum fixed_reason {
@@ -53,7 +53,7 @@ static atomic_uint_fast64_t last_generation;
 
 /* ---- the judgement ---- */
 
-/* What would end, hold up or change a thread that may be serving others. */
+/* Members that would end, block or change a thread that may be serving others. */
 static bool is_withheld_of_threads(struct text member_name)
 {
   static const struct text withheld[] = {TEXT("stop"),
@@ -72,8 +72,8 @@ static bool is_withheld_of_threads(struct text member_name)
   return false;
 }
 
-/* The public methods of a thread of the peer are judged as those of a java.lang.Thread: *class_name becomes that. member_name
- * NULL: any member. */
+/* The public methods of a thread of the peer are judged as those of java.lang.Thread, which *class_name becomes.
+ * member_name NULL: any member. */
 static void see_as_thread(struct text *class_name, const struct text *member_name, uint32_t *combinations)
 {
   uint32_t open = *combinations & policy_combinations(1u << POLICY_METHOD, 1u << POLICY_PUBLIC);
@@ -84,7 +84,7 @@ static void see_as_thread(struct text *class_name, const struct text *member_nam
   *class_name = TEXT("java.lang.Thread");
 }
 
-/* True where the class or the channel decides, and no rule is asked. */
+/* True if the class or the channel decides, without the rules. */
 static bool decide_without_rules(const struct policy *policy, enum policy_channel channel,
                                  struct text class_name, struct policy_verdict *verdict)
 {
@@ -143,7 +143,7 @@ static struct policy_verdict check_denials(const struct policy *policy, const st
         !policy_rule_applies(rule, query->channel, combination, class_name, query->member_name))
       continue;
     verdict = make_rule_verdict(policy, i);
-    /* policy_check asks for the operation's line in the log; only a denial adds one. */
+    /* policy_check requests the operation's log line; here only a denial adds one. */
     if (verdict.allow)
       verdict.log = false;
     return verdict;
@@ -311,7 +311,7 @@ static enum jp_status add_preset(struct policy *policy, const struct policy_pres
   enum jp_status status = policy_load_text(yaml, reason.data, &policy->arena, &document, error);
   if (status != JP_OK)
     return status;
-  /* Most objects behind the JDK's public types have internal classes. */
+  /* Most objects of the JDK's public types have internal classes. */
   bool spares_objects = strcmp(preset->name, "deny-jdk-internals") == 0;
   for (size_t i = 0; i < document.rule_count; i++) {
     document.rules[i].reason = reason.data;
@@ -350,7 +350,7 @@ static enum policy_action choose_default(const struct policy_config *config,
 static const char *choose_notice(const struct policy *policy, const struct policy_config *config)
 {
   if (config->default_action == POLICY_UNSET && has_presets_alone(config))
-    return "RPC policy: presets only deny; what the given ones leave is allowed "
+    return "RPC policy: presets only deny; all that they do not deny is allowed "
            "(--rpc-default-action DENY denies it)";
   if (config->allow != NULL && policy->default_verdict.allow)
     return "RPC policy: --rpc-default-action ALLOW allows more than what --rpc-allow names";
@@ -379,7 +379,7 @@ static enum jp_status compile_member(struct text shown, struct arena *arena,
   return status;
 }
 
-/* Puts the command line's members behind those of the file. */
+/* Appends the command line's members to those of the file. */
 static enum jp_status add_idempotent(struct policy *policy, const struct policy_document *file,
                                      const char *words, struct jp_error *error)
 {
@@ -405,7 +405,7 @@ static enum jp_status build_policy(struct policy *policy, const struct policy_co
                                    struct jp_error *error)
 {
   struct policy_document file = {0};
-  /* Whoever can call the peer's own Java classes passes by every check. */
+  /* A caller of the peer's own Java classes would bypass every check. */
   enum jp_status status =
       policy_pattern_compile(TEXT("jpeer.peer.**"), &policy->arena, &policy->internals, error);
   policy->has_withheld = config->withheld != NULL;

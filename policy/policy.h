@@ -25,7 +25,7 @@ enum policy_channel {
   POLICY_REPLAY,
   POLICY_CHANNELS
 };
-/* What is done with a member, and of which kind the member is. */
+/* The kind of the operation and of the member. */
 enum policy_category {
   POLICY_METHOD,
   POLICY_STATIC_METHOD,
@@ -83,11 +83,10 @@ void policy_destroy(struct policy *policy);
 /* Adds a holder, which ends with policy_destroy, and returns the policy. Any thread that holds it already. */
 struct policy *policy_retain(struct policy *policy);
 uint64_t policy_generation(const struct policy *policy);
-/* A line for the log at start: what the default is and why, or how to allow something. NULL: none is
- * needed. */
+/* The log line at start: the default and its reason, or how to allow something. NULL: none is needed. */
 const char *policy_notice(const struct policy *policy);
-/* True where the class is denied only because the peer was given no policy at all, so that its operator could
- * allow it. Nobody can allow the peer's own classes and withheld ones. */
+/* True where the class is denied only because the peer was given no policy at all, so that its operator could allow
+ * it. The peer's own classes and withheld ones cannot be allowed. */
 bool policy_lacks_rules_for(const struct policy *policy, struct text class_name);
 
 /*
@@ -98,19 +97,19 @@ bool policy_lacks_rules_for(const struct policy *policy, struct text class_name)
  */
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query);
 /*
- * Judges another class of the same operation: the one that declares the member. It denies only where the
- * first rule or preset that matches that class denies; it asks neither rules for every class nor the default
- * action, and asks for a log line only where it denies.
+ * Judges another class of the same operation: the one that declares the member. It denies only where the first rule
+ * or preset that matches that class denies; neither rules for every class nor the default action apply, and it
+ * requests a log line only if it denies.
  *
- * A rule for every class has a class pattern that matches every name: "**" or a longer spelling of it ("*"
- * alone is none: it means the default package). Such a rule decides the same for both classes, for the
- * member, channel, category and visibility are the same; policy_check has asked it for the named class.
+ * A rule for every class has a class pattern that matches every name: "**" or a longer spelling of it ("*" alone is
+ * none: it means the default package). Such a rule decides the same for both classes, because the member, channel,
+ * category and visibility are the same; policy_check has applied it to the named class.
  */
 struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query);
 /*
- * Judges the classes of the object in the same way: its own, the one whose method runs, and those between. It
- * does not ask the preset deny-jdk-internals: Path.of(..) gives a sun.nio.fs.UnixPath, whose public members
- * are the platform's interface.
+ * Judges the classes of the object in the same way: its own, the one whose method runs, and those between. The preset
+ * deny-jdk-internals does not apply: Path.of(..) gives a sun.nio.fs.UnixPath, whose public members are the platform's
+ * interface.
  */
 struct policy_verdict policy_check_object(const struct policy *policy, const struct policy_query *query);
 
@@ -131,8 +130,8 @@ enum policy_early policy_check_class(const struct policy *policy, enum policy_ch
                                      unsigned categories, struct text class_name,
                                      struct policy_verdict *verdict);
 
-/* False where no member of the class can be used on this channel, whatever its name; what a client may implement does
- * not count. A metadata query then leaves the class out without a look at its members. */
+/* False where no member of the class can be used on this channel, whatever its name; interfaces for callbacks do not
+ * count. A metadata query then leaves the class out without reading its members. */
 bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name);
 
 /* True where the list of idempotent members has the member. Whether it may be called is up to

@@ -102,14 +102,14 @@ struct policy_watch {
   struct policy_source *source;
   int64_t interval_ms;
   int wake;   /* eventfd: reload_asked or stop_asked was set */
-  int notify; /* inotify; -1: the file is looked at by time alone */
+  int notify; /* inotify; -1: the file is only polled */
   atomic_bool reload_asked;
   atomic_bool stop_asked;
   pthread_t thread;
 
   /* the thread's own */
   struct stamp loaded; /* of the last load, also of one that failed */
-  struct stamp seen;   /* of a change that has to rest before it is loaded; else the same */
+  struct stamp seen;   /* of a change that must stay unmodified before it is loaded; else the same */
   int64_t seen_ms;
 };
 
@@ -194,15 +194,15 @@ static void wait_for_news(const struct policy_watch *watch)
     return;
   char bytes[EVENTS_BYTES];
   for (size_t i = 0; i < 2; i++) {
-    /* Their contents do not matter: the thread looks at the file and at its flags in any case. */
+    /* Their contents do not matter: the thread always checks the file and its flags. */
     while ((sources[i].revents & POLLIN) != 0 && read(sources[i].fd, bytes, sizeof bytes) > 0)
       continue;
   }
 }
 
-/* Watches the file that has the name now, with links followed. When another file takes its place, the old
- * one's end tells; where the name is free, the next look by time finds a new file. A watch on the folder
- * would tell of both, and of everything else in it. */
+/* Watches the file that has the name now, following links. When another file replaces it, the old file's removal is
+ * the event; if there is no file, the next poll finds a new one. A watch on the folder would report both, and every
+ * other change in it. */
 static void follow_file(const struct policy_watch *watch)
 {
   const uint32_t events = IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
@@ -215,7 +215,7 @@ static void *watch_file(void *argument)
   struct policy_watch *watch = argument;
   pthread_setname_np(pthread_self(), "policy-watch");
   while (!atomic_load(&watch->stop_asked)) {
-    follow_file(watch); /* before the look, so that no change between the look and the wait is lost */
+    follow_file(watch); /* before the check, so that no change between the check and the wait is lost */
     if (atomic_exchange(&watch->reload_asked, false))
       load_again(watch, read_stamp(watch));
     else if (watch->interval_ms > 0)

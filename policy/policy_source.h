@@ -1,10 +1,10 @@
 #ifndef JPEER_POLICY_POLICY_SOURCE_H
 #define JPEER_POLICY_POLICY_SOURCE_H
 /*
- * Holds the policy in force and loads it again while it is used (docs/policy.md, "Reload"). A policy is
- * swapped whole: its holders keep it, and whoever takes one next gets the new one.
+ * Holds the policy in force and loads it again while it is used (docs/policy.md, "Reload"). A policy is swapped
+ * whole: its holders keep it, and the next call of policy_source_take returns the new one.
  *
- * Any thread. A lock is held while a policy is taken or swapped, but not while a file is read.
+ * Any thread. A lock is held while a policy is retained or swapped, but not while a file is read.
  */
 #include "policy/policy.h"
 
@@ -14,10 +14,10 @@ struct policy_source;
  * Caller frees with policy_source_destroy. */
 enum jp_status policy_source_create(const struct policy_config *config, struct policy_source **source,
                                     struct jp_error *error) JP_MUST_CHECK;
-/* Policies that were taken stay valid. */
+/* Retained policies stay valid. */
 void policy_source_destroy(struct policy_source *source);
 
-/* The policy in force. Caller gives it back with policy_destroy. */
+/* Retains the policy in force. Caller releases it with policy_destroy. */
 struct policy *policy_source_take(struct policy_source *source);
 /* False where `policy`, which the caller must hold, is no longer in force, or is NULL. Costs one load. */
 bool policy_source_is_current(const struct policy_source *source, const struct policy *policy);
@@ -29,18 +29,18 @@ enum jp_status policy_source_reload(struct policy_source *source, struct jp_erro
 /*
  * Loads a policy again when its file changes, on a thread of its own (docs/policy.md, "Reload").
  *
- * inotify tells of changes. A look at the file every interval finds those that inotify does not see: a file
- * that comes back, and file systems without inotify. A changed file is loaded once it has rested for a tenth
- * of a second, so that it is not read half-written. Where the file is gone or does not load, one line in the
- * log ("Failed to reload RPC policy: ") says so, and the policy stays.
+ * inotify reports changes. A poll at each interval finds those that inotify misses: a file that is created again, and
+ * file systems without inotify. A changed file is loaded once it is unmodified for a tenth of a second, so that it is
+ * not read half-written. If the file is missing or does not load, one line in the log ("Failed to reload RPC policy:
+ * ") says so, and the policy stays.
  */
 struct policy_watch;
 
-/* With an interval of 0, policy_watch_reload alone loads the file again. The source is borrowed and must have
- * a file. JP_NO_MEMORY, JP_IO, JP_LIMIT. */
+/* With an interval of 0, only policy_watch_reload loads the file again. The source is borrowed and must have a file.
+ * JP_NO_MEMORY, JP_IO, JP_LIMIT. */
 enum jp_status policy_watch_start(struct policy_source *source, int64_t interval_ms,
                                   struct policy_watch **watch, struct jp_error *error) JP_MUST_CHECK;
-/* Has the thread load the file at once, changed or not. Any thread. */
+/* Makes the thread load the file at once, changed or not. Any thread. */
 void policy_watch_reload(struct policy_watch *watch);
 /* Ends the thread and waits for it. NULL is fine. */
 void policy_watch_stop(struct policy_watch *watch);

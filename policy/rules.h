@@ -1,11 +1,11 @@
 #ifndef JPEER_POLICY_RULES_H
 #define JPEER_POLICY_RULES_H
 /*
- * One compiled rule, and what it applies to.
+ * One compiled rule and the members that it applies to.
  *
- * A combination of a category and a visibility is one bit, so a rule holds all of its combinations in one
- * number, and set arithmetic tells what a list of rules leaves undecided. Rules are constant once loaded: any
- * thread may ask. They live as long as their arena.
+ * A combination of a category and a visibility is one bit, so a rule holds all of its combinations in one number, and
+ * set arithmetic shows which combinations a list of rules leaves undecided. Rules are constant once loaded: any
+ * thread may read them. They live as long as their arena.
  */
 #include "policy/match.h"
 #include "policy/policy.h"
@@ -20,7 +20,7 @@ struct policy_rule {
   uint32_t combinations; /* set as policy_combinations makes it */
   bool allow;
   bool log;
-  bool spares_objects; /* not asked about an object's own class (deny-jdk-internals) */
+  bool spares_objects; /* does not judge an object's own class (deny-jdk-internals) */
   struct policy_pattern class_pattern;
   struct policy_pattern member_pattern;
   int line;           /* of its file, from 1 */

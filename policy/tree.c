@@ -283,7 +283,7 @@ static enum jp_status read_stream(struct builder *builder, const struct policy_n
   return status;
 }
 
-/* Counts them in the bytes, comments and texts included: a policy has no use for any. */
+/* Counts them in the bytes, comments and texts included: a policy needs none. */
 static enum jp_status check_tag_names(const struct builder *builder)
 {
   static const char directive[] = "%TAG";

@@ -14,7 +14,7 @@
 
 /* The channels that this version serves. */
 #define POLICY_SERVED_CHANNELS (1u << POLICY_WEBSOCKET | 1u << POLICY_HTTP | 1u << POLICY_ZMQ)
-/* The channels on which rules, presets and the default action are not asked. */
+/* The channels on which rules, presets and the default action do not apply. */
 #define POLICY_EXEMPT_CHANNELS (1u << POLICY_CLI | 1u << POLICY_REPLAY)
 /* The categories of operations that may have a receiver, whose own class is judged, too. */
 #define POLICY_RECEIVER_CATEGORIES (1u << POLICY_METHOD | 1u << POLICY_FIELD_GET | 1u << POLICY_FIELD_SET)

@@ -1,20 +1,20 @@
 """Runs the test suites one after another, shows each runner's own output, and closes with one line of counts. Each test
 that failed is named once more before that line, with the command that repeats it alone.
 
-More tests run at once than there are cores, since many wait, and a command that does not end is ended. What they leave
-idle of the cores goes to the builds of later steps and to clang-tidy, at the lowest priority.
+More tests run at once than there are cores, since many wait, and a command that does not end is stopped. The idle time of
+the cores is used by the builds of later steps and by clang-tidy, at the lowest priority.
 
 usage: run_tests.py [--all | --release] [--list] [STEP...]
        run_tests.py [--release] --flaky N STEP [PATTERN]
        run_tests.py --release sabotage [OPTION...]
 
-Without an option these are the suites of a first look: the optimised build, the default JDK, no sanitizer. --all has what
-CI runs on every change: the same tests under sanitizers and -Xcheck:jni, on each JDK, and more. --release has the suites
-that take too long for every change (tools/test-release). A STEP that is named may be of the first look or of --all.
+Without an option these are the quick suites: the optimised build, the default JDK, no sanitizer. --all runs the tests of CI
+for every change: the same tests under sanitizers and -Xcheck:jni, on each JDK, and more. --release has the suites that are
+too slow for every change (tools/test-release). A STEP may be of the quick suites or of --all.
 
---flaky runs each test of a step N times (those alone whose names have the regular expression PATTERN in them), four at
-once and beside a process on each core that never waits, and names those that failed at all. What they printed is then in
-build/flaky. A command that was interrupted goes on where it was, if the commit is still the same.
+--flaky runs each test of a step N times (those alone whose names have the regular expression PATTERN in them), four at once
+and beside a busy process on each core, and names those that failed at least once. Their output is then in build/flaky. An
+interrupted command continues, if the commit is still the same.
 """
 
 import json
@@ -39,10 +39,10 @@ PYTHON = "/usr/bin/python3"
 AT_ONCE = len(os.sched_getaffinity(0)) + 1
 # The tests of a module wait for peers to start and for calls to sleep: three at once left 59% of two cores idle.
 MODULES_AT_ONCE = 2 * len(os.sched_getaffinity(0)) + 1
-# Several times what the longest command takes. An interrupted test closes what it has opened.
+# Several times the duration of the longest command. An interrupted test closes its resources.
 LIMIT = ["timeout", "--foreground", "--signal=INT", "--kill-after=60", "2400"]
 RELEASE_LIMIT = [*LIMIT[:-1], "5400"]
-# Takes what tests leave idle, and so has the time of a whole run.
+# Uses the idle time of the tests, and so has the duration of a whole run.
 LATER = ["nice", "-n", "19"]
 LSAN = f"suppressions={ROOT / 'tests/support/lsan.supp'}"
 ASAN = {"ASAN_OPTIONS": "handle_segv=0:intercept_tls_get_addr=0", "UBSAN_OPTIONS": "print_stacktrace=1", "LSAN_OPTIONS": LSAN}
@@ -53,12 +53,12 @@ def ctest(preset, *selection):
     return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "--parallel", str(AT_ONCE), *selection]
 
 
-# A run of all has each module of tests/integration under the sanitizers or under -Xcheck:jni, most under both; what it leaves
-# out is in tools/test-release. Here: what adds nothing to the checks of JNI, or takes memory to its limits.
+# A run of all has each module of tests/integration under the sanitizers or under -Xcheck:jni, most under both; the
+# rest is in tools/test-release. Here: modules that add nothing to the checks of JNI, or use memory up to its limits.
 WITHOUT_JNI = {"test_descriptions.py", "test_idle.py", "test_jsonrpc_1_1.py", "test_meta.py", "test_origins.py",
                "test_parent.py", "test_policy.py", "test_policy_reload.py", "test_share_beside.py", "test_shm.py",
                "test_unix_sockets.py"}
-# What starts many JVMs, and reads nothing that others do not read, too.
+# Modules that start many JVMs, and read nothing that others do not read, too.
 WITHOUT_ASAN = {"test_application.py", "test_docs_links.py", "test_epochs.py", "test_examples.py", "test_intruders.py",
                 "test_java_line.py", "test_long_calls.py", "test_policy_values.py", "test_readiness.py", "test_readme.py",
                 "test_start.py"}
@@ -68,7 +68,7 @@ assert not WITHOUT_JNI & WITHOUT_ASAN
 # The conformance cases run under -Xcheck:jni on every JDK, integration tests on one: the default one has them under ASan.
 CHECKED_HOMES = jdks.homes()[-1:]
 
-# Long tests of code that one thread runs: under TSan they cost minutes, and it has nothing to see.
+# Long tests of single-threaded code: under TSan they cost minutes and can find nothing.
 ONE_THREAD = "^test_(evaluate|index|jimage_.*|lint|match|name_index|presets_.*|text_wide.*|value_read)$"
 
 
@@ -90,14 +90,14 @@ def on(preset, **more):
 
 
 INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-includes"]], {})
-# Not the bench nor the libraries that are installed: without them a first look waits for two thirds of the build.
+# Neither the bench nor the installed libraries: without them a quick run needs two thirds of the build.
 FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
                " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger")
 # All but the bench, whose links at full optimisation take a minute and a half: the build of dev has it, and the step
 # "bench" of tools/test-release.
 RELEASE_BUILD = (FIRST_BUILD + " native/jsonrpc/all native/client/all native/client/messages/all"
                  " tests/model/all tests/ledger/all tests/integration/all")
-# name, what it is, preset (and targets) to build first, commands, environment
+# name, description, preset (and targets) to build first, commands, environment
 FIRST_STEPS = [
     INCLUDES,
     ("units", "units and corpora, optimised", FIRST_BUILD,
@@ -118,16 +118,16 @@ ALL_STEPS = [
      [ctest("release", "--label-exclude", "plain|bench|bench-smoke|net")], {}),
     ("dev", "units and corpora under ASan and UBSan", "dev", [ctest("dev", "--label-exclude", "checked|bench-smoke")],
      ASAN),
-    ("tsan", "what runs without a JVM under TSan", "tsan",
+    ("tsan", "units without a JVM under TSan", "tsan",
      [ctest("tsan", "--label-exclude", "jvm", "--exclude-regex", ONE_THREAD)], TSAN),
     ("conformance-asan", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
-    # Over what differs in forms of messages or in the life of sessions: no other transport makes references.
+    # Over transports with different forms of messages or lives of sessions: no other transport makes references.
     *((f"conformance-ledger-{home.name}", "request and reply, under -Xcheck:jni and a count of all references",
        RELEASE_BUILD, [over("websocket", "http", "zeromq-binary")],
        on("release", JPEER_LEDGER="1", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
-    # Over one transport for each form of messages: the fast path knows no more of them.
-    ("conformance-no-fastpath", "the same where every request goes the general path",
+    # Over one transport for each form of messages: the fast path has no others.
+    ("conformance-no-fastpath", "the same with every request on the general path",
      "no-fastpath jpeer fixtures", [over("websocket", "zeromq-binary")], on("no-fastpath")),
     ("integration-asan", "the binary under ASan and UBSan", "dev",
      unittests("tests/integration", lambda name: name not in WITHOUT_ASAN), on("dev")),
@@ -136,21 +136,21 @@ ALL_STEPS = [
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in CHECKED_HOMES),
     ("mutate-callbacks", "changed answers to callbacks and changed chains for ten seconds, under ASan and UBSan", "dev",
      [[PYTHON, "tests/fuzz/mutate_callbacks.py", "--seconds", "10"]], on("dev")),
-    ("python", "the Python package's own tests, on the wheel, where PyPI is reached", RELEASE_BUILD,
+    ("python", "the Python package's own tests, on the wheel, if PyPI is reached", RELEASE_BUILD,
      [[PYTHON, "tests/release/wheel.py"]], {"JPEER_BUILD": "build/release"}),
-    ("clients", "clients that others wrote, where their registries are reached", RELEASE_BUILD,
+    ("clients", "clients of other authors, if their registries are reached", RELEASE_BUILD,
      [[PYTHON, "tests/clients/run.py"]], on("release")),
     ("colfer", "Colfer's own codecs and a Java client of binary messages, where Maven reaches its registry", "dev",
      [[PYTHON, "tests/colfer/run.py"]], on("dev")),
     ("tidy", "clang-tidy", "dev", [["tools/check-tidy"]], {}),
 ]
 
-# Runs for hours, and takes options: only where it is named.
+# Runs for hours, and has options: only if it is named.
 SABOTAGE = ("sabotage", "changes of the product that no test notices (options: tests/release/sabotage.py)")
-# Steps that need the cores and nothing of the others; they are begun early, and shown in their place.
+# Steps that need the cores and nothing of the others; they start early, and are shown in their place.
 BACKGROUND = {"tidy"}
 
-# The same, of what takes too long for every change. Mutated requests are for each JDK ten minutes.
+# The same, for suites that are too slow for every change. Mutated requests run for ten minutes on each JDK.
 RELEASE_STEPS = [
     ("dev-checked", "units with a JVM, under ASan, UBSan and -Xcheck:jni at once; the benchmarks under the first two",
      "dev", [ctest("dev", "--label-regex", "checked|bench-smoke")], ASAN),
@@ -167,15 +167,15 @@ RELEASE_STEPS = [
     ("colfer-long", "the step colfer with 200,000 structs, and its client under -Xcheck:jni", "release",
      [[PYTHON, "tests/colfer/run.py", "--structs", "200000", "--seed", str(int(time.time()))]],
      on("release", JPEER_CHECK_JNI="1")),
-    ("bench", "load generators and benchmarks, and what they test, optimised", "release",
+    ("bench", "load generators and benchmarks, and their tests, optimised", "release",
      [ctest("release", "--label-regex", "bench|net")], {}),
-    ("others-asan", "what the step integration-asan leaves out", "dev",
+    ("others-asan", "modules that the step integration-asan leaves out", "dev",
      unittests("tests/integration", WITHOUT_ASAN.__contains__), on("dev")),
-    *((f"others-jni-{home.name}", "what the steps integration-jni leave out, under -Xcheck:jni", "release",
+    *((f"others-jni-{home.name}", "modules that the steps integration-jni leave out, under -Xcheck:jni", "release",
        unittests("tests/integration", WITHOUT_JNI.__contains__ if home in CHECKED_HOMES else lambda name: True),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
-    ("applications", "real applications, started by java and by jpeer run", "release",
-     [[PYTHON, "tests/applications/run.py"]], on("release")),
+    ("applications", "real applications, started by java and by jpeer run, and real libraries used from Python", "release",
+     [[PYTHON, "tests/applications/run.py"], [PYTHON, "tests/applications/python/run.py"]], on("release")),
     ("generators", "clients that generators write from the documents, where their registries are reached", "release",
      [[PYTHON, "tests/release/generators/run.py"]], on("release")),
     ("foreign", "the client library by foreign functions from Node and Ruby, where koffi's registry is reached", "release",
@@ -223,7 +223,7 @@ def count_plain(match):
     return int(match[1]), int(match[2])
 
 
-# A runner's last words, and how to read them. The last in the output count: a runner may show those of others before.
+# The last line of a runner, and how to read it. The last match counts: a runner may show those of others before.
 RUNNERS = [
     (re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)", re.M), count_ctest),
     (re.compile(r"^Ran (\d+) tests? in .*\n\n(?:OK|FAILED)(?: \((.*)\))?", re.M), count_unittest),
@@ -241,7 +241,7 @@ def count(output, status):
 
 
 def run_command(command, environment, show, limit=LIMIT):
-    """Gives each line of output to show, when it comes; the whole output, and the status."""
+    """Passes each line of output to show when it arrives; returns the whole output, and the status."""
     process = subprocess.Popen([*limit, *command], cwd=ROOT, env={**os.environ, **environment},
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                errors="replace")
@@ -285,7 +285,7 @@ class Background:
         return self.pool.submit(run_command, command, environment, lambda line: None, [*LATER, *limit])
 
     def is_built(self, preset):
-        """Waits for the build, and shows what it complained of."""
+        """Waits for the build, and shows its complaints."""
         if preset is None:
             return True
         output, status = self.builds[preset].result()
@@ -324,7 +324,7 @@ FAILURES = [
 
 
 def name_failures(command, environment, output):
-    """What failed in a command, each with a line for a shell that repeats it; the command itself, where it names none."""
+    """The failed tests of a command, each with a shell line that repeats it; the command itself, if it names none."""
     start = [f"{name}={value}" for name, value in environment.items()]
     found = {re.sub(r"^(?:FAIL|ERROR):? ", "", match[0].strip()): shlex.join([*command, *repeat(match, command)])
              for pattern, repeat in FAILURES for match in pattern.finditer(output)}
@@ -371,7 +371,7 @@ def single_tests(commands):
 
 
 class FlakyRuns:
-    """The runs of a step that are over, in a file, so that an interrupted command goes on where it was. Runs of another
+    """The runs of a step that are over, in a file, so that an interrupted command continues. Runs of another
     commit do not count."""
 
     def __init__(self, step):
@@ -390,7 +390,7 @@ class FlakyRuns:
         self.is_open = True
 
     def close(self):
-        """What ends from now on was interrupted, and says nothing of the test."""
+        """Runs that end from now on were interrupted, and do not count."""
         self.is_open = False
 
     def add(self, name, number, has_failed):
@@ -475,7 +475,7 @@ def main(arguments):
     if unknown:
         print(f"unknown step: {', '.join(sorted(unknown))} (--list shows them)", file=sys.stderr)
         return 2
-    # Each test chooses its JVM, or finds it as a user without this variable would.
+    # Each test chooses its JVM, or finds it as for a user without this variable.
     os.environ.pop("JAVA_HOME", None)
     for home in jdks.homes():
         show_now(f"JDK {jdks.full_version(home)}: {home}\n")

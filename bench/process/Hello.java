@@ -1,4 +1,4 @@
-/** The least that java can run: the floor of the peer's start. */
+/** The smallest program for java: the floor of the peer's start. */
 public final class Hello {
   private Hello() {}
 

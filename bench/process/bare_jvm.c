@@ -1,6 +1,6 @@
 /*
- * jpeer-bench-jvm: a JVM and nothing else, the floor of the peer's memory. Says "ready" when the JVM is up,
- * ends when its standard input does.
+ * jpeer-bench-jvm: only a JVM, the floor of the peer's memory. Prints "ready" when the JVM is up; ends with its
+ * standard input.
  *
  * usage: jpeer-bench-jvm LIBJVM [JVM OPTIONS]
  */
@@ -37,7 +37,7 @@ static int create(const struct machine *machine)
   return make(&vm, (void **)&env, &args) == JNI_OK ? 0 : 1;
 }
 
-/* Off the first thread of the process, as the peer and the java command do it. */
+/* Not on the first thread of the process, like the peer and the java command. */
 static void *be_main_thread(void *argument)
 {
   int code = create(argument);

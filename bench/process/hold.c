@@ -1,6 +1,6 @@
 /*
- * jpeer-bench-hold: opens many WebSockets, asks the same on each, and holds them open until its standard
- * input ends. Says "held" when all are.
+ * jpeer-bench-hold: opens many WebSockets, sends the same request on each, and holds them open until its standard
+ * input ends. Prints "held" when all are open.
  *
  * usage: jpeer-bench-hold ADDRESS COUNT REQUEST [--await]
  * With --await, "held" means that every request was answered; without, that it was sent.

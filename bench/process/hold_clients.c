@@ -1,6 +1,6 @@
 /*
  * jpeer-bench-hold-clients: opens many clients of libjpeer-client, makes calls of `add` on each, one client after the
- * other, and holds all of them open until its standard input ends. Says "held" when every call was answered.
+ * other, and holds all of them open until its standard input ends. Prints "held" when every call was answered.
  *
  * usage: jpeer-bench-hold-clients URL COUNT CALLS
  */
@@ -17,7 +17,7 @@ enum { IN_FLIGHT = 64, TIMEOUT_MS = 20000 };
 struct calls {
   struct jp_client *client;
   struct jp_client_error error;
-  unsigned long left; /* to begin */
+  unsigned long left; /* calls to begin */
   unsigned long open;
   bool has_failed;
 };
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
   }
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit); /* where it is too low, a client cannot be opened, and says so */
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* if it is too low, a client cannot be opened, and reports it */
   }
   for (unsigned long left = strtoul(argv[2], NULL, 10); left > 0; left--)
     if (!make_calls(argv[1], strtoul(argv[3], NULL, 10)))

@@ -1,13 +1,12 @@
 /*
- * jpeer-bench-objects: what one `new` costs in a session that holds many objects already.
+ * jpeer-bench-objects: the cost of one `new` in a session that holds many objects already.
  *
  * usage: jpeer-bench-objects ADDRESS PID HELD MEASURED
  *        jpeer-bench-objects ADDRESS PID HELD 0
- * Makes objects of one session until it holds about HELD, then MEASURED more, and prints the server's
- * processor time (of process PID) and the time that passed for each of these, in microseconds. Where MEASURED
- * is more than HELD, it does so in as many sessions as it takes, HELD / 2 to HELD * 3 / 2 objects in each, so
- * that what is measured stays near HELD. With MEASURED 0 it says "held" and keeps the session until its
- * standard input ends.
+ * Makes objects of one session until it holds about HELD, then MEASURED more, and prints the server's processor time
+ * (of process PID) and the time that passed for each of these, in microseconds. Where MEASURED is more than HELD, it
+ * uses as many sessions as needed, with HELD / 2 to HELD * 3 / 2 objects in each, so that the measured number stays
+ * near HELD. With MEASURED 0 it prints "held" and keeps the session until its standard input ends.
  */
 #include "base/clock.h"
 #include "bench/link.h"
@@ -62,7 +61,7 @@ static void close_client(struct client *client)
     client->kind->close(client->link);
 }
 
-/* Asks the same count times, up to IN_FLIGHT at once, and waits for every answer. */
+/* Sends the same request count times, up to IN_FLIGHT at once, and waits for every answer. */
 static enum jp_status ask(struct client *client, const char *request, unsigned long count,
                           struct jp_error *error)
 {

@@ -1,9 +1,9 @@
 /*
- * jpeer-bench-start: how long a program takes from before it is made to its end, or, with --ping, to the
- * first ping that it answers. Prints microseconds.
+ * jpeer-bench-start: the time of a program from before its start to its end, or, with --ping, to the first ping that
+ * it answers. Prints microseconds.
  *
  * usage: jpeer-bench-start [--ping] PROGRAM [ARGUMENTS]
- * With --ping, PROGRAM is a peer: it says on standard error when it is ready, and where its WebSockets are.
+ * With --ping, PROGRAM is a peer: it prints on standard error when it is ready, and the address of its WebSockets.
  */
 #include "base/clock.h"
 #include "bench/link.h"
@@ -22,7 +22,7 @@ enum { SPIN_MS = 60000 };
 
 struct child {
   pid_t pid;
-  int errors; /* its standard error, where a ping is wanted; else -1 */
+  int errors; /* its standard error, for a ping; else -1 */
 };
 
 static enum jp_status start(char **words, bool hears, struct child *child, struct jp_error *error)
@@ -51,11 +51,11 @@ static enum jp_status await_end(const struct child *child, struct jp_error *erro
       return jp_fail(error, JP_IO, "waitpid: %s", strerror(errno));
   }
   if (!WIFEXITED(state) || WEXITSTATUS(state) != 0)
-    return jp_fail(error, JP_INVALID, "the program ended badly (%#x)", (unsigned)state);
+    return jp_fail(error, JP_INVALID, "the program failed (%#x)", (unsigned)state);
   return JP_OK;
 }
 
-/* Reads what the peer says until it is ready. *address is inside said. */
+/* Reads the peer's output until it is ready. *address is inside said. */
 static enum jp_status await_ready(const struct child *child, struct buffer *said, const char **address,
                                   struct jp_error *error)
 {
@@ -82,7 +82,8 @@ struct pinger {
   bool is_answered;
 };
 
-static enum jp_status take_answer(struct link_listener *listener, struct text answer, struct jp_error *error)
+static enum jp_status handle_answer(struct link_listener *listener, struct text answer,
+                                    struct jp_error *error)
 {
   struct pinger *pinger = (struct pinger *)listener;
   pinger->is_answered = text_equal(answer, TEXT("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":true}}"));
@@ -94,7 +95,7 @@ static enum jp_status ping(const char *address, struct jp_error *error)
 {
   static const char request[] =
       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"ping\"}}";
-  struct pinger pinger = {{take_answer}, false};
+  struct pinger pinger = {{handle_answer}, false};
   struct link_target target;
   const struct link_kind *kind;
   struct link *link = NULL;

@@ -1,8 +1,8 @@
-"""client.py LIBRARY WORKLOAD WARM_SECONDS ARGUMENT...: one workload through one library, in a process of its own.
+"""client.py LIBRARY WORKLOAD WARM_SECONDS ARGUMENT...: one workload through one library, in its own process.
 
-LIBRARY is a module of this folder, whose class Library takes the arguments and brings calls to Java. The program is
-warm when it writes "ready". From then on it answers each line, a number of seconds, by a line of JSON: `figure`, and
-`count` where the figure is that of so many elements. It ends with its input.
+LIBRARY is a module of this folder, whose class Library takes the arguments and calls Java. The program is warm when it
+writes "ready". From then on it answers each line, a number of seconds, by a line of JSON: `figure`, and `count` if the
+figure is of so many elements. It ends with its input.
 """
 
 import importlib
@@ -53,24 +53,24 @@ class Repeated(Workload):
     """One short step after the other: the p50 in microseconds."""
 
     def run(self, seconds):
-        step, clock, taken = self.step, time.perf_counter_ns, []
+        step, clock, elapsed = self.step, time.perf_counter_ns, []
         end = clock() + seconds * 1e9
         while True:
             began = clock()
             step()
             ended = clock()
-            taken.append(ended - began)
+            elapsed.append(ended - began)
             if ended > end:
                 break
-        taken.sort()
-        return {"figure": taken[len(taken) // 2] / 1e3, **self.facts()}
+        elapsed.sort()
+        return {"figure": elapsed[len(elapsed) // 2] / 1e3, **self.facts()}
 
     def facts(self):
         return {}
 
 
 class Add(Repeated):
-    """A call of a method that is bound before."""
+    """A call of a method that is already bound."""
 
     def __init__(self, library):
         super().__init__(library)
@@ -113,7 +113,7 @@ class New(Repeated):
 
 
 class Doubles(Workload):
-    """Numbers sent as a double[], of which a copy comes back: milliseconds."""
+    """Numbers sent as a double[], of which a copy is returned: milliseconds."""
 
     METHOD = "copy_doubles"
 
@@ -127,14 +127,14 @@ class Doubles(Workload):
         return library.DOUBLES or DOUBLES
 
     def run(self, seconds):
-        taken, back = timed(self.copy, self.numbers)
+        elapsed, back = timed(self.copy, self.numbers)
         if len(back) != self.count or any(map(float.__ne__, back, self.numbers)):
-            raise AssertionError("the numbers have not come back")
-        return {"figure": taken, "count": self.count}
+            raise AssertionError("the numbers were not returned")
+        return {"figure": elapsed, "count": self.count}
 
 
 class DoublesAsBytes(Doubles):
-    """The same by the way that Py4J has for bytes."""
+    """The same by Py4J's way for bytes."""
 
     METHOD = "copy_doubles_as_bytes"
 
@@ -154,7 +154,7 @@ class Listed(Workload):
         self.list = self.library.array_list(numbers)
 
     def warm(self, seconds):
-        """With a tenth of the numbers: through Py4J all take seconds."""
+        """With a tenth of the numbers: through Py4J all last seconds."""
         numbers, in_java = self.numbers, self.list
         self.fill(numbers[:LISTED // 10])
         super().warm(seconds)
@@ -165,10 +165,10 @@ class Iterate(Listed):
     """All elements, by a loop."""
 
     def run(self, seconds):
-        taken, elements = timed(lambda: [element for element in self.list])
+        elapsed, elements = timed(lambda: [element for element in self.list])
         if elements != self.numbers:
             raise AssertionError("other elements")
-        return {"figure": taken}
+        return {"figure": elapsed}
 
 
 class Sort(Listed):
@@ -176,11 +176,11 @@ class Sort(Listed):
 
     def run(self, seconds):
         numbers = self.library.copy_list(self.list)
-        taken, _ = timed(self.library.sort, numbers, lambda left, right: (left > right) - (left < right))
+        elapsed, _ = timed(self.library.sort, numbers, lambda left, right: (left > right) - (left < right))
         places = range(0, len(self.numbers), LISTED // 100)
         if [numbers.get(place) for place in places] != [sorted(self.numbers)[place] for place in places]:
             raise AssertionError("not sorted")
-        return {"figure": taken}
+        return {"figure": elapsed}
 
 
 class Entries(Workload):
@@ -192,10 +192,10 @@ class Entries(Workload):
         self.map = library.hash_map(self.entries)
 
     def run(self, seconds):
-        taken, entries = timed(self.library.entries, self.map)
+        elapsed, entries = timed(self.library.entries, self.map)
         if entries != self.entries:
             raise AssertionError("other entries")
-        return {"figure": taken}
+        return {"figure": elapsed}
 
 
 class Step(Workload):

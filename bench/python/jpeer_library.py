@@ -35,14 +35,14 @@ class Library:
         return self.java.java.lang.Math.addExact
 
     def facts(self, add):
-        """How many bytes a call sends and receives over TCP."""
+        """The bytes that a call sends and receives over TCP."""
         connection = tcp_socket()
         if connection is None:
             return {}
         with connection:
             def transferred():
-                told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_SIZE)
-                return [struct.unpack_from("=Q", told, offset)[0] for offset in (BYTES_ACKED, BYTES_RECEIVED)]
+                info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_SIZE)
+                return [struct.unpack_from("=Q", info, offset)[0] for offset in (BYTES_ACKED, BYTES_RECEIVED)]
 
             before = transferred()
             for _ in range(COUNTED):

@@ -43,7 +43,7 @@ class Library:
         return list(there)
 
     def copy_doubles_as_bytes(self, numbers):
-        """Py4J sends bytes in one piece; what makes doubles of them is in the JDK."""
+        """Py4J sends bytes in one piece; the JDK converts them to doubles."""
         nio = self.java.nio
         order = nio.ByteOrder.nativeOrder()
         there = self.gateway.new_array(self.jvm.double, len(numbers))
@@ -80,7 +80,7 @@ class Library:
         return self.java.util.ArrayList(numbers)
 
     def sort(self, numbers, compare):
-        # Not numbers.sort, which Py4J takes for that of Python's lists.
+        # Not numbers.sort, which Py4J maps to that of Python's lists.
         self.java.util.Collections.sort(numbers, Comparator(compare))
 
     def close(self):

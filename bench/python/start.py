@@ -44,12 +44,12 @@ def check(total):
 
 def main():
     steps = globals()[sys.argv[1]](*sys.argv[2:])
-    taken, began = {}, time.perf_counter()
+    elapsed, began = {}, time.perf_counter()
     for step in steps:
         ended = time.perf_counter()
-        taken[step] = (ended - began) * 1e3
+        elapsed[step] = (ended - began) * 1e3
         began = time.perf_counter()
-    print(json.dumps(taken))
+    print(json.dumps(elapsed))
 
 
 if __name__ == "__main__":

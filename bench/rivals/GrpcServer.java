@@ -8,7 +8,7 @@ import java.net.InetSocketAddress;
 
 /**
  * gRPC's server over Netty. With "direct" as its argument, calls run on the threads that read them, where a slow one
- * would hold up others; otherwise on the pool that gRPC makes.
+ * would block others; otherwise on gRPC's pool.
  */
 public final class GrpcServer {
   private GrpcServer() {}

@@ -45,7 +45,7 @@ final class Histogram {
     return max;
   }
 
-  /** The value that this share of what was recorded does not pass. */
+  /** The value that this share of the recorded values does not exceed. */
   long quantile(double share) {
     long wanted = (long) (share * total + 0.5);
     long seen = 0;

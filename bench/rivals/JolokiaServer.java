@@ -3,11 +3,11 @@ import java.lang.management.ManagementFactory;
 import javax.management.ObjectName;
 import javax.management.StandardMBean;
 
-/** An MBean of the calculator, behind Jolokia's agent, which the command line brought in. */
+/** An MBean of the calculator, for Jolokia's agent, which the command line starts. */
 public final class JolokiaServer {
   private JolokiaServer() {}
 
-  /** What Jolokia may call. */
+  /** The operations for Jolokia. */
   public interface Operations {
     int add(int a, int b);
   }
@@ -16,7 +16,7 @@ public final class JolokiaServer {
     Operations operations = Calculator::add;
     ManagementFactory.getPlatformMBeanServer()
         .registerMBean(new StandardMBean(operations, Operations.class), new ObjectName("bench:type=Calculator"));
-    // The agent starts beside us and says here where it listens.
+    // The agent starts in parallel and sets its address here.
     while (System.getProperty("jolokia.agent") == null) {
       Thread.sleep(10);
     }

@@ -20,7 +20,7 @@ final class Load {
 
   /** How a kind of client makes calls. */
   interface Protocol {
-    /** Keeps the load's lanes busy, spread over so many connections, until each is told to stop. */
+    /** Keeps the load's lanes busy, spread over so many connections, until each has to stop. */
     void run(Load load, int connections) throws Exception;
   }
 
@@ -44,7 +44,7 @@ final class Load {
       b = (int) (id * 7 % 100_000);
     }
 
-    /** Takes the answer to the call of a and b; false: there is no other to make. */
+    /** Handles the answer to the call of a and b; false: no further call. */
     boolean answered(int sum) {
       long now = System.nanoTime();
       if (sum != a + b) {

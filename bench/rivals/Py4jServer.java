@@ -7,7 +7,7 @@ public final class Py4jServer {
 
   public static void main(String[] arguments) throws Exception {
     GatewayServer server = new GatewayServer.GatewayServerBuilder(new Calculator()).javaPort(0).build();
-    // Takes the id 0, which the generator holds for an object that it does not know yet.
+    // Occupies the id 0, which the generator uses for an object that it does not know yet.
     server.getGateway().putNewObject(new Object());
     server.start();
     Serving.until("py4j://127.0.0.1:" + server.getListeningPort(), server);

@@ -1,7 +1,7 @@
 import java.rmi.Remote;
 import java.rmi.RemoteException;
 
-/** What is called over RMI. */
+/** The method that is called over RMI. */
 public interface RmiCalculator extends Remote {
   int add(int a, int b) throws RemoteException;
 }

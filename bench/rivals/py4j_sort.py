@@ -44,9 +44,9 @@ def main():
     Comparator.calls = 0
     began = time.perf_counter()
     gateway.jvm.java.util.Collections.sort(numbers, Comparator())
-    taken = time.perf_counter() - began
+    elapsed = time.perf_counter() - began
     assert numbers[0] == min(numbers)
-    print(json.dumps({"us": taken * 1e6 / Comparator.calls, "comparisons": Comparator.calls}))
+    print(json.dumps({"us": elapsed * 1e6 / Comparator.calls, "comparisons": Comparator.calls}))
     gateway.shutdown()
 
 

@@ -10,7 +10,7 @@ static _Thread_local uint64_t count;
 
 #define VISIBLE __attribute__((visibility("default")))
 
-/* The C library's own, by the names under which it offers them to whoever stands before it. NOLINTBEGIN */
+/* The C library's functions, by the names that it offers to replacements. NOLINTBEGIN */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t items, size_t size);
 void *__libc_realloc(void *old, size_t size);

@@ -12,7 +12,7 @@
   "{\"jsonrpc\":\"2.0\",\"id\":12345,\"method\":\"control\",\"params\":{\"method\":\"delete_object\","       \
   "\"args\":[{\"ref\":"
 
-/* One message that is cut off. */
+/* One message that is cut off after a stage. */
 struct cut_call {
   struct calls *calls;
   enum cut cut;
@@ -23,7 +23,7 @@ static void write_nothing(struct jsonrpc_response *response)
   BUFFER_LITERAL(jsonrpc_result(response), "null");
 }
 
-/* Java's part, as native/rpc/run.c has it. */
+/* The Java part, as in native/rpc/run.c. */
 static void run_member(const struct cut_call *call, const struct operation *operation,
                        struct rpc_reached_member *from, struct outcome *outcome)
 {
@@ -99,7 +99,7 @@ static void serve(struct calls *calls, const struct buffer *request)
       buffer_text(request), &calls->answer, 0, &stream);
 }
 
-/* What the digits behind head, which is as long as the answer's own, say. */
+/* The number after head, which is as long as the answer's. */
 static struct text ref_in(struct text answer, size_t head)
 {
   size_t end = head;
@@ -145,7 +145,7 @@ bool calls_went_well(const struct calls *calls)
 static bool matches(const struct workload *workload, struct text answer, struct text expected)
 {
   if (workload->call != NULL)
-    return binary_equal_but_for_id(answer, expected);
+    return binary_equal_except_id(answer, expected);
   if (workload == &workloads[WORKLOAD_NEW_DELETE])
     return text_starts_with(answer, expected);
   return text_equal(answer, expected);
@@ -186,8 +186,8 @@ static uint32_t read_receiver(const struct calls *calls)
   return (uint32_t)strtoul(ref_in(answer, strlen(workloads[WORKLOAD_NEW_DELETE].answer)).data, NULL, 10);
 }
 
-/* A new object of the session, for the workloads that have a receiver; the others' sessions stay empty, where each
- * request names its own. */
+/* A new object of the session, for the workloads with a receiver; the sessions of others stay empty if each request
+ * names its own. */
 static void make_receiver(struct calls *calls)
 {
   if (calls->workload->call != NULL && !calls->workload->call->has_receiver)

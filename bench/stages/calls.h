@@ -1,9 +1,8 @@
 #ifndef JPEER_TESTS_BENCH_STAGES_CALLS_H
 #define JPEER_TESTS_BENCH_STAGES_CALLS_H
 /*
- * One call on its way, as far as it is wanted: the same functions that a served message goes through, cut off
- * after a stage. What a stage costs is the difference of two cuts; a binary message has CUT_NONE alone. On one
- * thread of the peer.
+ * One call up to a given stage: the same functions as for a served message, cut off after a stage. The cost of a
+ * stage is the difference of two cuts; a binary message has only CUT_NONE. On one thread of the peer.
  */
 #include "rpc/jsonrpc/json_codec.h"
 #include "workloads.h"
@@ -11,10 +10,10 @@
 enum cut {
   CUT_READ,    /* the message validated, its envelope read, an answer's envelope written around null */
   CUT_DECODE,  /* params as an operation */
-  CUT_FRAME,   /* local references framed, what an earlier call left taken back */
-  CUT_RESOLVE, /* the member, which was called before, and the verdict that is kept with it */
+  CUT_FRAME,   /* local references framed, remains of an earlier call released */
+  CUT_RESOLVE, /* the member, which was called before, and its kept verdict */
   CUT_INVOKE,  /* arguments, the call, its outcome */
-  CUT_WRITE,   /* the result in place of null */
+  CUT_WRITE,   /* the result instead of null */
   CUT_NONE,    /* rpc_service.serve: sessions and all */
   CUTS
 };
@@ -33,17 +32,17 @@ struct calls {
   struct buffer answer;
 };
 
-/* thread is the calling one. JP_OK, or *error says what is wrong. Released with calls_fini. */
+/* thread is the calling one. JP_OK, or *error has the fault. Released with calls_fini. */
 enum jp_status calls_init(struct calls *calls, struct rpc_peer *peer, struct jvm_thread *thread,
                           struct jp_error *error) JP_MUST_CHECK;
 void calls_fini(struct calls *calls);
 
-/* Makes the workload the one that calls_run runs, with an object of its own; false: its first answer was not
- * the expected one, which is told on stderr. */
+/* Chooses the workload for calls_run, with its own object; false: its first answer was wrong, which is reported on
+ * stderr. */
 bool calls_choose(struct calls *calls, enum workload_id id) JP_MUST_CHECK;
 
 void calls_run(struct calls *calls, enum cut cut, uint64_t iterations);
-/* True where the answer in hand is a result. */
+/* True if the current answer is a result. */
 bool calls_went_well(const struct calls *calls);
 
 #endif

@@ -1,9 +1,8 @@
 #ifndef JPEER_TESTS_BENCH_STAGES_FLOORS_H
 #define JPEER_TESTS_BENCH_STAGES_FLOORS_H
 /*
- * What each workload costs where nothing but the JVM is asked: the JNI calls that it cannot do without, from
- * values that are there already; and for `ints` the same with a bare parse of the numbers before it. On the
- * thread of the env.
+ * The cost of each workload in the JVM alone: the JNI calls that it needs, from prepared values; and for `ints` the
+ * same after a bare parse of the numbers. On the thread of the env.
  */
 #include "workloads.h"
 
@@ -22,7 +21,7 @@ struct floors {
   jobject object;
   jchar *units; /* of the echoed text */
   jsize unit_count;
-  jchar *room; /* for what comes back */
+  jchar *room; /* for the result */
   struct buffer numbers;
   jint ints[STAGES_NUMBERS];
 };
@@ -33,7 +32,7 @@ void floors_fini(struct floors *floors);
 
 typedef void floor_run(struct floors *floors, uint64_t iterations);
 
-/* NULL: the workload asks nothing of Java. */
+/* NULL: the workload does not call Java. */
 floor_run *floor_of_jni(enum workload_id id);
 /* NULL: the floor is that of JNI. */
 floor_run *floor_with_parse(enum workload_id id);

@@ -1,4 +1,4 @@
-/* jpeer-bench-stages: what each stage of a call costs, from the message's bytes to the answer's; --help. */
+/* jpeer-bench-stages: the cost of each stage of a call, from the message's bytes to the answer's; see --help. */
 #include "allocations.h"
 #include "measure.h"
 
@@ -28,12 +28,13 @@ static const struct option option_rows[] = {
 
 static void print_help(void)
 {
-  puts("usage: jpeer-bench-stages [options]\n"
-       "\n"
-       "Serves messages in this process, without sockets, and tells what each stage takes: nanoseconds of\n"
-       "processor time and allocations of the C heap, an iteration.\n"
-       "\n"
-       "  --only NAME        one workload (may be repeated); default all:");
+  puts(
+      "usage: jpeer-bench-stages [options]\n"
+      "\n"
+      "Serves messages in this process, without sockets, and reports the cost of each stage: nanoseconds of\n"
+      "processor time and allocations of the C heap, an iteration.\n"
+      "\n"
+      "  --only NAME        one workload (may be repeated); default all:");
   for (int id = 0; id < WORKLOADS; id++)
     printf("                       %-16s %s\n", workloads[id].name, workloads[id].what);
   puts("  --rounds N         default 101: medians are over them\n"
@@ -85,7 +86,7 @@ static bool apply(int option)
   }
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 static void print_cell(const struct figure *figure)
 {
@@ -200,7 +201,7 @@ static bool measure_with(struct rpc_peer *peer, struct jvm_thread *thread, struc
   if (calls_init(&calls, peer, thread, error) != JP_OK)
     goto out;
   if (!floors_init(&floors, thread->env)) {
-    jp_fail(error, JP_INTERNAL, "the fixtures are not there");
+    jp_fail(error, JP_INTERNAL, "the fixtures are missing");
     goto out;
   }
   well = arguments.only_whole ? only_serve(&calls) : measure_all(&calls, &floors);

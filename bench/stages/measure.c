@@ -13,15 +13,15 @@ const char *const stage_names[STAGES] = {
     [STAGE_FLOOR] = "floor",
 };
 
-/* What is timed: the cuts of a call, then the floors. */
+/* The timed runs: the cuts of a call, then the floors. */
 enum { RUN_JNI = CUTS, RUN_PARSED, RUNS };
 
-/* A stage is what a run takes without the other two; -1: none. */
+/* A stage is the time of a run minus the other two; -1: none. */
 static const struct stage_row {
   int to;
   int from;
   int other_from;
-  bool is_java; /* nothing for a call that asks nothing of Java */
+  bool is_java; /* nothing for a call without Java */
 } stage_rows[STAGES] = {
     [STAGE_READ] = {CUT_READ, -1, -1, false},
     [STAGE_DECODE] = {CUT_DECODE, CUT_READ, -1, false},
@@ -116,7 +116,7 @@ static double median_of(double *values, unsigned count)
   return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Adds sign times what the run took. */
+/* Adds sign times the duration of the run. */
 static void add(const struct measurement *measurement, int what, double sign, double *by_round,
                 struct figure *figure)
 {

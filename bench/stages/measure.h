@@ -9,7 +9,7 @@ enum stage {
   STAGE_DECODE,
   STAGE_FRAME,
   STAGE_RESOLVE,
-  STAGE_CONVERT, /* of arguments and of what comes back: invocation without the bare JNI call */
+  STAGE_CONVERT, /* of arguments and results: invocation without the bare JNI call */
   STAGE_JNI,
   STAGE_WRITE,
   STAGE_GENERAL, /* all of them: the general path */
@@ -35,7 +35,7 @@ struct measure_config {
 
 enum { MEASURE_ROUNDS_MAX = 1000 };
 
-/* False: a call failed, which is told on stderr. */
+/* False: a call failed, which is reported on stderr. */
 bool measure_workload(struct calls *calls, struct floors *floors, enum workload_id id,
                       const struct measure_config *config, struct figure figures[STAGES]) JP_MUST_CHECK;
 

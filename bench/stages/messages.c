@@ -4,7 +4,7 @@
 static const struct text client_id = TEXT("0b5e1c4e-93a7-4f5e-8d1c-2a6f8e7d4c3b");
 static const struct text peer_id = TEXT("7c9e6679-7425-40de-944b-e07fc1f90ae7");
 
-/* A call as the encoder takes it, with the memory of its values. */
+/* A call for the encoder, with the memory of its values. */
 struct made_call {
   struct binary_call call;
   char peer[16];
@@ -18,7 +18,7 @@ static struct binary_value make_value(const struct workload_value *source, struc
   return (struct binary_value){text_of(source->type), buffer_text(value)};
 }
 
-/* Each workload has a session of its own, in which nothing is but its receiver. */
+/* Each workload has its own session, which holds only its receiver. */
 static void make_call(const struct workload *workload, uint32_t receiver, struct made_call *made)
 {
   const struct workload_call *source = workload->call;

@@ -47,9 +47,9 @@ struct workload {
   const char *name;
   const char *what;
   const char *request;
-  const char *answer;       /* to the first request; of WORKLOAD_NEW_DELETE up to the ref */
-  unsigned iteration_share; /* how many times fewer iterations a round has than that of a small call */
-  const struct workload_call *call; /* binary messages in place of request and answer; NULL: those are JSON */
+  const char *answer;               /* to the first request; of WORKLOAD_NEW_DELETE up to the ref */
+  unsigned iteration_share;         /* the divisor of iterations in a round, compared with a small call */
+  const struct workload_call *call; /* binary messages instead of request and answer; NULL: those are JSON */
 };
 
 extern const struct workload workloads[WORKLOADS];
@@ -57,7 +57,7 @@ extern const struct workload workloads[WORKLOADS];
 /* Appends the text with its holes filled. */
 void workload_fill(const char *source, uint32_t receiver, struct buffer *out);
 
-/* Appends the workload's request, and what is answered to it first. */
+/* Appends the workload's request, and its first answer. */
 void workload_write_request(const struct workload *workload, uint32_t receiver, struct buffer *out);
 void workload_write_answer(const struct workload *workload, uint32_t receiver, struct buffer *out);
 /* Appends a request for the receiver. */

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* Asks one thing of the floor: what it answers is what the generator would wait for. */
+/* Sends one request to the floor: its answer must be the one that the generator expects. */
 static void ask(const struct canned *canned, const struct workload_step *step, unsigned batch)
 {
   struct workload_text request;

@@ -21,7 +21,7 @@ UNIT_TEST(small_values_are_exact)
   assert_int_equal(histogram_quantile(&histogram, 1), 59);
 }
 
-/* A quantile is never below what was recorded, and at most 1/64 above it. */
+/* A quantile is never below the recorded value, and at most 1/64 above it. */
 UNIT_TEST(large_values_are_near)
 {
   for (unsigned bit = 6; bit < 64; bit++) {

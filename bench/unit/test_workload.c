@@ -22,7 +22,7 @@ UNIT_TEST(wrong_answers_do_not_match)
       TEXT("{\"id\":123,\"value\":\"96\"}"),  /* more than the id */
       TEXT("{\"id\":12,\"value\":\"97\"}"),   /* another value */
       TEXT("{\"id\":12,\"value\":\"968\"}"),  /* more than the value */
-      TEXT("{\"id\":12,\"value\":\"96\"}\n"), /* something behind */
+      TEXT("{\"id\":12,\"value\":\"96\"}\n"), /* more after it */
       TEXT("{\"id\":12,\"value\":\"96\""),    /* cut */
       TEXT("{\"id\":12,\"error\":\"96\"}"),
   };
@@ -79,7 +79,7 @@ UNIT_TEST(a_batch_is_its_elements)
   workload_text_fini(&text);
 }
 
-/* Writes the text, and holds what was written against it. */
+/* Writes the text, and matches the output with it. */
 static void write_and_match(struct workload_text *text)
 {
   struct workload_facts facts = {.id = 1000000007, .count = 3, .receiver = 5, .object = 6, .time = 7};
@@ -91,7 +91,7 @@ static void write_and_match(struct workload_text *text)
   workload_text_fini(text);
 }
 
-/* What is written is what would be matched. */
+/* The written text matches. */
 static void rows_are_whole(const struct workload_row *rows, unsigned count)
 {
   for (unsigned i = 0; i < count; i++) {

@@ -40,7 +40,7 @@ static void finish(struct asked *asked)
   arena_fini(&asked->arena);
 }
 
-/* The peer's answer, its own id in front of the one that was asked with. */
+/* The peer's answer, with its own id before the request's. */
 static void answer_with(const char *id, struct text responds_to, const char *sum, struct buffer *out)
 {
   const struct binary_call call = {

@@ -14,7 +14,7 @@ public class Bean {
     GREEN
   }
 
-  /** Is loaded when somebody names it. */
+  /** Is loaded when a request names it. */
   public static final class Part {
     public static String whole() {
       return "part of " + Bean.loaderName();

@@ -1,6 +1,6 @@
 package beyond;
 
-/** What a client implements in a class loader beyond the application's. */
+/** A client implements it in a class loader beyond the application's. */
 public interface Listener {
   String hear(String what);
 }

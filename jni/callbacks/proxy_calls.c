@@ -256,11 +256,7 @@ static bool convert_value(const struct jvm_request *request, const struct callba
   atomic_store_explicit(&type.class, atomic_load_explicit(&method->result.class, memory_order_relaxed),
                         memory_order_relaxed);
   putting.operation = &operation;
-  bool is_container = value->kind == OP_LIST || value->kind == OP_MAP;
-  const struct element_types *elements =
-      is_container ? element_types_of_result(request->thread, method->method, method->given, request->arena)
-                   : NULL;
-  return resolve_value(&putting, &type, elements, method->method->owner, out, failed);
+  return resolve_value(&putting, &type, method->declared, method->method->owner, out, failed);
 }
 
 /* Converts what the method returns. False: *failed is an OUTCOME_ERROR that says why it cannot. */
@@ -855,7 +851,7 @@ static bool find_methods(JNIEnv *env, struct jvm_callback_ids *ids)
   } rows[] = {
       {ids->callback_class, &ids->make, true, "make", "(Ljpeer/peer/CallbackKind;JJI)Ljpeer/peer/Callback;"},
       {ids->kind_class, &ids->make_kind, true, "make",
-       "([Ljava/lang/Class;[Ljava/lang/String;)Ljpeer/peer/CallbackKind;"},
+       "([Ljava/lang/Class;[Ljava/lang/String;Ljava/lang/Class;)Ljpeer/peer/CallbackKind;"},
       {ids->kind_class, &ids->function_of, true, "functionOf", "(Ljava/lang/Class;)I"},
       {ids->kind_class, &ids->function_name_of, true, "functionNameOf",
        "(Ljava/lang/Class;)Ljava/lang/String;"},

@@ -1,13 +1,22 @@
-/* Objects of the client that Java sees as interfaces: the proxy of an OP_CALLBACK. */
+/* Objects of the client that Java sees as interfaces: the proxy of an OP_CALLBACK. A callback has a proxy for each set of
+ * interfaces and each function that a place declares. */
 #include "jni/convert/arguments.h"
 #include "jni/proxies/proxies.h"
 #include "jni/runtime/throwables.h"
 #include "judge/judge.h"
 
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PROXY_REFERENCES = 16 }; /* besides one of each interface */
+
+/* Of one ID. They are searched one after the other. */
+enum { PROXIES_MAX = 256 };
+
+enum giving_purpose {
+  GIVES_CLASS, /* overloads are chosen by the class of the proxy */
+  GIVES_OBJECT
+};
 
 /* One OP_CALLBACK on its way to its proxy. */
 struct giving {
@@ -16,8 +25,12 @@ struct giving {
   const struct jvm_callback_hooks *hooks;
   struct rpc_callbacks *callbacks;
   const struct op_value *value;
+  enum giving_purpose purpose;
   struct jvm_class **interfaces; /* held by the frame of references that is open */
   size_t count;
+  struct declared_function function; /* of the place, where it tells more than the interfaces */
+  bool has_function;                 /* the proxy that was found was given for a place that told more */
+  size_t searched;                   /* proxies of the ID that were of another form */
 };
 
 /* ---- its interfaces ---- */
@@ -36,10 +49,9 @@ static bool check_arity(struct giving *giving, struct jvm_class *interface)
 static bool take_class(struct giving *giving, struct jvm_class *class)
 {
   if (!class->is_interface)
-    return argument_fail(
-        giving->conversion, giving->value,
-        "a callback is seen as an interface, and %.*s is none: give_proxy it a type or interfaces",
-        TEXT_ARGS(class->name));
+    return argument_fail(giving->conversion, giving->value,
+                         "a callback is seen as an interface, and %.*s is none: give it a type or interfaces",
+                         TEXT_ARGS(class->name));
   giving->interfaces[giving->count++] = class;
   return check_arity(giving, class);
 }
@@ -71,6 +83,7 @@ static bool find_interfaces(struct giving *giving, struct jvm_class *class)
   giving->interfaces = arena_calloc(giving->conversion->request->arena, count, sizeof(struct jvm_class *));
   if (giving->interfaces == NULL)
     return argument_fail_memory(giving->conversion);
+  assert(class != NULL || callback->interface_count > 0);
   if (callback->interface_count == 0)
     return take_class(giving, class);
   for (size_t i = 0; i < count; i++)
@@ -112,48 +125,64 @@ static bool allow_proxy(struct giving *giving, struct callback_proxy *proxy)
 
 /* ---- its proxy ---- */
 
-static struct callback_overrides list_overrides(const struct giving *giving)
+static struct callback_form make_form(const struct giving *giving)
 {
   const struct op_callback *callback = giving->value->callback;
-  return (struct callback_overrides){callback->overrides, callback->override_count};
+  return (struct callback_form){.interfaces = giving->interfaces,
+                                .interface_count = giving->count,
+                                .overrides = {callback->overrides, callback->override_count},
+                                .function = giving->function};
 }
 
 static bool check_options(struct giving *giving, const struct callback_proxy *proxy)
 {
   const struct op_callback *callback = giving->value->callback;
+  const struct callback_form form = make_form(giving);
   bool is_same = proxy->given.is_oneway == callback->is_oneway && proxy->given.borrows == callback->borrows &&
-                 proxy->given.tells_origin == callback->tells_origin &&
-                 callback_kind_has_overrides(proxy->kind, list_overrides(giving));
+                 proxy->given.sends_origin == callback->sends_origin &&
+                 callback_kind_has_overrides(proxy->kind, &form);
   return is_same ||
          argument_fail(giving->conversion, giving->value,
                        "Java has this object already, with another oneway, borrow, origin or overrides");
 }
 
-/* The same ID is the same object while that lives. */
-static bool check_interfaces(struct giving *giving, const struct callback_proxy *proxy, jobject object)
+/* Where the member is not known yet, its proxy is asked for its class alone, which the function does not change. */
+static bool has_form(const struct giving *giving, const struct callback_kind *kind)
 {
-  for (size_t i = 0; i < giving->count; i++)
-    if (!(*giving->env)->IsInstanceOf(giving->env, object, giving->interfaces[i]->ref))
-      return argument_fail(
-          giving->conversion, giving->value, "Java has this object as a %.*s, which is no %.*s",
-          TEXT_ARGS(proxy->kind->interfaces[0]->name), TEXT_ARGS(giving->interfaces[i]->name));
-  return true;
+  const struct callback_form form = make_form(giving);
+  return callback_kind_has_interfaces(kind, &form) &&
+         (giving->purpose == GIVES_CLASS || callback_kind_has_function(kind, &form));
 }
 
-/* False: the outcome tells why. *out stays NULL where the proxy was collected. */
+/* False: the outcome tells why. *out stays NULL where the proxy was collected, or is of another form. */
 static bool use_proxy(struct giving *giving, uint64_t number, jobject *out)
 {
   jobject handler;
   struct callback_proxy *proxy = callback_proxy_find(giving->env, number, &handler);
   if (proxy == NULL)
     return true;
-  jobject object = callback_proxy_object(giving->env, giving->conversion->thread->jvm, handler);
-  bool is_right =
-      check_interfaces(giving, proxy, object) && check_options(giving, proxy) && allow_proxy(giving, proxy);
-  if (is_right)
-    *out = object;
+  bool is_same = has_form(giving, proxy->kind);
+  bool is_right = !is_same || (check_options(giving, proxy) && allow_proxy(giving, proxy));
+  giving->has_function = proxy->kind->form.function.interface != NULL;
+  if (is_same && is_right)
+    *out = callback_proxy_object(giving->env, giving->conversion->thread->jvm, handler);
   (*giving->env)->DeleteLocalRef(giving->env, handler);
   callback_proxy_release(giving->env, proxy);
+  return is_right;
+}
+
+/* Searches the proxies of the ID, of which *newest becomes the one that was made last. False: the outcome tells why. */
+static bool find_proxy(struct giving *giving, uint64_t *newest, jobject *out)
+{
+  int64_t id = giving->value->callback->id;
+  bool is_right = true;
+  giving->searched = 0;
+  *newest = giving->hooks->find(giving->callbacks, id, UINT64_MAX);
+  for (uint64_t number = *newest; is_right && *out == NULL && number != 0;
+       number = giving->hooks->find(giving->callbacks, id, number)) {
+    is_right = use_proxy(giving, number, out);
+    giving->searched++;
+  }
   return is_right;
 }
 
@@ -170,15 +199,15 @@ static bool fail_to_make(struct giving *giving, enum jp_status status, const str
                                                                 : argument_fail_memory(giving->conversion);
 }
 
-/* Makes a proxy in the place of `before`. *out stays NULL where another thread was quicker. */
+/* Makes a proxy, of an ID whose newest one was `newest`. *out stays NULL where another thread was quicker. */
 static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobject kind_object,
-                       uint64_t before, uint64_t *number, jobject *out)
+                       uint64_t newest, jobject *out)
 {
   const struct op_callback *callback = giving->value->callback;
   const struct jvm_callback_given given = {.id = callback->id,
                                            .is_oneway = callback->is_oneway,
                                            .borrows = callback->borrows,
-                                           .tells_origin = callback->tells_origin};
+                                           .sends_origin = callback->sends_origin};
   struct callback_proxy *proxy = NULL;
   jobject handler = NULL;
   struct jp_error error;
@@ -186,8 +215,9 @@ static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobjec
       callback_proxy_make(giving->conversion->request, &given, kind, kind_object, &proxy, &handler, &error);
   if (status != JP_OK)
     return fail_to_make(giving, status, &error);
-  *number = giving->hooks->made(giving->callbacks, callback->id, proxy->number, before);
-  if (*number == 0) {
+  bool is_taken = false;
+  status = giving->hooks->made(giving->callbacks, callback->id, proxy->number, newest, &is_taken);
+  if (is_taken) {
     callback_proxy_settle(proxy);
     *out = callback_proxy_object(giving->env, giving->conversion->thread->jvm, handler);
   } else {
@@ -195,55 +225,98 @@ static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobjec
   }
   (*giving->env)->DeleteLocalRef(giving->env, handler);
   callback_proxy_release(giving->env, proxy);
-  return true;
+  return status == JP_OK || argument_fail_memory(giving->conversion);
 }
 
-static bool make_first(struct giving *giving, uint64_t number, jobject *out)
+static bool make_first(struct giving *giving, uint64_t newest, jobject *out)
 {
+  const struct callback_form form = make_form(giving);
+  giving->has_function = form.function.interface != NULL;
   struct callback_kind *kind = NULL;
   jobject kind_object = NULL;
   struct jp_error error;
-  enum jp_status status = callback_kind_find(giving->conversion->thread, giving->interfaces, giving->count,
-                                             list_overrides(giving), &kind, &kind_object, &error);
+  if (giving->searched >= PROXIES_MAX)
+    return fail_to_make(giving,
+                        jp_fail(&error, JP_LIMIT,
+                                "the limit of %d objects in Java of one callback is reached: each set of "
+                                "interfaces or type arguments is another object",
+                                (int)PROXIES_MAX),
+                        &error);
+  enum jp_status status = callback_kind_find(giving->conversion->thread, &form, &kind, &kind_object, &error);
   if (status != JP_OK)
     return fail_to_make(giving, status, &error);
   bool is_right = allow_kind(giving, kind);
   while (is_right && *out == NULL) {
-    uint64_t before = number;
-    is_right = make_proxy(giving, kind, kind_object, before, &number, out);
+    is_right = make_proxy(giving, kind, kind_object, newest, out);
     if (is_right && *out == NULL)
-      is_right = use_proxy(giving, number, out);
+      is_right = find_proxy(giving, &newest, out);
   }
   callback_kind_release(giving->env, kind);
   return is_right;
 }
 
-static bool give_proxy(struct giving *giving, struct jvm_class *class, jobject *out)
+/* Of what the place declares, what the interfaces do not say themselves. */
+static void take_function(struct giving *giving)
 {
-  if (!find_interfaces(giving, class))
-    return false;
-  uint64_t number = giving->hooks->find(giving->callbacks, giving->value->callback->id);
-  if (number != 0 && !use_proxy(giving, number, out))
-    return false;
-  return *out != NULL || make_first(giving, number, out);
+  struct conversion *conversion = giving->conversion;
+  if (giving->purpose == GIVES_CLASS || conversion->elements == NULL ||
+      conversion->elements->function.interface == NULL)
+    return;
+  for (size_t i = 0; i < giving->count; i++) {
+    if (!declared_function_adds_nothing(conversion->thread, giving->interfaces[i],
+                                        &conversion->elements->function, conversion->request->arena))
+      giving->function = conversion->elements->function;
+  }
 }
 
-bool argument_make_callback(struct conversion *conversion, struct jvm_class *class,
-                            const struct op_value *value, jobject *out)
+static bool give_proxy(struct giving *giving, struct jvm_class *class, jobject *out)
 {
-  struct giving giving = {.conversion = conversion,
-                          .env = conversion->thread->env,
-                          .hooks = conversion->thread->jvm->callback_hooks,
-                          .callbacks = conversion->request->callbacks,
-                          .value = value};
-  JNIEnv *env = giving.env;
-  if (giving.callbacks == NULL || giving.hooks == NULL)
+  uint64_t newest;
+  if (!find_interfaces(giving, class))
+    return false;
+  take_function(giving);
+  return find_proxy(giving, &newest, out) && (*out != NULL || make_first(giving, newest, out));
+}
+
+static struct giving begin_giving(struct conversion *conversion, const struct op_value *value,
+                                  enum giving_purpose purpose)
+{
+  return (struct giving){.conversion = conversion,
+                         .env = conversion->thread->env,
+                         .hooks = conversion->thread->jvm->callback_hooks,
+                         .callbacks = conversion->request->callbacks,
+                         .value = value,
+                         .purpose = purpose};
+}
+
+static bool make_callback(struct giving *giving, struct jvm_class *class, jobject *out)
+{
+  struct conversion *conversion = giving->conversion;
+  const struct op_value *value = giving->value;
+  JNIEnv *env = giving->env;
+  if (giving->callbacks == NULL || giving->hooks == NULL)
     return argument_fail(conversion, value, "Java cannot call this client: callbacks need a WebSocket");
   *out = NULL;
   jint references = PROXY_REFERENCES + (jint)value->callback->interface_count;
   if ((*env)->PushLocalFrame(env, references) != 0)
     return !argument_take(conversion) && argument_fail_memory(conversion);
-  bool is_given = give_proxy(&giving, class, out);
+  bool is_given = give_proxy(giving, class, out);
   *out = (*env)->PopLocalFrame(env, is_given ? *out : NULL);
+  return is_given;
+}
+
+bool argument_make_callback(struct conversion *conversion, struct jvm_class *class,
+                            const struct op_value *value, jobject *out)
+{
+  struct giving giving = begin_giving(conversion, value, GIVES_OBJECT);
+  return make_callback(&giving, class, out);
+}
+
+bool argument_type_callback(struct conversion *conversion, const struct op_value *value, jobject *out,
+                            bool *has_function)
+{
+  struct giving giving = begin_giving(conversion, value, GIVES_CLASS);
+  bool is_given = make_callback(&giving, NULL, out);
+  *has_function = giving.has_function;
   return is_given;
 }

@@ -120,7 +120,7 @@ static void fail_several(struct conversion *conversion, struct text name, const 
                "%.*s: %zu class loaders have a class of this name; name one of them in options.loader",
                TEXT_ARGS(shown), several->count);
   conversion->outcome->is_ambiguous = true;
-  if (request->operation->tells_loaders && !request->drops_result)
+  if (request->operation->lists_loaders && !request->drops_result)
     tell_loaders(conversion, several);
 }
 
@@ -219,7 +219,7 @@ static bool is_array_declared(struct jvm_thread *thread, struct jvm_class *class
 static bool check_dimensions(struct conversion *conversion, const struct op_type *type, struct text name,
                              const struct op_value *value)
 {
-  if (type->dimensions <= OP_NAMED_DIMENSIONS_MAX || (value != NULL && value->is_told))
+  if (type->dimensions <= OP_NAMED_DIMENSIONS_MAX || (value != NULL && value->is_members_type))
     return true;
   if (conversion->beside != NULL &&
       is_array_declared(conversion->thread, (struct jvm_class *)conversion->beside, name))

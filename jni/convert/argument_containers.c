@@ -271,6 +271,20 @@ static struct jvm_class *find_component(struct conversion *conversion)
              : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->element);
 }
 
+/* The class that the caller says that keys are, where nothing declares another one. *found NULL: none; they are Strings. */
+static bool find_told_key_class(struct conversion *conversion, const struct op_value *value,
+                                struct jvm_class **found)
+{
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  *found = NULL;
+  if (value->map.keys == 0)
+    return true;
+  jclass class =
+      value->map.keys == 'L' ? known->class_big_integer : jvm_known_wrapper(known, value->map.keys);
+  *found = jvm_class_of(conversion->thread, class);
+  return *found != NULL || argument_fail_memory(conversion);
+}
+
 /* Finds the class that keys are made of; NULL where they stay Strings, because a String is what is declared, or may be.
  * False: no key can be made, as the outcome says. */
 static bool find_key_class(struct conversion *conversion, const struct op_value *value,
@@ -278,15 +292,18 @@ static bool find_key_class(struct conversion *conversion, const struct op_value 
 {
   JNIEnv *env = conversion->thread->env;
   const struct element_types *elements = conversion->elements;
-  *found = NULL;
+  if (!find_told_key_class(conversion, value, found))
+    return false;
   if (elements == NULL || elements->key.kind == 0 || value->map.count == 0)
     return true;
   struct jvm_class *class = jvm_type_class(conversion->thread, (struct jvm_type *)&elements->key);
   if (class == NULL)
     return argument_fail(conversion, value, "the class %.*s of its keys cannot be loaded",
                          TEXT_ARGS(elements->key.name));
-  if (!(*env)->IsAssignableFrom(env, conversion->thread->jvm->known.class_string, class->ref))
-    *found = class;
+  if (*found != NULL && jvm_class_is_assignable(conversion->thread, *found, class))
+    return true;
+  bool may_be_text = (*env)->IsAssignableFrom(env, conversion->thread->jvm->known.class_string, class->ref);
+  *found = may_be_text ? NULL : class;
   return true;
 }
 
@@ -620,10 +637,60 @@ static const struct element_types *find_elements(struct conversion *conversion, 
   return conversion->bound.elements;
 }
 
+/* Makes what is in an Optional: the list's one element. *out stays NULL where it fails; the outcome tells why. */
+static void make_content(struct conversion *conversion, const struct op_value *element, jobject *out)
+{
+  const struct element_types *elements = conversion->elements;
+  struct argument_path path = {.outer = conversion->path};
+  struct jvm_class *component = find_component(conversion);
+  bool keeps_its_type = element->type.data != NULL || element->kind == OP_REF;
+  if (component == NULL || keeps_its_type)
+    component = jvm_class_of(conversion->thread, conversion->thread->jvm->known.class_object);
+  if (component == NULL) {
+    (void)argument_fail_memory(conversion);
+    return;
+  }
+  conversion->path = &path;
+  conversion->elements = elements == NULL ? NULL : elements->inside;
+  if (argument_make_element(conversion, component, element, out) && *out == NULL)
+    (void)argument_fail(conversion, element, "nothing else is in an Optional: [] is an empty one");
+  conversion->path = path.outer;
+  conversion->elements = elements;
+}
+
+/* An Optional is given as the list of what is in it. */
+static bool make_optional(struct conversion *conversion, struct jvm_class *class,
+                          const struct op_value *value, jobject *out)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  if (value->kind != OP_LIST || value->list.count > 1)
+    return argument_fail(conversion, value, "an Optional takes a JSON array of one element, or of none");
+  bool is_empty = value->list.count == 0;
+  if (!argument_ask(conversion, OP_MEMBER_STATIC_METHOD, class->name,
+                    is_empty ? TEXT("empty") : TEXT("of")) ||
+      !argument_open_level(conversion))
+    return false;
+  jobject content = NULL;
+  jobject made = NULL;
+  if (is_empty)
+    made = (*env)->CallStaticObjectMethod(env, known->class_optional, known->static_optional_empty);
+  else
+    make_content(conversion, &value->list.items[0], &content);
+  if (content != NULL)
+    made = (*env)->CallStaticObjectMethod(env, known->class_optional, known->static_optional_of, content);
+  bool is_made = (is_empty || content != NULL) && !argument_take(conversion);
+  conversion->made.array = NULL; /* what is in it, if any */
+  *out = argument_close_level(conversion, is_made ? made : NULL);
+  return is_made;
+}
+
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out)
 {
   struct jvm_thread *thread = conversion->thread;
+  if (class->text == CLASS_TEXT_OPTIONAL)
+    return make_optional(conversion, class, value, out);
   JNIEnv *env = thread->env;
   const struct jvm_known *known = &thread->jvm->known;
   bool is_list =

@@ -145,7 +145,7 @@ bool argument_ask_type(struct conversion *conversion, const struct op_type *type
                        const struct op_value *value)
 {
   const struct jvm_request *request = conversion->request;
-  if (type->base != 'L' || value->is_told)
+  if (type->base != 'L' || value->is_members_type)
     return true;
   if (value->kind == OP_CALLBACK)
     return judge_interface(request->judge, type->name, request->arena, conversion->outcome) == JP_OK;
@@ -179,8 +179,8 @@ jobject argument_close_level(struct conversion *conversion, jobject result)
   return (*env)->PopLocalFrame(env, result);
 }
 
-static bool check_instance(struct conversion *conversion, const struct op_value *value, jobject object,
-                           struct jvm_class *class)
+bool argument_check_instance(struct conversion *conversion, const struct op_value *value, jobject object,
+                             struct jvm_class *class)
 {
   JNIEnv *env = conversion->thread->env;
   if (object == NULL || (*env)->IsInstanceOf(env, object, class->ref))
@@ -418,7 +418,7 @@ static bool make_natural(struct conversion *conversion, struct jvm_class *class,
     if (!make_object(conversion, natural, value, out))
       return false;
   }
-  return check_instance(conversion, value, *out, class);
+  return argument_check_instance(conversion, value, *out, class);
 }
 
 /* Gets the object of a ref that is an element. */
@@ -441,10 +441,10 @@ static bool make_object(struct conversion *conversion, struct jvm_class *class, 
   if (value->kind == OP_NULL)
     return true;
   if (value->kind == OP_REF)
-    return get_element(conversion, value, out) && check_instance(conversion, value, *out, class);
+    return get_element(conversion, value, out) && argument_check_instance(conversion, value, *out, class);
   if (value->kind == OP_CALLBACK)
     return argument_make_callback(conversion, class, value, out) &&
-           check_instance(conversion, value, *out, class);
+           argument_check_instance(conversion, value, *out, class);
   switch (class->maker) {
   case MAKER_STRING:
     return make_string(conversion, value, out);
@@ -484,13 +484,13 @@ static char find_type_letter(const struct op_type *type)
 static bool read_declared(struct conversion *conversion, const struct op_value *value)
 {
   if (conversion->declared.written.data != NULL && text_equal(conversion->declared.written, value->type) &&
-      (value->is_told || !conversion->declared.was_told))
+      (value->is_members_type || !conversion->declared.was_told))
     return true;
   struct op_type type;
   if (!argument_parse_type(conversion, value->type, &type) || !argument_ask_type(conversion, &type, value))
     return false;
   conversion->declared.written = value->type;
-  conversion->declared.was_told = value->is_told;
+  conversion->declared.was_told = value->is_members_type;
   conversion->declared.type = type;
   conversion->declared.letter = find_type_letter(&type);
   conversion->declared.class = NULL;
@@ -524,7 +524,7 @@ bool argument_make_element(struct conversion *conversion, struct jvm_class *clas
     if (!made)
       return false;
   }
-  return check_instance(conversion, value, *out, class);
+  return argument_check_instance(conversion, value, *out, class);
 }
 
 /* The letter of an element that is neither null nor a ref. */
@@ -587,7 +587,7 @@ static bool convert_to_primitive(struct conversion *conversion, const struct arg
   if (from == 0)
     from = to;
   if (value->kind == OP_REF) {
-    if (!check_instance(conversion, value, object, plan->from_class))
+    if (!argument_check_instance(conversion, value, object, plan->from_class))
       return false;
     argument_unbox(conversion->thread, object, from, out);
   } else if (!read_scalar(conversion, value, from, out)) {
@@ -597,14 +597,39 @@ static bool convert_to_primitive(struct conversion *conversion, const struct arg
   return true;
 }
 
+/* The class that a type variable stands for, where the value declares no type itself. NULL: there is none, or it cannot be
+ * loaded. */
+static struct jvm_class *find_bound_class(struct conversion *conversion, const struct op_value *value)
+{
+  const struct element_types *elements = conversion->elements;
+  bool keeps_its_type = value->type.data != NULL && !value->is_members_type;
+  return elements == NULL || elements->self.kind == 0 || keeps_its_type
+             ? NULL
+             : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->self);
+}
+
+/* The object by which the overload was chosen is what the place takes. */
+static bool is_plain_callback(const struct conversion *conversion, const struct argument_plan *plan)
+{
+  return plan->is_plain_callback &&
+         (conversion->elements == NULL || conversion->elements->function.interface == NULL);
+}
+
 static bool convert_to_object(struct conversion *conversion, const struct argument_plan *plan,
                               const struct op_value *value, jobject object, jvalue *out)
 {
   struct jvm_class *to = jvm_type_class(conversion->thread, plan->to);
+  struct jvm_class *bound;
   out->l = NULL;
-  if (value->kind == OP_REF || object != NULL) {
+  if (value->kind == OP_CALLBACK && object != NULL && !is_plain_callback(conversion, plan)) {
+    if (!argument_make_callback(conversion, to, value, &out->l))
+      return false;
+  } else if (value->kind == OP_REF || object != NULL) {
     out->l = object;
-    if (plan->from == 'L' && !check_instance(conversion, value, object, plan->from_class))
+    if (plan->from == 'L' && !argument_check_instance(conversion, value, object, plan->from_class))
+      return false;
+  } else if ((bound = find_bound_class(conversion, value)) != NULL) {
+    if (!make_object(conversion, bound, value, &out->l))
       return false;
   } else if (plan->from != 0 && plan->from != 'L') {
     if (!make_wrapper(conversion, plan->from, value, &out->l))
@@ -620,7 +645,7 @@ static bool convert_to_object(struct conversion *conversion, const struct argume
     return true;
   if (to == NULL)
     return argument_fail(conversion, value, "the class %.*s cannot be loaded", TEXT_ARGS(plan->to->name));
-  return check_instance(conversion, value, out->l, to);
+  return argument_check_instance(conversion, value, out->l, to);
 }
 
 bool argument_convert(struct conversion *conversion, const struct argument_plan *plan,

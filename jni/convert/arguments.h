@@ -44,7 +44,7 @@ struct conversion {
   bool is_receiver; /* the value is the instance */
   const struct argument_path *path;
   const struct element_types
-      *elements; /* of the value that is being made; NULL: nothing is declared of them */
+      *elements; /* of the value that is being made; NULL: nothing more is declared of it */
   struct {
     const struct jvm_class *class; /* NULL: none yet */
     const struct element_types *declared;
@@ -82,6 +82,10 @@ struct argument_plan {
   struct jvm_class *from_class; /* if from is 'L' */
   struct jvm_type *to;          /* the parameter, or the element of a variable arity; borrowed */
   bool is_whole_number;         /* from is 'I' or 'J', and so is the parameter */
+  /* The parameter's type may say more than its erasure: that of a primitive, a wrapper or a String does not. */
+  bool may_declare;
+  /* The object that overloads were chosen by was made for a place that declares nothing. */
+  bool is_plain_callback;
 };
 
 /* A whole number that was written as what the member takes, as most are; false: it is another value. */
@@ -129,9 +133,14 @@ bool argument_make_array(struct conversion *conversion, struct jvm_class *class,
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
 /* Gives the proxy of an OP_CALLBACK, which it makes where there is none: of the interfaces that the value names, or else
- * of the class. Asks the judge about each method that would be sent. */
+ * of the class, and of what the place declares (conversion->elements). Asks the judge about each method that would be
+ * sent. */
 bool argument_make_callback(struct conversion *conversion, struct jvm_class *class,
                             const struct op_value *value, jobject *out);
+/* Gives a proxy of an OP_CALLBACK that names its interfaces, whatever the place declares: for its class. *has_function: it was
+ * made for a place that declares more than these. */
+bool argument_type_callback(struct conversion *conversion, const struct op_value *value, jobject *out,
+                            bool *has_function);
 
 /*
  * Opens a frame of local references for one level of a nested value, so that no frame holds the references of
@@ -173,6 +182,9 @@ bool argument_fail_fit(struct conversion *conversion, const struct op_value *val
                        enum op_scalar_fit fit);
 /* Compares the digits of a text that becomes a primitive with their limit; other values pass. */
 bool argument_check_text(struct conversion *conversion, const struct op_value *value);
+/* The object, which may be NULL, is one of the class. */
+bool argument_check_instance(struct conversion *conversion, const struct op_value *value, jobject object,
+                             struct jvm_class *class);
 static inline bool argument_fail_memory(struct conversion *conversion)
 {
   return outcome_fail_memory(conversion->outcome) == JP_OK;

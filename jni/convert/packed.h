@@ -1,7 +1,7 @@
 #ifndef JPEER_JNI_CONVERT_PACKED_H
 #define JPEER_JNI_CONVERT_PACKED_H
 /*
- * Elements of one primitive type as those of another (docs/protocol.md, "Arrays"). Whole numbers become any number that is
+ * Elements of one primitive type as those of another (docs/values.md, "Arrays"). Whole numbers become any number that is
  * exactly the same, floats and doubles one another, rounded, where that is no infinity. Pure, any thread. Types are
  * named by their JVM letters.
  */

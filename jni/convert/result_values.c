@@ -76,7 +76,7 @@ static bool fill_ref(struct walk *walk, const struct jvm_class *class, jobject o
   *out = (struct op_value){.kind = OP_REF};
   if (!result_store(walk->request, walk->epoch, class, object, &out->ref, walk->outcome))
     return false;
-  out->told_callback = result_find_callback(walk->request, class, object);
+  out->callback_identity = result_find_callback(walk->request, class, object);
   walk->outcome->ref = out->ref;
   return true;
 }

@@ -323,13 +323,13 @@ bool result_store(const struct jvm_request *request, uint64_t epoch, const struc
   }
 }
 
-const struct op_told_callback *result_find_callback(const struct jvm_request *request,
-                                                    const struct jvm_class *class, jobject object)
+const struct op_callback_identity *result_find_callback(const struct jvm_request *request,
+                                                        const struct jvm_class *class, jobject object)
 {
-  struct op_told_callback told;
+  struct op_callback_identity told;
   if (!class->is_proxy || !callback_proxy_tell(request->thread->env, request->thread->jvm, object, &told))
     return NULL;
-  struct op_told_callback *kept = arena_alloc(request->arena, sizeof *kept);
+  struct op_callback_identity *kept = arena_alloc(request->arena, sizeof *kept);
   if (kept != NULL)
     *kept = told;
   return kept;
@@ -389,14 +389,14 @@ void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject 
   outcome->type = class->name;
   if (!result_store(request, epoch, class, object, &outcome->ref, outcome))
     return;
-  const struct op_told_callback *callback = result_find_callback(request, class, object);
+  const struct op_callback_identity *callback = result_find_callback(request, class, object);
   if (!by_value) {
     outcome->callback = callback;
     return;
   }
   outcome->has_value = true;
-  outcome->value =
-      (struct op_value){.kind = OP_REF, .type = class->name, .ref = outcome->ref, .told_callback = callback};
+  outcome->value = (struct op_value){
+      .kind = OP_REF, .type = class->name, .ref = outcome->ref, .callback_identity = callback};
   outcome->value.has_length = callback == NULL && may_tell_length(request, class, object) &&
                               result_find_length(request, class, object, &outcome->value.length);
 }
@@ -449,7 +449,7 @@ bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobjec
     return true;
   }
   *out = (struct op_value){
-      .kind = OP_REF, .type = class->name, .told_callback = result_find_callback(request, class, object)};
+      .kind = OP_REF, .type = class->name, .callback_identity = result_find_callback(request, class, object)};
   if (has_text && text.kind != OP_NULL) /* no empty Optional */
     out->literal = result_write_scalar(request, &text);
   return result_store(request, epoch, class, object, &out->ref, failed);

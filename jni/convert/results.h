@@ -34,8 +34,8 @@ bool result_read_range(const struct jvm_request *request, char letter, jobject a
 /* The text of a boolean, a number, a character or a String. data NULL: memory is short. */
 struct text result_write_scalar(const struct jvm_request *request, const struct op_value *value);
 
-/* Whether objects of the class have a text: what an argument of the class may be given as (docs/protocol.md, "Values that
- * have a text"). With --compat pal none have but a BigInteger, where the request asks for it. */
+/* Whether objects of the class have a text: what an argument of the class may be given as (docs/values.md, "Values that have
+ * a text"). With --compat pal only a BigInteger has a text, if the request asks for it. */
 bool result_has_text(const struct jvm_request *request, const struct jvm_class *class);
 
 /*
@@ -55,8 +55,8 @@ bool result_store(const struct jvm_request *request, uint64_t epoch, const struc
                   jobject object, uint32_t *ref, struct outcome *outcome);
 
 /* Whose callback the object is, in the request's arena; NULL: it is none, or memory is short. */
-const struct op_told_callback *result_find_callback(const struct jvm_request *request,
-                                                    const struct jvm_class *class, jobject object);
+const struct op_callback_identity *result_find_callback(const struct jvm_request *request,
+                                                        const struct jvm_class *class, jobject object);
 
 /* The length of an array or a String, or the size that a collection or map gives. False: it has none, or size throws. */
 bool result_find_length(const struct jvm_request *request, const struct jvm_class *class, jobject object,

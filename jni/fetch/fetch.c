@@ -179,7 +179,7 @@ static bool become_ref(struct fetch *fetch, jobject element, size_t kept, struct
   if (!take_told(fetch, &told, out))
     return false;
   if (find_length(fetch, out) > fetch->request->operation->fetch.room_max)
-    *out = (struct op_value){.kind = OP_REF, .ref = out->ref, .told_callback = out->told_callback};
+    *out = (struct op_value){.kind = OP_REF, .ref = out->ref, .callback_identity = out->callback_identity};
   return true;
 }
 

@@ -7,14 +7,14 @@
 
 enum { WRITTEN_SHOWN = 64 };
 
-/* Tells the conversion what the member declares of the elements of the argument that comes next. */
+/* Tells the conversion what the member declares of the argument that comes next, beyond the erased type. */
 static void declare_elements(struct conversion *conversion, size_t argument)
 {
   const struct jvm_request *request = conversion->request;
   struct resolved_member *member = conversion->member;
   const struct element_types *elements = NULL;
   enum op_value_kind kind = request->operation->args[argument].kind;
-  if (kind == OP_LIST || kind == OP_MAP) {
+  if (member->plans[argument].may_declare && kind != OP_REF && kind != OP_NULL) {
     size_t last = member->method == NULL ? 0 : member->method->param_count - 1;
     bool is_gathered = member->variable && argument >= last;
     elements =
@@ -104,9 +104,9 @@ static void tell_outs(struct conversion *conversion)
 }
 
 /* Converts one argument of a variable arity into the array, or into packed if it is a primitive. Leaves no
- * reference, because there may be many such arguments. */
-static bool set_gathered(struct conversion *conversion, jobject array, size_t argument, size_t at,
-                         char *packed)
+ * reference, because there may be many such arguments. bound: the class of the elements, where a type variable stands for it. */
+static bool set_gathered(struct conversion *conversion, jobject array, struct jvm_class *bound,
+                         size_t argument, size_t at, char *packed)
 {
   JNIEnv *env = conversion->thread->env;
   const struct resolved_member *member = conversion->member;
@@ -116,6 +116,9 @@ static bool set_gathered(struct conversion *conversion, jobject array, size_t ar
   conversion->made.array = NULL;
   if (!argument_convert(conversion, &member->plans[argument], &conversion->request->operation->args[argument],
                         given, &element))
+    return false;
+  if (bound != NULL &&
+      !argument_check_instance(conversion, &conversion->request->operation->args[argument], element.l, bound))
     return false;
   if (packed != NULL) {
     size_t size = primitive_size(member->method->element.kind);
@@ -130,15 +133,28 @@ static bool set_gathered(struct conversion *conversion, jobject array, size_t ar
   return !argument_take(conversion);
 }
 
-static bool fill_gathered(struct conversion *conversion, jobject array, size_t first, char *packed)
+static bool fill_gathered(struct conversion *conversion, jobject array, struct jvm_class *bound, size_t first,
+                          char *packed)
 {
   struct argument_path path = {.index = first};
   bool filled = true;
   conversion->path = &path;
   for (; filled && path.index < conversion->member->plan_count; path.index++)
-    filled = set_gathered(conversion, array, path.index, path.index - first, packed);
+    filled = set_gathered(conversion, array, bound, path.index, path.index - first, packed);
   conversion->path = NULL;
   return filled;
+}
+
+/* Finds the array class of a variable arity of a type variable, which stands for a class. NULL: the erased type tells it, or
+ * the class cannot be loaded. */
+static struct jvm_class *find_bound_array(struct conversion *conversion, size_t parameter)
+{
+  struct jvm_thread *thread = conversion->thread;
+  const struct element_types *declared = resolved_member_elements(
+      conversion->request->thread, conversion->member, parameter, conversion->request->arena);
+  return declared == NULL || declared->self.kind == 0
+             ? NULL
+             : jvm_type_class(thread, (struct jvm_type *)&declared->self);
 }
 
 /* Gathers the arguments from the method's last parameter on into a new array. */
@@ -150,6 +166,11 @@ static bool gather_arguments(struct conversion *conversion)
   size_t count = member->plan_count - first;
   char letter = method->element.kind;
   struct jvm_class *class = jvm_type_class(conversion->thread, &method->params[first]);
+  struct jvm_class *bound = letter == 'L' ? find_bound_array(conversion, first) : NULL;
+  if (bound != NULL) {
+    class = bound;
+    bound = jvm_class_component(conversion->thread, class);
+  }
   if (class == NULL)
     return argument_fail_memory(conversion);
   jobject array = argument_new_array(conversion, class, (jint)count);
@@ -159,7 +180,7 @@ static bool gather_arguments(struct conversion *conversion)
       letter == 'L' ? NULL : arena_alloc(conversion->request->arena, count * primitive_size(letter));
   if (letter != 'L' && packed == NULL)
     return argument_fail_memory(conversion);
-  if (!fill_gathered(conversion, array, first, packed))
+  if (!fill_gathered(conversion, array, bound, first, packed))
     return false;
   if (packed != NULL)
     dispatch_set_region(conversion->thread->env, letter, array, (jsize)count, packed);
@@ -364,7 +385,7 @@ static void run_length(struct conversion *conversion)
   finish_result(conversion, &type, &value);
 }
 
-/* ---- elements and ranges of arrays (docs/protocol.md, "Elements and ranges") ---- */
+/* ---- elements and ranges of arrays (docs/pieces.md, "Elements and ranges") ---- */
 
 /* In the words of java.util.Objects.checkIndex and checkFromToIndex. */
 static bool fail_bounds(struct conversion *conversion, const struct op_piece *piece, jsize length)

@@ -1,7 +1,7 @@
 #ifndef JPEER_JNI_LOADERS_CLASS_LOOKUP_H
 #define JPEER_JNI_LOADERS_CLASS_LOOKUP_H
 /*
- * From a name to a class, where the request names no loader (docs/architecture.md, "A name goes to a class").
+ * From a name to a class, where the request names no loader (docs/internals/resolution.md, "A name goes to a class").
  * The policy has been asked before. Call these on the thread's own thread, between jvm_request_begin and
  * jvm_request_end, with no exception pending. They may run code of the application's loaders.
  */

@@ -1,8 +1,8 @@
 #ifndef JPEER_JNI_LOADERS_LOADERS_H
 #define JPEER_JNI_LOADERS_LOADERS_H
 /*
- * Class loaders by number, and which of them have loaded a class of a name (docs/architecture.md, "A name goes
- * to a class"). JVMTI reports each class that is loaded, and the peer notes the hash of its name with the number
+ * Class loaders by number, and which of them have loaded a class of a name (docs/internals/resolution.md, "A name
+ * goes to a class"). JVMTI reports each class that is loaded, and the peer notes the hash of its name with the number
  * of its loader. No loader is kept alive: the peer has one weak reference for each.
  *
  * Any thread that may use Java calls these, with no exception pending.

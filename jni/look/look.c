@@ -360,7 +360,7 @@ bool jvm_look_class(const struct jvm_request *request, struct op_look *look, str
     return false;
   look->class_name = looking.class->name;
   look->judged_name = looking.class->element_name;
-  if (look->tells_class)
+  if (look->is_of_class)
     find_function(&looking);
   return find_class_shapes(&looking);
 }

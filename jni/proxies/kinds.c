@@ -18,12 +18,24 @@ static struct {
 
 /* ---- the kinds that are kept ---- */
 
-bool callback_kind_has_overrides(const struct callback_kind *kind, struct callback_overrides overrides)
+bool callback_kind_has_interfaces(const struct callback_kind *kind, const struct callback_form *form)
 {
-  if (kind->overrides.count != overrides.count)
+  return kind->form.interface_count == form->interface_count &&
+         memcmp(kind->form.interfaces, form->interfaces,
+                form->interface_count * sizeof(struct jvm_class *)) == 0;
+}
+
+bool callback_kind_has_function(const struct callback_kind *kind, const struct callback_form *form)
+{
+  return text_equal(kind->form.function.identity, form->function.identity);
+}
+
+bool callback_kind_has_overrides(const struct callback_kind *kind, const struct callback_form *form)
+{
+  if (kind->form.overrides.count != form->overrides.count)
     return false;
-  for (size_t i = 0; i < overrides.count; i++)
-    if (!text_equal(kind->overrides.names[i], overrides.names[i]))
+  for (size_t i = 0; i < form->overrides.count; i++)
+    if (!text_equal(kind->form.overrides.names[i], form->overrides.names[i]))
       return false;
   return true;
 }
@@ -44,15 +56,13 @@ static struct callback_kind *unlist_kind(struct callback_kind **at)
 }
 
 /* Holds the kind that is kept; NULL: none is. */
-static struct callback_kind *find_kept(struct jvm_class *const *interfaces, size_t count,
-                                       struct callback_overrides overrides)
+static struct callback_kind *find_kept(const struct callback_form *form)
 {
   struct callback_kind *found = NULL;
   pthread_mutex_lock(&kept.lock);
   struct callback_kind **at = &kept.first;
-  while (*at != NULL && !((*at)->interface_count == count &&
-                          memcmp((*at)->interfaces, interfaces, count * sizeof(struct jvm_class *)) == 0 &&
-                          callback_kind_has_overrides(*at, overrides)))
+  while (*at != NULL && !(callback_kind_has_interfaces(*at, form) && callback_kind_has_function(*at, form) &&
+                          callback_kind_has_overrides(*at, form)))
     at = &(*at)->next;
   if (*at != NULL) {
     found = unlist_kind(at);
@@ -136,11 +146,11 @@ struct making {
 static jobjectArray make_interfaces(struct making *making)
 {
   JNIEnv *env = making->env;
-  const struct callback_kind *kind = making->kind;
+  const struct callback_form *form = &making->kind->form;
   jobjectArray array =
-      (*env)->NewObjectArray(env, (jsize)kind->interface_count, making->thread->jvm->known.class_class, NULL);
-  for (size_t i = 0; array != NULL && i < kind->interface_count; i++) {
-    (*env)->SetObjectArrayElement(env, array, (jsize)i, kind->interfaces[i]->ref);
+      (*env)->NewObjectArray(env, (jsize)form->interface_count, making->thread->jvm->known.class_class, NULL);
+  for (size_t i = 0; array != NULL && i < form->interface_count; i++) {
+    (*env)->SetObjectArrayElement(env, array, (jsize)i, form->interfaces[i]->ref);
     if ((*env)->ExceptionCheck(env))
       return NULL;
   }
@@ -150,7 +160,7 @@ static jobjectArray make_interfaces(struct making *making)
 static jobjectArray make_overrides(struct making *making)
 {
   JNIEnv *env = making->env;
-  const struct callback_overrides *overrides = &making->kind->overrides;
+  const struct callback_overrides *overrides = &making->kind->form.overrides;
   jobjectArray array =
       (*env)->NewObjectArray(env, (jsize)overrides->count, making->thread->jvm->known.class_string, NULL);
   for (size_t i = 0; array != NULL && i < overrides->count; i++) {
@@ -173,8 +183,10 @@ static bool make_object(struct making *making)
   jobjectArray overrides = interfaces == NULL ? NULL : make_overrides(making);
   if (overrides == NULL)
     return false;
+  const struct declared_function *function = &making->kind->form.function;
+  jclass context = function->needs_context ? function->context->ref : NULL;
   jobject object =
-      (*env)->CallStaticObjectMethod(env, ids->kind_class, ids->make_kind, interfaces, overrides);
+      (*env)->CallStaticObjectMethod(env, ids->kind_class, ids->make_kind, interfaces, overrides, context);
   if ((*env)->ExceptionCheck(env))
     return false;
   making->object = object;
@@ -252,15 +264,39 @@ static bool set_result(struct making *making, struct callback_method *row, jclas
   return true;
 }
 
+/* What the signature declares of the result, and the place of the callback. */
+static void declare_result(struct making *making, struct callback_method *row)
+{
+  struct jvm_thread *thread = making->thread;
+  const struct declared_function *function = &making->kind->form.function;
+  if (row->result.kind != 'L')
+    return;
+  struct arena reading;
+  arena_init(&reading);
+  const struct element_types *declared =
+      element_types_of_result(thread, row->method, row->given, function, &reading);
+  row->declared = declared == NULL ? NULL : element_types_copy(declared, &making->kind->memory);
+  arena_fini(&reading);
+  element_types_load(thread, row->declared);
+  if (row->declared == NULL || row->declared->self.kind == 0)
+    return;
+  struct jvm_class *erased = jvm_type_class(thread, &row->result);
+  struct jvm_class *class = jvm_type_class(thread, (struct jvm_type *)&row->declared->self);
+  if (class == NULL || erased == NULL || !jvm_class_is_assignable(thread, class, erased))
+    return;
+  row->result = (struct jvm_type){.kind = 'L', .unboxed = class->unboxed, .name = class->name};
+  atomic_store_explicit(&row->result.class, class, memory_order_relaxed);
+}
+
 /* The first of the interfaces that has the method. */
 static struct jvm_class *find_given(struct making *making, const struct jvm_method *method)
 {
-  const struct callback_kind *kind = making->kind;
+  const struct callback_form *form = &making->kind->form;
   size_t i = 0;
-  while (i + 1 < kind->interface_count &&
-         !jvm_class_is_assignable(making->thread, kind->interfaces[i], method->owner))
+  while (i + 1 < form->interface_count &&
+         !jvm_class_is_assignable(making->thread, form->interfaces[i], method->owner))
     i++;
-  return kind->interfaces[i];
+  return form->interfaces[i];
 }
 
 static bool fill_methods(struct making *making)
@@ -286,6 +322,8 @@ static bool fill_methods(struct making *making)
     if (is_filled) {
       row->given = find_given(making, row->method);
       is_filled = describe_method(making, row) && set_result(making, row, result);
+      if (is_filled)
+        declare_result(making, row);
     }
     (*env)->DeleteLocalRef(env, result);
     (*env)->DeleteLocalRef(env, method);
@@ -293,19 +331,20 @@ static bool fill_methods(struct making *making)
   return is_filled;
 }
 
-static struct callback_kind *new_kind(struct jvm_class *const *interfaces, size_t count,
-                                      struct callback_overrides overrides)
+static struct callback_kind *new_kind(const struct callback_form *form)
 {
   struct callback_kind *kind = calloc(1, sizeof *kind);
   if (kind == NULL)
     return NULL;
   kind->holders = 1;
   arena_init(&kind->memory);
-  kind->interfaces = arena_calloc(&kind->memory, count, sizeof(struct jvm_class *));
-  struct text *names = arena_calloc(&kind->memory, overrides.count, sizeof *names);
-  bool is_copied = kind->interfaces != NULL && names != NULL;
-  for (size_t i = 0; is_copied && i < overrides.count; i++) {
-    names[i] = arena_text(&kind->memory, overrides.names[i]);
+  size_t count = form->interface_count;
+  struct jvm_class **interfaces = arena_calloc(&kind->memory, count, sizeof(struct jvm_class *));
+  struct text *names = arena_calloc(&kind->memory, form->overrides.count, sizeof *names);
+  bool is_copied = interfaces != NULL && names != NULL &&
+                   declared_function_copy(&form->function, &kind->memory, &kind->form.function);
+  for (size_t i = 0; is_copied && i < form->overrides.count; i++) {
+    names[i] = arena_text(&kind->memory, form->overrides.names[i]);
     is_copied = names[i].data != NULL;
   }
   if (!is_copied) {
@@ -313,9 +352,10 @@ static struct callback_kind *new_kind(struct jvm_class *const *interfaces, size_
     free(kind);
     return NULL;
   }
-  memcpy(kind->interfaces, interfaces, count * sizeof(struct jvm_class *));
-  kind->interface_count = count;
-  kind->overrides = (struct callback_overrides){names, overrides.count};
+  memcpy(interfaces, form->interfaces, count * sizeof(struct jvm_class *));
+  kind->form.interfaces = interfaces;
+  kind->form.interface_count = count;
+  kind->form.overrides = (struct callback_overrides){names, form->overrides.count};
   return kind;
 }
 
@@ -359,8 +399,10 @@ static enum jp_status make_kind(struct jvm_thread *thread, struct callback_kind 
   }
   bool is_made = make_object(&making) && fill_methods(&making);
   if (is_made) {
-    for (size_t i = 0; i < kind->interface_count; i++)
-      kind->is_weak = kind->is_weak || !kind->interfaces[i]->permanent;
+    const struct callback_form *form = &kind->form;
+    kind->is_weak = form->function.needs_context && !form->function.context->permanent;
+    for (size_t i = 0; i < form->interface_count; i++)
+      kind->is_weak = kind->is_weak || !form->interfaces[i]->permanent;
     kind->object = kind->is_weak ? (*env)->NewWeakGlobalRef(env, making.object)
                                  : (*env)->NewGlobalRef(env, making.object);
     is_made = kind->object != NULL;
@@ -369,12 +411,11 @@ static enum jp_status make_kind(struct jvm_thread *thread, struct callback_kind 
   return is_made ? JP_OK : explain_failure(thread, error);
 }
 
-enum jp_status callback_kind_find(struct jvm_thread *thread, struct jvm_class *const *interfaces,
-                                  size_t interface_count, struct callback_overrides overrides,
+enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callback_form *form,
                                   struct callback_kind **kind, jobject *object, struct jp_error *error)
 {
   JNIEnv *env = thread->env;
-  struct callback_kind *found = find_kept(interfaces, interface_count, overrides);
+  struct callback_kind *found = find_kept(form);
   if (found != NULL) {
     *kind = found;
     *object = (*env)->NewLocalRef(env, found->object);
@@ -383,7 +424,7 @@ enum jp_status callback_kind_find(struct jvm_thread *thread, struct jvm_class *c
     forget_kind(found);
     callback_kind_release(env, found);
   }
-  *kind = new_kind(interfaces, interface_count, overrides);
+  *kind = new_kind(form);
   if (*kind == NULL)
     return jp_fail_memory(error, NULL);
   enum jp_status status = make_kind(thread, *kind, object, error);

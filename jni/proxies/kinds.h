@@ -7,7 +7,7 @@
  */
 #include "base/arena.h"
 #include "jni/callbacks.h"
-#include "jni/types/member_table.h"
+#include "jni/types/element_types.h"
 
 /* Which default methods are sent, too: names. */
 struct callback_overrides {
@@ -15,42 +15,52 @@ struct callback_overrides {
   size_t count;
 };
 
+/* What a client's object is for Java. Borrowed. */
+struct callback_form {
+  struct jvm_class *const *interfaces; /* in the order of their names */
+  size_t interface_count;
+  struct callback_overrides overrides;
+  struct declared_function function; /* what the place that it was given for declares of its results */
+};
+
 struct callback_method {
   struct jvm_method *method;
-  struct jvm_type result;  /* what it returns, with type variables resolved as the interfaces below say */
-  bool is_sent;            /* false: a default method, which runs in Java */
-  struct jvm_class *given; /* the interface, of those that were given, that has it */
+  struct jvm_type
+      result; /* what it returns, with type variables resolved as the interfaces below and the place say */
+  const struct element_types *declared; /* of that; NULL: nothing more is declared */
+  bool is_sent;                         /* false: a default method, which runs in Java */
+  struct jvm_class *given;              /* the interface, of those that were given, that has it */
   struct jvm_callback_method told;
 };
 
-/* Constant. Its methods belong to the interfaces: they are used only while a proxy or its caller keeps these loaded. */
+/* Constant. Its methods belong to the interfaces: they are used only while a proxy or its caller keeps these loaded. The Java
+ * object keeps the context of the function loaded, where that is needed. */
 struct callback_kind {
   struct callback_method *methods;
   size_t method_count;
-  struct jvm_class **interfaces;
-  size_t interface_count;
+  struct callback_form form;
 
   /* Of kinds.c. */
   jobject object; /* the Java object: global, or weak where an interface may be unloaded */
   bool is_weak;
-  struct callback_overrides overrides;
   struct arena memory;
   unsigned holders;
   struct callback_kind *next;
 };
 
 /*
- * The kind of these interfaces, which the caller holds and which are loaded. Released with callback_kind_release.
+ * The kind of the form, whose interfaces the caller holds and which are loaded. Released with callback_kind_release.
  * JP_INVALID: there can be no such proxy, and the text says why, for the client. JP_JAVA: an exception is pending.
  * JP_NO_MEMORY. *object: the Java object, a local reference.
  */
-enum jp_status callback_kind_find(struct jvm_thread *thread, struct jvm_class *const *interfaces,
-                                  size_t interface_count, struct callback_overrides overrides,
+enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callback_form *form,
                                   struct callback_kind **kind, jobject *object,
                                   struct jp_error *error) JP_MUST_CHECK;
 /* What an IllegalArgumentException of the peer's own says: JP_INVALID. */
 enum jp_status callback_explain_refusal(struct jvm_thread *thread, jthrowable thrown, struct jp_error *error);
-bool callback_kind_has_overrides(const struct callback_kind *kind, struct callback_overrides overrides);
+bool callback_kind_has_interfaces(const struct callback_kind *kind, const struct callback_form *form);
+bool callback_kind_has_function(const struct callback_kind *kind, const struct callback_form *form);
+bool callback_kind_has_overrides(const struct callback_kind *kind, const struct callback_form *form);
 struct callback_kind *callback_kind_hold(struct callback_kind *kind); /* returns it */
 void callback_kind_release(JNIEnv *env, struct callback_kind *kind);
 

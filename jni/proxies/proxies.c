@@ -204,7 +204,8 @@ jobject callback_proxy_object(JNIEnv *env, const struct jvm *jvm, jobject handle
   return (*env)->GetObjectField(env, handler, jvm->callback.proxy);
 }
 
-bool callback_proxy_tell(JNIEnv *env, const struct jvm *jvm, jobject object, struct op_told_callback *told)
+bool callback_proxy_tell(JNIEnv *env, const struct jvm *jvm, jobject object,
+                         struct op_callback_identity *told)
 {
   if (jvm->callback_hooks == NULL)
     return false;

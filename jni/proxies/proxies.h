@@ -49,7 +49,8 @@ void callback_proxy_release(JNIEnv *env, struct callback_proxy *proxy);
 jobject callback_proxy_object(JNIEnv *env, const struct jvm *jvm, jobject handler);
 
 /* Whose callback the object is, of a class that java.lang.reflect.Proxy has made. False: it is none, or none any more. */
-bool callback_proxy_tell(JNIEnv *env, const struct jvm *jvm, jobject object, struct op_told_callback *told);
+bool callback_proxy_tell(JNIEnv *env, const struct jvm *jvm, jobject object,
+                         struct op_callback_identity *told);
 
 /* The native method of jpeer.peer.Released: does nothing for a number whose handler is still there. */
 void JNICALL callback_proxy_tell_released(JNIEnv *env, jclass class, jlong number);

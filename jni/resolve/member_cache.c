@@ -60,7 +60,7 @@ static uint32_t describe_form(const struct op_value *value)
 {
   enum { ARITY_SHIFT = 16, ARITY_MAX = 254, IS_SEVERAL = 1 << 24 };
   enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, IS_TOLD = 1 << 10, LETTER_SHIFT = 16, SUFFIX_SHIFT = 24 };
-  uint32_t told = value->is_told ? IS_TOLD : 0;
+  uint32_t told = value->is_members_type ? IS_TOLD : 0;
   if (value->kind == OP_REF)
     return value->type.data != NULL ? IS_REF | IS_DECLARED | told : IS_REF;
   /* Of one with interfaces nothing is kept. */

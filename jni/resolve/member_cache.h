@@ -1,7 +1,7 @@
 #ifndef JPEER_JNI_RESOLVE_MEMBER_CACHE_H
 #define JPEER_JNI_RESOLVE_MEMBER_CACHE_H
 /*
- * Resolved members, and a thread's cache of them (docs/architecture.md, "A thread resolves a member once"). A
+ * Resolved members, and a thread's cache of them (docs/internals/resolution.md, "A thread resolves a member once"). A
  * resolved member holds all that a repeated call needs. Its key is the operation's kind, names and declared
  * types, and the class ids of the receiver and of refs among the arguments. Used on the thread's own thread,
  * without a lock.

@@ -127,9 +127,11 @@ static bool type_callback(struct resolution *resolution, const struct op_value *
         (struct overload_type){.kind = OVERLOAD_FUNCTION, .handle = (void *)value};
     return true;
   }
-  if (!argument_make_callback(&resolution->conversion, NULL, value,
-                              &resolution->conversion.frame->objects[at]))
+  bool has_function;
+  if (!argument_type_callback(&resolution->conversion, value, &resolution->conversion.frame->objects[at],
+                              &has_function))
     return false;
+  resolution->plans[at].is_plain_callback = !has_function;
   resolution->is_passing = true;
   return type_reference(resolution, jvm_class_of_object(thread, resolution->conversion.frame->objects[at]),
                         at);
@@ -364,6 +366,26 @@ static struct text describe_failure(struct resolution *resolution)
                       TEXT_ARGS(shorten_name(resolution, operation->member)));
 }
 
+/* ---- functions for type variables ---- */
+
+static bool has_function(const struct resolution *resolution)
+{
+  bool is_found = false;
+  for (size_t i = 0; !is_found && i < resolution->operation->arg_count; i++)
+    is_found = resolution->arguments[i].type.kind == OVERLOAD_FUNCTION;
+  return is_found;
+}
+
+/* A function fits an interface alone: where a type variable stands for one, that is the parameter's type. */
+static void bind_interface(struct resolution *resolution, const struct element_types *declared,
+                           struct overload_type *type)
+{
+  struct jvm_type *self = declared == NULL ? NULL : (struct jvm_type *)&declared->self;
+  struct jvm_class *class = self == NULL ? NULL : jvm_type_class(resolution->conversion.thread, self);
+  if (class != NULL && class->is_interface)
+    type->handle = self;
+}
+
 /* ---- the plan of each argument ---- */
 
 static struct overload_type make_overload_type(struct jvm_type *type)
@@ -386,6 +408,7 @@ static void plan_argument(struct resolution *resolution, size_t at, struct jvm_t
   if (is_bare && overload_choose(&hooks, &argument, 1, &one, 1, resolution->arena, &choice) != OVERLOAD_FOUND)
     plan->from = 0;
   plan->is_whole_number = (plan->from == 'I' || plan->from == 'J') && plan->from == to->kind;
+  plan->may_declare = to->kind == 'L' && to->unboxed == 0 && !text_equal(to->name, TEXT("java.lang.String"));
 }
 
 /* A choice by cost depends on values, which are not in the key, unless there is only one candidate. */
@@ -411,6 +434,12 @@ bool resolution_plan_put(struct resolution *resolution, struct jvm_type *type)
   struct overload_candidate candidate = {.params = &param, .count = 1};
   struct overload_choice choice;
   struct argument_path path = {0};
+  const struct resolved_member *member = resolution->conversion.member;
+  if (member->field != NULL && type->kind == 'L' && has_function(resolution))
+    bind_interface(resolution,
+                   element_types_of_field(resolution->conversion.thread, member->field,
+                                          resolution->receiver_class, resolution->arena),
+                   &param);
   resolution->conversion.path = &path;
   if (overload_choose(&hooks, resolution->arguments, 1, &candidate, 1, resolution->arena, &choice) !=
       OVERLOAD_FOUND)
@@ -599,15 +628,25 @@ enum choice {
 static bool fill_candidate(struct resolution *resolution, struct jvm_method *method,
                            struct overload_candidate *candidate)
 {
+  bool is_static = (method->modifiers & OP_ACC_STATIC) != 0;
+  struct jvm_class *receiver = is_static || !has_function(resolution) ? NULL : resolution->receiver_class;
   struct overload_type *params = arena_calloc(resolution->arena, method->param_count, sizeof *params);
   if (params == NULL)
     return argument_fail_memory(&resolution->conversion);
-  for (size_t i = 0; i < method->param_count; i++)
-    params[i] = make_overload_type(&method->params[i]);
   *candidate = (struct overload_candidate){
       .params = params, .count = method->param_count, .varargs = (method->modifiers & OP_ACC_VARARGS) != 0};
   if (candidate->varargs)
     candidate->element = make_overload_type(&method->element);
+  for (size_t i = 0; i < method->param_count; i++) {
+    params[i] = make_overload_type(&method->params[i]);
+    if (receiver == NULL || method->params[i].kind != 'L')
+      continue;
+    const struct element_types *declared =
+        element_types_of_parameter(resolution->conversion.thread, method, i, receiver, resolution->arena);
+    bind_interface(resolution, declared, &params[i]);
+    if (candidate->varargs && i + 1 == method->param_count && declared != NULL)
+      bind_interface(resolution, declared->inside, &candidate->element);
+  }
   return true;
 }
 
@@ -691,7 +730,7 @@ static enum jp_status choose_among(struct resolution *resolution, const struct c
   return JP_NOT_FOUND;
 }
 
-/* Denied overloads are no candidates (docs/architecture.md). About a single method the policy is asked after
+/* Denied overloads are no candidates (docs/internals/policy.md). About a single method the policy is asked after
  * the choice. */
 static bool drop_denied(struct overloads *overloads)
 {

@@ -115,6 +115,8 @@
   X(float_value_of, float, "valueOf", "(F)Ljava/lang/Float;")                                                \
   X(integer_value_of, integer, "valueOf", "(I)Ljava/lang/Integer;")                                          \
   X(long_value_of, long, "valueOf", "(J)Ljava/lang/Long;")                                                   \
+  X(optional_empty, optional, "empty", "()Ljava/util/Optional;")                                             \
+  X(optional_of, optional, "of", "(Ljava/lang/Object;)Ljava/util/Optional;")                                 \
   X(runtime_get, runtime, "getRuntime", "()Ljava/lang/Runtime;")                                             \
   X(short_value_of, short, "valueOf", "(S)Ljava/lang/Short;")                                                \
   X(system_arraycopy, system, "arraycopy", "(Ljava/lang/Object;ILjava/lang/Object;II)V")                     \

@@ -16,7 +16,7 @@
 struct jvm;
 
 /*
- * The handlers of TERM, INT and HUP (docs/architecture.md, "Start and stop") are set before the JVM is
+ * The handlers of TERM, INT and HUP (docs/internals/start-and-stop.md) are set before the JVM is
  * created, so that no signal is lost; HotSpot, which sets no handler for a signal that is ignored while it
  * starts, reads that these are. A signal that the process was started with as ignored (nohup, a shell's
  * background job) stays ignored, as with java. Process-wide; call these from one thread.

@@ -3,9 +3,10 @@
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 16, ARGUMENTS_MAX = 16, ACC_STATIC = 0x0008 };
+enum { DEPTH_MAX = 16, ARGUMENTS_MAX = 16, VISITED_MAX = 256, ACC_STATIC = 0x0008 };
 
 /* A class type's signature, or a variable's binding: type arguments by the names of the variables. */
 struct bindings {
@@ -123,8 +124,8 @@ static bool read_class_type(struct text signature, struct arena *arena, struct c
   return rest.len > 0;
 }
 
-/* A copy with what is bound in place of variables, and "*" where nothing is. data NULL: memory is short, or a variable is
- * all of it and is not bound. */
+/* A copy with what is bound in place of variables, and "*" where nothing is: then of an array or a wildcard of one, too. data
+ * NULL: memory is short, or such a variable is all of it. */
 static struct text substitute(struct text type, const struct bindings *bindings, struct arena *arena)
 {
   struct buffer out;
@@ -142,10 +143,12 @@ static struct text substitute(struct text type, const struct bindings *bindings,
     for (size_t at = 0; bound.data == NULL && at < bindings->count; at++)
       if (text_equal(bindings->names[at], variable))
         bound = bindings->types[at];
-    bool is_prefixed = out.len > 0 && (out.data[out.len - 1] == '+' || out.data[out.len - 1] == '-');
+    bool is_prefixed = out.len > 0 && strchr("[+-", out.data[out.len - 1]) != NULL;
     bool is_wild = bound.data != NULL && bound.len > 0 && strchr("+-*", bound.data[0]) != NULL;
     if (bound.data == NULL || (is_prefixed && is_wild)) {
-      is_known = is_known && i > 0 && type.data[i - 1] != '[' && !is_prefixed;
+      while (out.len > 0 && strchr("[+-", out.data[out.len - 1]) != NULL)
+        out.len--;
+      is_known = is_known && out.len > 0;
       bound = TEXT("*");
     }
     buffer_append_text(&out, bound);
@@ -158,7 +161,7 @@ static struct text substitute(struct text type, const struct bindings *bindings,
 
 /* ---- what a class binds ---- */
 
-enum target_kind { TARGET_CLASS, TARGET_COLLECTION, TARGET_MAP };
+enum target_kind { TARGET_CLASS, TARGET_COLLECTION, TARGET_MAP, TARGET_OPTIONAL };
 
 struct target {
   enum target_kind kind;
@@ -174,6 +177,8 @@ static bool is_target(const struct target *target, const struct jvm_class *class
     return text_equal(class->name, TEXT("java.lang.Iterable"));
   case TARGET_MAP:
     return text_equal(class->name, TEXT("java.util.Map"));
+  case TARGET_OPTIONAL:
+    return text_equal(class->name, TEXT("java.util.Optional"));
   }
   return false;
 }
@@ -205,18 +210,56 @@ static bool find_above(struct text supertypes, struct text name, struct arena *a
   return false;
 }
 
-/* Finds the arguments of the target among a class, whose own arguments are given (by the order of its variables), and its
- * supertypes. *found has the target's variables. */
-static bool find_binding(const struct finding *finding, struct jvm_class *class, const struct text *arguments,
-                         size_t count, const struct target *target, unsigned depth, struct bindings *found)
+static size_t count_known(const struct bindings *bindings)
 {
+  size_t known = 0;
+  for (size_t i = 0; i < bindings->count; i++)
+    known += bindings->types[i].data != NULL;
+  return known;
+}
+
+/* A search of supertypes. It comes to a class once for each number of its arguments that are known, and so does not walk all
+ * ways that lead to it. */
+struct search {
+  const struct finding *finding;
+  const struct target *target;
+  struct {
+    const struct jvm_class *class;
+    size_t known;
+  } visited[VISITED_MAX];
+  size_t count;
+};
+
+/* False: it tells no more than an earlier visit, or there are too many. */
+static bool visit_class(struct search *search, const struct jvm_class *class, size_t known)
+{
+  size_t at = 0;
+  while (at < search->count && search->visited[at].class != class)
+    at++;
+  if (at == VISITED_MAX || (at < search->count && search->visited[at].known >= known))
+    return false;
+  search->visited[at].class = class;
+  search->visited[at].known = known;
+  search->count += at == search->count;
+  return true;
+}
+
+/* As find_binding, of a supertype. */
+static bool search_binding(struct search *search, struct jvm_class *class, const struct text *arguments,
+                           size_t count, unsigned depth, struct bindings *found)
+{
+  const struct finding *finding = search->finding;
   struct text signature = read_class_signature(finding, class);
   struct bindings own;
   if (depth > DEPTH_MAX || signature.data == NULL || !take_formals(&signature, &own))
     return false;
-  for (size_t i = 0; i < own.count && own.count == count; i++)
-    own.types[i] = arguments[i];
-  if (is_target(target, class)) {
+  for (size_t i = 0; i < own.count && own.count == count; i++) {
+    bool is_known = arguments[i].len > 0 && arguments[i].data[0] != '*';
+    own.types[i] = is_known ? arguments[i] : TEXT_ABSENT;
+  }
+  if (!visit_class(search, class, count_known(&own)))
+    return false;
+  if (is_target(search->target, class)) {
     *found = own;
     return true;
   }
@@ -225,19 +268,34 @@ static bool find_binding(const struct finding *finding, struct jvm_class *class,
     (void)throwable_take(finding->thread, NULL);
     return false;
   }
+  bool is_found = false;
   for (size_t i = 0; i <= table->interface_count; i++) {
     struct jvm_class *above = i == 0 ? table->super : table->interfaces[i - 1];
     struct class_type type = {.count = 0};
-    if (above == NULL)
+    struct bindings other;
+    if (above == NULL || (is_found && count_known(found) == found->count))
       continue;
     if (!find_above(signature, above->name, finding->arena, &type))
       type.count = 0;
     for (size_t at = 0; at < type.count; at++)
       type.arguments[at] = substitute(type.arguments[at], &own, finding->arena);
-    if (find_binding(finding, above, type.arguments, type.count, target, depth + 1, found))
-      return true;
+    if (search_binding(search, above, type.arguments, type.count, depth + 1, &other) &&
+        (!is_found || count_known(&other) > count_known(found))) {
+      *found = other;
+      is_found = true;
+    }
   }
-  return false;
+  return is_found;
+}
+
+/* Finds the arguments of the target among a class, whose own arguments are given (by the order of its variables), and its
+ * supertypes. *found has the target's variables. Where a class has the target as a supertype more than once, that counts
+ * which tells most: others may be raw. */
+static bool find_binding(const struct finding *finding, struct jvm_class *class, const struct text *arguments,
+                         size_t count, const struct target *target, struct bindings *found)
+{
+  struct search search = {.finding = finding, .target = target, .count = 0};
+  return search_binding(&search, class, arguments, count, 0, found);
 }
 
 /* ---- the types of elements ---- */
@@ -284,13 +342,14 @@ static const struct element_types *read_container_of(const struct finding *findi
                                                      const struct text *arguments, size_t count,
                                                      unsigned depth)
 {
+  static const struct target targets[] = {
+      {.kind = TARGET_COLLECTION}, {.kind = TARGET_MAP}, {.kind = TARGET_OPTIONAL}};
   struct bindings bound;
+  bool is_found = false;
   bool is_map = false;
-  bool is_found =
-      find_binding(finding, class, arguments, count, &(struct target){.kind = TARGET_COLLECTION}, 0, &bound);
-  if (!is_found) {
-    is_map = find_binding(finding, class, arguments, count, &(struct target){.kind = TARGET_MAP}, 0, &bound);
-    is_found = is_map;
+  for (size_t i = 0; !is_found && i < sizeof targets / sizeof targets[0]; i++) {
+    is_found = find_binding(finding, class, arguments, count, &targets[i], &bound);
+    is_map = targets[i].kind == TARGET_MAP;
   }
   size_t wanted = is_map ? 2 : 1;
   if (!is_found || bound.count != wanted)
@@ -306,16 +365,102 @@ static const struct element_types *read_container_of(const struct finding *findi
   return is_known ? made : NULL;
 }
 
-static const struct element_types *read_container(const struct finding *finding, struct text type,
-                                                  unsigned depth)
+/* Appends the type with the ids of the classes in place of their names; the name of one that cannot be loaded stays.
+ * *is_permanent becomes false where one of them can be unloaded. */
+static void identify_type(const struct finding *finding, struct text type, unsigned depth, struct buffer *out,
+                          bool *is_permanent)
 {
-  struct class_type container;
-  if (!read_class_type(type, finding->arena, &container))
+  struct class_type class;
+  while (type.len > 0 && type.data[0] != 'L') {
+    buffer_append_char(out, type.data[0]);
+    type = text_slice(type, 1, type.len);
+  }
+  if (type.len == 0 || depth > DEPTH_MAX || !read_class_type(type, finding->arena, &class)) {
+    buffer_append_text(out, type);
+    return;
+  }
+  struct jvm_type named = {.kind = 'L', .name = class.name, .context = finding->context};
+  const struct jvm_class *found = jvm_type_class(finding->thread, &named);
+  if (found == NULL)
+    buffer_append_text(out, class.name);
+  else
+    buffer_append_text(out, arena_printf(finding->arena, "%" PRIu32, found->id));
+  *is_permanent = *is_permanent && (found == NULL || found->permanent);
+  for (size_t i = 0; i < class.count; i++) {
+    buffer_append_char(out, i == 0 ? '<' : ',');
+    identify_type(finding, class.arguments[i], depth + 1, out, is_permanent);
+  }
+  buffer_append_text(out, class.count == 0 ? TEXT(";") : TEXT(">;"));
+}
+
+/* Sets what the place declares of a callback: the type without wildcards, because a result is made as what they are bound
+ * by. */
+static void set_function(const struct finding *finding, struct jvm_class *interface,
+                         const struct class_type *type, struct declared_function *function)
+{
+  struct buffer signature;
+  struct buffer identity;
+  size_t known = 0;
+  bool is_nested = false;
+  bool is_permanent = true;
+  if (type->count == 0)
+    return;
+  buffer_init(&signature);
+  buffer_init(&identity);
+  buffer_append_char(&signature, 'L');
+  for (size_t i = 0; i < type->name.len; i++)
+    buffer_append_char(&signature, type->name.data[i] == '.' ? '/' : type->name.data[i]);
+  for (size_t i = 0; i < type->count; i++) {
+    struct text bound = take_bound_type(type->arguments[i]);
+    known += bound.data != NULL;
+    is_nested = is_nested || (bound.data != NULL && memchr(bound.data, '<', bound.len) != NULL);
+    buffer_append_text(&signature, i == 0 ? TEXT("<") : TEXT(""));
+    buffer_append_text(&signature, bound.data == NULL ? TEXT("*") : bound);
+  }
+  buffer_append_text(&signature, TEXT(">;"));
+  if (known > 0 && !signature.failed)
+    identify_type(finding, buffer_text(&signature), 0, &identity, &is_permanent);
+  if (known > 0 && !signature.failed && !identity.failed)
+    *function = (struct declared_function){.interface = interface,
+                                           .context = finding->context,
+                                           .signature = arena_text(finding->arena, buffer_text(&signature)),
+                                           .identity = arena_text(finding->arena, buffer_text(&identity)),
+                                           .needs_context = is_nested || !is_permanent};
+  if (function->signature.data == NULL || function->identity.data == NULL)
+    function->interface = NULL; /* memory is short */
+  buffer_fini(&signature);
+  buffer_fini(&identity);
+}
+
+static const struct element_types *read_class(const struct finding *finding, struct text type, unsigned depth)
+{
+  struct class_type generic;
+  struct declared_function function = {.interface = NULL};
+  size_t known = 0;
+  if (!read_class_type(type, finding->arena, &generic))
     return NULL;
-  struct jvm_type found = {.kind = 'L', .name = container.name, .context = finding->context};
+  for (size_t i = 0; i < generic.count; i++)
+    known += take_bound_type(generic.arguments[i]).data != NULL;
+  if (generic.count > 0 &&
+      known == 0) /* the class is found in vain; what it binds itself is asked where it is made */
+    return NULL;
+  struct jvm_type found = {.kind = 'L', .name = generic.name, .context = finding->context};
   struct jvm_class *class = jvm_type_class(finding->thread, &found);
-  return class == NULL ? NULL
-                       : read_container_of(finding, class, container.arguments, container.count, depth);
+  if (class == NULL)
+    return NULL;
+  const struct element_types *container =
+      read_container_of(finding, class, generic.arguments, generic.count, depth);
+  if (class->is_interface)
+    set_function(finding, class, &generic, &function);
+  if (function.interface == NULL)
+    return container;
+  struct element_types *made = arena_calloc(finding->arena, 1, sizeof *made);
+  if (made == NULL)
+    return NULL;
+  if (container != NULL)
+    *made = *container;
+  made->function = function;
+  return made;
 }
 
 static const struct element_types *read_type(const struct finding *finding, struct text type, unsigned depth)
@@ -323,7 +468,7 @@ static const struct element_types *read_type(const struct finding *finding, stru
   if (type.len == 0 || depth > DEPTH_MAX)
     return NULL;
   if (type.data[0] == 'L')
-    return read_container(finding, type, depth);
+    return read_class(finding, type, depth);
   if (type.data[0] != '[')
     return NULL;
   const struct element_types *inside = read_type(finding, text_slice(type, 1, type.len), depth + 1);
@@ -333,12 +478,28 @@ static const struct element_types *read_type(const struct finding *finding, stru
   return made;
 }
 
+/* Of what stands for a type variable, or for an array of one: the erased type does not tell it. */
+static const struct element_types *read_variable(const struct finding *finding, struct text type,
+                                                 unsigned depth)
+{
+  const struct element_types *known = read_type(finding, type, depth);
+  struct element_types *made = arena_calloc(finding->arena, 1, sizeof *made);
+  if (made == NULL || depth > DEPTH_MAX)
+    return NULL;
+  if (known != NULL)
+    *made = *known;
+  set_declared(finding, type, &made->self);
+  if (type.data[0] == '[')
+    made->inside = read_variable(finding, text_slice(type, 1, type.len), depth + 1);
+  return known != NULL || made->self.kind != 0 || made->inside != NULL ? made : NULL;
+}
+
 /* The variables of the member's class, as the receiver's binds them, without those that the member has itself. */
 static void bind_receiver(const struct finding *finding, struct jvm_class *owner, struct jvm_class *receiver,
                           const struct bindings *formals, struct bindings *bound)
 {
   const struct target target = {.kind = TARGET_CLASS, .class = owner};
-  if (receiver == NULL || !find_binding(finding, receiver, NULL, 0, &target, 0, bound))
+  if (receiver == NULL || !find_binding(finding, receiver, NULL, 0, &target, bound))
     bound->count = 0;
   for (size_t i = 0; i < bound->count; i++) {
     for (size_t at = 0; at < formals->count; at++) {
@@ -348,20 +509,34 @@ static void bind_receiver(const struct finding *finding, struct jvm_class *owner
   }
 }
 
+/* Of a type in which variables are bound. binder: the class whose loader finds what they are bound to; it may have other
+ * classes of a name than that of the member's class. */
+static const struct element_types *read_bound(const struct finding *finding, struct jvm_class *binder,
+                                              const struct bindings *bound, struct text type)
+{
+  struct finding by_binder = *finding;
+  struct text known = substitute(type, bound, finding->arena);
+  if (known.data == NULL)
+    return NULL;
+  if (binder == NULL || text_equal(known, type))
+    return read_type(finding, known, 0);
+  by_binder.context = binder;
+  struct text component = type;
+  while (component.len > 0 && component.data[0] == '[')
+    component = text_slice(component, 1, component.len);
+  bool is_variable = component.len > 0 && component.data[0] == 'T';
+  struct text upper = is_variable && type.data[0] == 'T' ? take_bound_type(known) : known;
+  if (!is_variable)
+    return read_type(&by_binder, known, 0);
+  return upper.data == NULL ? NULL : read_variable(&by_binder, upper, 0);
+}
+
 static const struct element_types *read_declared(const struct finding *finding, struct jvm_class *receiver,
                                                  const struct bindings *formals, struct text type)
 {
   struct bindings bound;
-  struct finding by_receiver = *finding;
   bind_receiver(finding, finding->context, receiver, formals, &bound);
-  struct text known = substitute(type, &bound, finding->arena);
-  if (known.data == NULL)
-    return NULL;
-  if (receiver == NULL || text_equal(known, type))
-    return read_type(finding, known, 0);
-  /* The names that the receiver's class binds are its loader's, which may have others than that of the member's class. */
-  by_receiver.context = receiver;
-  return read_type(&by_receiver, known, 0);
+  return read_bound(finding, receiver, &bound, type);
 }
 
 /* What follows the method's own type variables, from '(' on. Of length 0: it has no generic signature, or memory is short. */
@@ -377,10 +552,34 @@ static struct text read_method_signature(const struct finding *finding, const st
   return signature.data != NULL && take_formals(&signature, formals) ? signature : TEXT_ABSENT;
 }
 
+/* The method of an interface that a method of a proxy is: those of proxies have no generic signature. */
+static const struct jvm_method *find_proxied(struct jvm_thread *thread, const struct jvm_method *method,
+                                             struct jvm_class *class, unsigned depth)
+{
+  const struct member_table *table = depth > DEPTH_MAX ? NULL : member_table_of(thread, class);
+  if (table == NULL) {
+    (void)throwable_take(thread, NULL);
+    return NULL;
+  }
+  for (size_t i = 0; i < table->method_count && class != method->owner; i++) {
+    const struct jvm_method *own = &table->methods[i];
+    if (text_equal(own->name, method->name) && strcmp(own->raw_descriptor, method->raw_descriptor) == 0)
+      return own;
+  }
+  const struct jvm_method *found = NULL;
+  for (size_t i = 0; found == NULL && i < table->interface_count; i++)
+    found = find_proxied(thread, method, table->interfaces[i], depth + 1);
+  return found;
+}
+
 const struct element_types *element_types_of_parameter(struct jvm_thread *thread,
                                                        const struct jvm_method *method, size_t index,
                                                        struct jvm_class *receiver, struct arena *arena)
 {
+  const struct jvm_method *proxied =
+      method->owner->is_proxy ? find_proxied(thread, method, method->owner, 0) : NULL;
+  if (proxied != NULL)
+    method = proxied;
   const struct finding finding = {thread, arena, method->owner};
   struct bindings formals;
   struct text signature = read_method_signature(&finding, method, &formals);
@@ -403,19 +602,61 @@ const struct element_types *element_types_of_parameter(struct jvm_thread *thread
   return read_declared(&finding, is_static ? NULL : receiver, &formals, types[index - left_out]);
 }
 
+/* Binds what the interface leaves open as the place declares it. True: the place has told something. */
+static bool bind_by_place(const struct finding *finding, const struct declared_function *function,
+                          const struct bindings *formals, struct bindings *bound)
+{
+  const struct target target = {.kind = TARGET_CLASS, .class = finding->context};
+  struct bindings told;
+  struct class_type type;
+  bool has_told = false;
+  if (function->interface == NULL || !read_class_type(function->signature, finding->arena, &type) ||
+      !find_binding(finding, function->interface, type.arguments, type.count, &target, &told))
+    return false;
+  for (size_t i = 0; i < told.count; i++) {
+    bool is_hidden = false;
+    for (size_t at = 0; at < formals->count; at++)
+      is_hidden = is_hidden || text_equal(told.names[i], formals->names[at]);
+    bool is_open = i >= bound->count || bound->types[i].data == NULL;
+    if (is_hidden || !is_open || told.types[i].data == NULL)
+      told.types[i] = i < bound->count ? bound->types[i] : TEXT_ABSENT;
+    else
+      has_told = true;
+  }
+  *bound = told;
+  return has_told;
+}
+
 const struct element_types *element_types_of_result(struct jvm_thread *thread,
                                                     const struct jvm_method *method,
-                                                    struct jvm_class *receiver, struct arena *arena)
+                                                    struct jvm_class *interface,
+                                                    const struct declared_function *function,
+                                                    struct arena *arena)
 {
   const struct finding finding = {thread, arena, method->owner};
   struct bindings formals;
+  struct bindings bound;
   struct text signature = read_method_signature(&finding, method, &formals);
   const char *end = signature.len == 0 ? NULL : memchr(signature.data, ')', signature.len);
   if (end == NULL)
     return NULL;
   struct text rest = text_slice(signature, (size_t)(end + 1 - signature.data), signature.len);
   struct text type = take_type(&rest);
-  return type.data == NULL ? NULL : read_declared(&finding, receiver, &formals, type);
+  if (type.data == NULL)
+    return NULL;
+  bind_receiver(&finding, method->owner, interface, &formals, &bound);
+  bool is_told_by_place = bind_by_place(&finding, function, &formals, &bound);
+  return read_bound(&finding, is_told_by_place ? function->context : interface, &bound, type);
+}
+
+bool declared_function_adds_nothing(struct jvm_thread *thread, struct jvm_class *interface,
+                                    const struct declared_function *function, struct arena *arena)
+{
+  const struct finding finding = {thread, arena, interface};
+  const struct target target = {.kind = TARGET_CLASS, .class = function->interface};
+  struct bindings bound;
+  return interface != function->interface &&
+         (!find_binding(&finding, interface, NULL, 0, &target, &bound) || count_known(&bound) == bound.count);
 }
 
 const struct element_types *element_types_of_class(struct jvm_thread *thread, struct jvm_class *class,
@@ -452,11 +693,38 @@ static bool copy_type(const struct jvm_type *type, struct arena *arena, struct j
   return copy->name.data != NULL;
 }
 
+bool declared_function_copy(const struct declared_function *function, struct arena *arena,
+                            struct declared_function *copy)
+{
+  *copy = *function;
+  if (function->interface == NULL)
+    return true;
+  copy->signature = arena_text(arena, function->signature);
+  copy->identity = arena_text(arena, function->identity);
+  return copy->signature.data != NULL && copy->identity.data != NULL;
+}
+
+static void load_type(struct jvm_thread *thread, const struct jvm_type *type)
+{
+  if (type->kind != 0)
+    (void)jvm_type_class(thread, (struct jvm_type *)type);
+}
+
+void element_types_load(struct jvm_thread *thread, const struct element_types *types)
+{
+  for (; types != NULL; types = types->inside) {
+    load_type(thread, &types->self);
+    load_type(thread, &types->key);
+    load_type(thread, &types->element);
+  }
+}
+
 const struct element_types *element_types_copy(const struct element_types *types, struct arena *arena)
 {
   struct element_types *made = arena_calloc(arena, 1, sizeof *made);
-  if (made == NULL || !copy_type(&types->key, arena, &made->key) ||
-      !copy_type(&types->element, arena, &made->element))
+  if (made == NULL || !copy_type(&types->self, arena, &made->self) ||
+      !copy_type(&types->key, arena, &made->key) || !copy_type(&types->element, arena, &made->element) ||
+      !declared_function_copy(&types->function, arena, &made->function))
     return NULL;
   if (types->inside != NULL)
     made->inside = element_types_copy(types->inside, arena);

@@ -368,26 +368,41 @@ static bool has_same_signature(const struct jvm_method *a, const struct jvm_meth
   return text_equal(a->name, b->name) && strncmp(a->raw_descriptor, b->raw_descriptor, length) == 0;
 }
 
-/* The descriptor of the method that has the code: that of a bridge's target. NULL: a bridge has more than one that it
- * could call, as class files can be written that no compiler of Java makes. */
+static bool could_be_code(const struct jvm_method *method, const struct jvm_method *bridge)
+{
+  return has_same_signature(method, bridge) && is_inheritable(method) &&
+         (method->modifiers & ACC_ABSTRACT) == 0;
+}
+
+/* The descriptor of the method that has the code: that of a bridge's target. A compiler makes a bridge for the method of
+ * these parameters in the same class; without one there, for what that class inherits. NULL: there are several that it could
+ * call, as class files can be written that no compiler of Java makes. */
 static const char *find_code(const struct selection *selection)
 {
-  if (!is_hidden(selection->selected))
-    return selection->selected->raw_descriptor;
-  const char *descriptor = NULL;
+  const struct jvm_method *selected = selection->selected;
+  if (!is_hidden(selected))
+    return selected->raw_descriptor;
+  const char *own = NULL;
+  const char *inherited = NULL;
+  bool is_ambiguous = false;
   for (size_t i = 0; i < count_lineage(selection); i++) {
     const struct member_table *members = find_table(selection, i);
+    const char **descriptor = find_class(selection, i) == selected->owner ? &own : &inherited;
     for (size_t j = 0; j < members->method_count; j++) {
-      struct jvm_method *method = &members->methods[j];
-      if (!has_same_signature(method, selection->selected) || !is_inheritable(method) ||
-          (method->modifiers & ACC_ABSTRACT) != 0)
+      const char *found = members->methods[j].raw_descriptor;
+      if (!could_be_code(&members->methods[j], selected))
         continue;
-      if (descriptor != NULL && strcmp(descriptor, method->raw_descriptor) != 0)
-        return NULL;
-      descriptor = method->raw_descriptor;
+      if (*descriptor != NULL && strcmp(*descriptor, found) != 0) {
+        if (descriptor == &own)
+          return NULL;
+        is_ambiguous = true;
+      }
+      *descriptor = found;
     }
   }
-  return descriptor;
+  if (own != NULL)
+    return own;
+  return is_ambiguous ? NULL : inherited;
 }
 
 /* Methods of one name, parameters and result are overridden by the same method of the object's class. */

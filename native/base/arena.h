@@ -3,8 +3,8 @@
 /*
  * A bump allocator that lives as long as one request and is reset, not freed, between requests.
  *
- * One owner, one thread. Memory from it is valid until arena_reset or arena_fini. A reset keeps the first
- * chunk and gives the larger ones, which unusual requests need, back to the system.
+ * One owner, one thread. Memory from it is valid until arena_reset or arena_fini. A reset keeps the first chunk and
+ * frees the larger ones, which unusual requests need.
  */
 #include "base/text.h"
 
@@ -23,13 +23,13 @@ struct arena {
 };
 
 void arena_init(struct arena *arena);
-/* One of which there are many, each for little: its first chunk is smaller. */
+/* For arenas that are many and hold little: the first chunk is smaller. */
 void arena_init_small(struct arena *arena);
 void arena_fini(struct arena *arena);
 void arena_reset(struct arena *arena);
 
-/* arena_rewind gives back what was allocated after arena_mark, unless the arena was reset in between. Marks
- * nest: the arena may be rewound to a mark several times, until it is rewound to an older one. */
+/* arena_rewind releases the memory allocated after arena_mark, unless the arena was reset in between. Marks nest: the
+ * arena may be rewound to a mark several times, until it is rewound to an older one. */
 struct arena_mark {
   struct arena_chunk *chunk;
   char *next;
@@ -45,7 +45,7 @@ void arena_rewind(struct arena *arena, struct arena_mark mark);
 /* Aligned for any type; not cleared; NULL when memory is short. size 0 gives a valid pointer. */
 void *arena_alloc(struct arena *arena, size_t size) __attribute__((malloc, alloc_size(2)));
 void *arena_calloc(struct arena *arena, size_t count, size_t size); /* cleared; checks the product */
-/* For arena_grow, where there is no room. */
+/* For arena_grow, if there is no room. */
 void *arena_copy_larger(struct arena *arena, const void *items, size_t count, size_t *capacity,
                         size_t item_size);
 /* Makes room for one more of count items, which the arena has allocated: items itself where *capacity is larger, else a

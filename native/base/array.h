@@ -21,8 +21,9 @@ void *array_add(struct array *array, size_t more);
 /* Frees the memory beyond the last item. */
 void array_shrink(struct array *array);
 
-/* Makes room for one more of count items: items itself where *capacity is larger, else moved to where there is more room.
- * NULL where memory is short; then items stays. To begin with, items is NULL and *capacity 0. Caller frees with free. */
+/* Makes room for one more of count items: items itself where *capacity is larger, else moved to a larger allocation.
+ * NULL where memory is short; items is then unchanged. To begin with, items is NULL and *capacity 0. Caller frees
+ * with free. */
 void *array_grow(void *items, size_t count, size_t *capacity, size_t item_size) JP_MUST_CHECK;
 
 #endif

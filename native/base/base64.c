@@ -8,18 +8,17 @@
 /*
  * ---- many letters at once ----
  *
- * With AVX2, 32 letters a step, where the processor has it. Both functions stop at a byte that is no letter, at a rest
- * that is too short, and at once on another processor. They return how many letters or bytes they have converted, and
- * leave the rest to the caller.
+ * With AVX2, 32 letters a step. Both functions stop at a byte that is no letter, at a rest that is too short, and at
+ * once without AVX2. They return how many letters or bytes they converted; the caller converts the rest.
  */
 
-#ifdef __SSE2__ /* x86: what has it may have AVX2 */
+#ifdef __SSE2__ /* x86: AVX2 is possible, checked at run time */
 enum {
   LETTERS = 32, /* of a step */
   BYTES = 24,   /* that those letters encode */
   /* A step writes 32 bytes for 24, or loads 28: the room or the text must be that much longer. */
-  LETTERS_BEHIND = 16,
-  BYTES_BEHIND = 4
+  LETTERS_AFTER = 16,
+  BYTES_AFTER = 4
 };
 
 #define WIDE __attribute__((target("avx2")))
@@ -63,7 +62,7 @@ WIDE static inline __m256i join(__m256i values)
 WIDE static size_t decode_by_avx2(struct text t, uint8_t *out)
 {
   size_t taken = 0;
-  for (; t.len - taken >= LETTERS + LETTERS_BEHIND; taken += LETTERS, out += BYTES) {
+  for (; t.len - taken >= LETTERS + LETTERS_AFTER; taken += LETTERS, out += BYTES) {
     __m256i known = _mm256_setzero_si256();
     __m256i letters = _mm256_loadu_si256((const __m256i *)(const void *)(t.data + taken));
     __m256i values = values_of(letters, &known);
@@ -109,7 +108,7 @@ WIDE static inline __m256i letters_of(__m256i values)
 WIDE static size_t encode_by_avx2(const uint8_t *bytes, size_t count, char *out)
 {
   size_t taken = 0;
-  for (; count - taken >= BYTES + BYTES_BEHIND; taken += BYTES, out += LETTERS)
+  for (; count - taken >= BYTES + BYTES_AFTER; taken += BYTES, out += LETTERS)
     _mm256_storeu_si256((__m256i *)(void *)out, letters_of(split(bytes + taken)));
   return taken;
 }

@@ -3,8 +3,8 @@
 /*
  * A growable run of bytes, for output.
  *
- * One owner, one thread. Appending never reports; a failed allocation makes the buffer `failed`, later
- * appends do nothing, and the owner looks once, at the end. buffer_clear keeps the memory.
+ * One owner, one thread. Appending never reports; a failed allocation makes the buffer `failed`, later appends do
+ * nothing, and the owner checks once, at the end. buffer_clear keeps the memory.
  */
 #include "base/text.h"
 
@@ -25,13 +25,13 @@ void buffer_clear(struct buffer *buffer);
 void buffer_truncate(struct buffer *buffer, size_t len);
 /* Removes the first count bytes. */
 void buffer_consume(struct buffer *buffer, size_t count);
-/* Gives memory above keep bytes back to the system; the buffer's content stays. */
+/* Frees memory above keep bytes; the buffer's content stays. */
 void buffer_trim(struct buffer *buffer, size_t keep);
 
-/* The slow half of buffer_reserve: makes room where there is none. */
+/* The slow half of buffer_reserve: allocates room. */
 char *buffer_grow(struct buffer *buffer, size_t extra);
 
-/* Room for `extra` more bytes behind len; NULL (and failed) when memory is short. The caller adds to len. */
+/* Room for `extra` more bytes after len; NULL (and failed) when memory is short. The caller adds to len. */
 static inline char *buffer_reserve(struct buffer *buffer, size_t extra)
 {
   /* Less than, so that a buffer without memory allocates even for 0 bytes. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Reads the exponent behind the e. A digit beyond ASCII, which Java takes there, makes it count as the largest. */
+/* Reads the exponent after the e. A digit beyond ASCII, which Java accepts there, makes it count as the largest. */
 static size_t read_magnitude(struct text t, bool *is_exponent)
 {
   enum { LARGEST = 1 << 30 };

@@ -1,9 +1,9 @@
 #ifndef JPEER_BASE_HASH_INDEX_H
 #define JPEER_BASE_HASH_INDEX_H
 /*
- * A hash table from 32-bit hashes to 32-bit numbers, of whatever the owner keeps in an array; a hash may have several. The
- * owner compares what the numbers stand for. One owner, which locks it where others use it, too. One that is all zero is
- * empty, and needs no memory.
+ * A hash table from 32-bit hashes to 32-bit numbers, of whatever the owner keeps in an array; a hash may have
+ * several. The owner compares the things with these numbers. One owner, which locks it if others use it, too. An
+ * all-zero index is empty and needs no memory.
  */
 #include "base/status.h"
 
@@ -27,7 +27,7 @@ void hash_index_fini(struct hash_index *index);
 
 /* JP_NO_MEMORY leaves the index as it was. */
 enum jp_status hash_index_add(struct hash_index *index, uint32_t hash, uint32_t number) JP_MUST_CHECK;
-/* Removes the pair, which must be there. */
+/* Removes the pair, which must exist. */
 void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t number);
 
 static inline size_t hash_index_home(const struct hash_index *index, uint32_t hash)

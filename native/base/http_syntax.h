@@ -22,8 +22,8 @@ static inline bool http_is_hex_digit(char c)
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Who reads the next byte of a body in chunks. llhttp knows neither white space around ";" and "=" nor an escape in a
- * quoted value, so that extensions (RFC 9112, 7.1.1) are read and dropped before it. */
+/* The reader of the next byte of a body in chunks. llhttp knows neither white space around ";" and "=" nor an escape
+ * in a quoted value, so that extensions (RFC 9112, 7.1.1) are read and dropped before it. */
 enum chunk_line {
   CHUNK_LLHTTP,    /* llhttp: the end of a line, and the data */
   CHUNK_SIZE,      /* llhttp, the digits of the size; what follows them decides */
@@ -39,7 +39,7 @@ enum chunk_line {
   CHUNK_WRONG
 };
 
-/* The place after one more byte of the extensions; CHUNK_LLHTTP: they end before the byte. */
+/* The state after one more byte of the extensions; CHUNK_LLHTTP: they end before the byte. */
 enum chunk_line chunk_line_step(enum chunk_line at, unsigned char c);
 
 #endif

@@ -1,29 +1,30 @@
 #ifndef JPEER_BASE_IN_CALL_H
 #define JPEER_BASE_IN_CALL_H
 /*
- * Whether the owner of something is inside a call, and how another thread gets at that thing while it is: the watcher at
- * the output of a connection (net/connection), and whoever names a thread at the call of its worker (rpc/call_watch.h).
+ * Whether the owner of an object is inside a call, and how another thread gets access to the object during the call:
+ * the watcher to the output of a connection (net/connection), and a request that names a thread to the call of its
+ * worker (rpc/call_watch.h).
  *
- * The owner goes in and out for each message. A mutex, locked twice for that, took 7 % of the time of a small
- * message in shared memory, and nobody else comes to nearly all of them. So the owner changes one word, and takes the
- * lock on its way out only if somebody is there:
+ * The owner enters and leaves a call for each message. Locking a mutex for both cost 7 % of the time of a small
+ * message in shared memory, and nearly no message has a visitor. So the owner changes one word, and locks on its way
+ * out only if there is a visitor:
  *
  *   owner                                         visitor, which holds the lock
- *   begin  OUTSIDE -> INSIDE                      visit  INSIDE -> VISITED, or it goes away
+ *   begin  OUTSIDE -> INSIDE                      visit  INSIDE -> VISITED, or returns
  *          is inside the service                         sends the output, or answers in the owner's place
  *   end    INSIDE -> OUTSIDE                      leave  VISITED -> INSIDE
  *          VISITED: takes the lock, INSIDE -> OUTSIDE
  *
- * A call can be shared: other threads may then get at the thing at any time, with the lock, and the owner takes the lock
- * on its way out in any case (net/connection/connection_duplex.h). The owner or a visitor says so, with the lock:
+ * A call can be shared: other threads may then access the object at any time, with the lock, and the owner always
+ * locks on its way out (net/connection/connection_duplex.h). The owner or a visitor shares it, with the lock:
  *
  *   share  INSIDE or VISITED -> SHARED            visit  SHARED stays
  *   end    SHARED: takes the lock, SHARED -> OUTSIDE
  *
- * `begin` and `leave` are releases, `visit` and `end` acquires, so that each of the two sees all that the other has
- * written. The owner that finds a visitor, or a shared call, gets the lock when the other thread has left.
+ * `begin` and `leave` are releases, `visit` and `end` acquires, so that each sees all that the other has written. An
+ * owner that finds a visitor, or a shared call, gets the lock after the other thread has left.
  *
- * The model check (tests/model/in_call.cc; relacy, which is C++98) compiles this file with a word and accesses of its own:
+ * The model check (tests/model/in_call.cc; relacy, which is C++98) compiles this file with its own word and accesses:
  * it defines IN_CALL_HAS_OWN_ATOMICS and the names below.
  */
 #include <stdbool.h>
@@ -45,41 +46,42 @@ typedef _Atomic int in_call_word;
 #define IN_CALL_ORDER_LEAVE memory_order_release
 #endif
 
-/* The owner's. */
+/* For the owner. */
 static inline void in_call_begin(in_call_word *word)
 {
   IN_CALL_STORE(word, IN_CALL_INSIDE, IN_CALL_ORDER_BEGIN);
 }
-/* The owner's. False: somebody visits, or the call is shared: the owner takes the lock, and then calls in_call_end_locked. */
+/* For the owner. False: there is a visitor, or the call is shared: the owner locks, and then calls
+ * in_call_end_locked. */
 static inline bool in_call_end(in_call_word *word)
 {
   int expected = IN_CALL_INSIDE;
   return IN_CALL_REPLACE(word, &expected, IN_CALL_OUTSIDE, IN_CALL_ORDER_END);
 }
-/* The owner's, with the lock, so that nobody visits. */
+/* For the owner, with the lock, so that there is no visitor. */
 static inline void in_call_end_locked(in_call_word *word)
 {
   IN_CALL_STORE(word, IN_CALL_OUTSIDE, IN_CALL_ORDER_LEAVE);
 }
-/* Of a thread that holds the lock. False: the owner is not inside. */
+/* For a thread that holds the lock. False: the owner is not inside. */
 static inline bool in_call_visit(in_call_word *word)
 {
   int expected = IN_CALL_INSIDE;
   return IN_CALL_REPLACE(word, &expected, IN_CALL_VISITED, IN_CALL_ORDER_VISIT) || expected == IN_CALL_SHARED;
 }
-/* The visitor's, before it gives the lock back. */
+/* For the visitor, before it unlocks. */
 static inline void in_call_leave(in_call_word *word)
 {
   if (IN_CALL_LOAD(word) == IN_CALL_VISITED)
     IN_CALL_STORE(word, IN_CALL_INSIDE, IN_CALL_ORDER_LEAVE);
 }
-/* Shares the call that the owner is inside of until its end: a visitor's, or the owner's with the lock. */
+/* Shares the owner's current call until its end. For a visitor, or the owner with the lock. */
 static inline void in_call_share(in_call_word *word)
 {
   IN_CALL_STORE(word, IN_CALL_SHARED, IN_CALL_ORDER_LEAVE);
 }
-/* True also for a visitor itself. It stays as it is for the owner and for a visitor, and where the call is shared, for
- * whoever holds the lock; for others it may change at once. */
+/* True also for a visitor itself. The result stays valid for the owner and for a visitor, and in a shared call for
+ * the holder of the lock; for others it may change at once. */
 static inline bool in_call_is_inside(const in_call_word *word)
 {
   return IN_CALL_LOAD(word) != IN_CALL_OUTSIDE;

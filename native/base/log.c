@@ -38,14 +38,14 @@ static void write_line(enum log_level level, const char *text)
   size_t n = strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%S", &utc);
   n +=
       (size_t)snprintf(line + n, sizeof line - n, ".%03ldZ %-5s ", now.tv_nsec / 1000000, level_words[level]);
-  /* Clients choose class and member names that get into the log; they must not be able to forge a line. */
+  /* Clients choose class and member names that are logged; they must not be able to forge a line. */
   text_escape(text_of(text), "", "", line + n, sizeof line - n - 1);
   n += strlen(line + n);
   line[n++] = '\n';
   for (size_t done = 0; done < n;) {
     ssize_t wrote = write(STDERR_FILENO, line + done, n - done);
     if (wrote < 0 && errno != EINTR)
-      return; /* without stderr there is no place to report it */
+      return; /* stderr failed: it cannot be reported */
     if (wrote > 0)
       done += (size_t)wrote;
   }

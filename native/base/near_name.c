@@ -76,7 +76,7 @@ unsigned near_name_distance(struct text a, struct text b, unsigned bound)
   unsigned above = 0;
   for (size_t i = 0; i <= a.len; i++) {
     unsigned here = fill_row(&alignment, i);
-    /* A swap looks two rows up, so that the search can end only after two rows. */
+    /* A swap reads two rows up, so the search can end only after two rows. */
     if (above > bound && here > bound)
       return bound + 1;
     above = here;

@@ -3,11 +3,11 @@
 /* The place after at least one digit. */
 static const char *scan_some_digits(const char *p, const char *end, const char **stop)
 {
-  const char *behind = p;
-  while (behind < end && number_is_digit(*behind))
-    behind++;
-  if (behind > p)
-    return behind;
+  const char *after = p;
+  while (after < end && number_is_digit(*after))
+    after++;
+  if (after > p)
+    return after;
   *stop = p;
   return NULL;
 }
@@ -39,7 +39,7 @@ const char *number_scan(const char *p, const char *end, const char **stop)
 /* Any number of so many digits fits 64 bits. */
 enum { SURE_DIGITS = 18 };
 
-/* False where the text behind the sign is not digits alone, or does not fit 64 bits. */
+/* False where the text after the sign is not digits alone, or does not fit 64 bits. */
 static bool read_integer(const char *p, const char *end, bool negative, int64_t *integer)
 {
   /* Counted downwards: there is one more number below zero than above. */
@@ -96,10 +96,10 @@ size_t number_at(struct text t)
 {
   const char *end = t.data + t.len;
   const char *stop;
-  const char *behind = t.len == 0 ? NULL : number_scan(t.data, end, &stop);
-  if (behind == NULL)
+  const char *after = t.len == 0 ? NULL : number_scan(t.data, end, &stop);
+  if (after == NULL)
     return 0;
-  return (size_t)(behind - t.data) + (behind < end && number_suffix(*behind) != 0);
+  return (size_t)(after - t.data) + (after < end && number_suffix(*after) != 0);
 }
 
 bool number_parse(struct text t, struct number *number)

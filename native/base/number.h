@@ -1,8 +1,8 @@
 #ifndef JPEER_BASE_NUMBER_H
 #define JPEER_BASE_NUMBER_H
 /*
- * Numbers as requests write them: those of JSON (RFC 8259, section 6), and with Java's suffixes d, f and l
- * behind them. Pure, any thread; what is read is borrowed from the text.
+ * Numbers as requests write them: those of JSON (RFC 8259, section 6), and with Java's suffixes d, f and l after
+ * them. Pure, any thread; results are borrowed from the text.
  */
 #include "base/text.h"
 

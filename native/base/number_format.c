@@ -16,8 +16,8 @@ struct digits {
 };
 
 /*
- * How the two widths differ. Java takes, among the shortest digits that read back, those nearest to the
- * value, but never fewer than two digits (4.9E-324, not 5E-324).
+ * How the two widths differ. Java chooses, among the shortest digits that read back, the nearest to the value, but
+ * never fewer than two digits (4.9E-324, not 5E-324).
  */
 struct width {
   int sure;   /* up to this many digits survive a round trip, so fewer need not be tried one by one */
@@ -83,12 +83,12 @@ static bool is_power_of_two(double value)
 
 static void shortest_digits(double value, bool subnormal, const struct width *width, struct digits *digits)
 {
-  /* A subnormal has fewer bits than `sure` speaks of. */
+  /* A subnormal has fewer bits than `sure` assumes. */
   for (int count = subnormal ? 2 : width->sure; count < width->enough; count++) {
     nearest_digits(value, count, digits);
     if (width->reads_back(digits, value))
       return;
-    /* Above a power of two its neighbour is twice as far as below: the second nearest decimal may do. */
+    /* Above a power of two its neighbour is twice as far as below: the second nearest decimal may also read back. */
     if (is_power_of_two(value)) {
       next_digits_up(digits);
       if (width->reads_back(digits, value))

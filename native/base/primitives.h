@@ -1,9 +1,8 @@
 #ifndef JPEER_BASE_PRIMITIVES_H
 #define JPEER_BASE_PRIMITIVES_H
 /*
- * Java's primitive types, in one table: a type is known by its letter in a descriptor (JVMS 4.3.2), which is
- * 'L' for a class and 'V' for the void of a method without a result. Pure, any thread; what is returned lives
- * as long as the program.
+ * Java's primitive types, in one table: a type is known by its letter in a descriptor (JVMS 4.3.2), which is 'L' for
+ * a class and 'V' for the void of a method without a result. Pure, any thread; results live as long as the program.
  */
 #include "base/text.h"
 
@@ -44,15 +43,15 @@ struct primitive {
   const char *range;
 };
 
-/* NULL where no primitive has this letter; void is none. */
+/* NULL if no primitive has this letter; void is no primitive. */
 const struct primitive *primitive_find_letter(char letter);
 const struct primitive *primitive_find_keyword(struct text keyword);
 /* The letter of what a wrapper holds ("java.lang.Integer": 'I'); 0 for any other class. */
 char primitive_unboxed(struct text class_name);
 
-/* Of every primitive and of void; absent for another letter. */
+/* For every primitive and void; absent for another letter. */
 struct text primitive_keyword(char letter);
-/* Whether the word is a primitive's, or "void": what names a type and no class. */
+/* Whether the word is a primitive's, or "void": it names a type that is no class. */
 bool primitive_is_keyword(struct text word);
 
 /* Bytes of one packed element; 0 where no primitive has this letter. */

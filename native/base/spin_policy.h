@@ -1,14 +1,13 @@
 #ifndef JPEER_BASE_SPIN_POLICY_H
 #define JPEER_BASE_SPIN_POLICY_H
 /*
- * How often and how long a thread waits awake for the next message of another process, learned from the waits
- * before: the peer's for the next request of a client that it has just answered, a client's for the answer. If
- * the other sends at once, the thread always waits, for usual_ns at most; if nothing comes, it waits less and
- * less often.
+ * How often and how long a thread polls for the next message of another process, learned from its earlier polls: a
+ * peer polls for the next request of a client that it has just answered, a client for the answer. If the other side
+ * sends at once, the thread always polls, for usual_ns at most; if no message arrives, it polls less and less often.
  *
- * The other may be late only because its core was asleep, on a machine that takes long to wake one, and it was
- * asleep because we were. So when many waits have been in vain, the few that are left may be longer. If one of
- * them finds a late message, up to seven more follow, to see whether the other becomes quick. A client that pauses
+ * The other side may be late only because its core was asleep, on a machine that is slow to wake a core, and the core
+ * was asleep because this side slept. So after many polls in vain, the few that remain may be longer. If one of them
+ * finds a late message, up to seven more follow, to see whether the other side becomes quick. A client that pauses
  * for 300 us between its calls costs 6 % of a core this way, with the crew's limits.
  *
  * One owner, one thread. All zero to begin with.
@@ -18,22 +17,22 @@
 
 struct spin_limits {
   int64_t usual_ns;
-  int64_t rare_ns; /* of the few waits that are left when many have been in vain */
+  int64_t rare_ns; /* of the few polls that remain after many in vain */
 };
 
 struct spin_policy {
-  unsigned in_vain; /* waits that found nothing, one after the other; it stops counting at a bound */
-  unsigned to_skip; /* chances */
-  unsigned late;    /* waits that found something late, one after the other */
+  unsigned in_vain; /* consecutive polls that found nothing, up to a bound */
+  unsigned to_skip; /* calls of spin_policy_takes_chance */
+  unsigned late;    /* consecutive polls that found a late message */
 };
 
-/* True if the thread should wait now. Call it once each time that it could. */
+/* True if the thread should poll now. Call it once each time that it could. */
 bool spin_policy_takes_chance(struct spin_policy *spin);
-/* The longest time to wait. */
+/* The longest time to poll. */
 int64_t spin_policy_limit_ns(const struct spin_policy *spin, const struct spin_limits *limits);
-/* Learns from a wait: how long it took, and the longest pause between two looks. A long pause means that
- * others want the processor; a thread that sleeps gets it back sooner than one that yields, so such a wait
- * counts as in vain, whatever it found. */
+/* Learns from a poll: its duration, and the longest pause between two reads. A long pause means that other threads
+ * want the processor; a thread that sleeps gets it again sooner than one that yields, so such a poll counts as in
+ * vain, whatever it found. */
 void spin_policy_learn(struct spin_policy *spin, const struct spin_limits *limits, bool found,
                        int64_t took_ns, int64_t longest_pause_ns);
 

@@ -205,7 +205,7 @@ static size_t ascii_length(const unsigned char *p, size_t length)
   size_t i = 0;
   while (i + STEP <= length && mark_high(p + i, WORDS) == 0)
     i += STEP;
-  /* The last word may overlap bytes that were looked at before. */
+  /* The last word may overlap bytes that were checked before. */
   while (i < length && length >= WORD) {
     size_t at = i + WORD <= length ? i : length - WORD;
     uint64_t marks = mark_high(p + at, 1);
@@ -247,9 +247,9 @@ size_t text_utf16_length(struct text t)
   return units;
 }
 
-enum { RUN = 8 }; /* bytes that are looked at together */
+enum { RUN = 8 }; /* bytes that are checked together */
 
-/* Most text is ASCII for long stretches. */
+/* Most text has long runs of ASCII. */
 static bool is_ascii_run(const unsigned char *p)
 {
   uint64_t word;
@@ -278,10 +278,10 @@ static const unsigned char *read_character(const unsigned char *p, uint16_t **ou
 size_t text_to_utf16(struct text t, uint16_t *out)
 {
   uint16_t *begin = out;
-  uint16_t *behind = out; /* a variable whose address is taken lives in memory; out stays in a register */
+  uint16_t *next = out; /* a variable whose address is passed lives in memory; out stays in a register */
   const unsigned char *end = (const unsigned char *)t.data + t.len;
-  const unsigned char *p = (const unsigned char *)t.data + text_to_utf16_wide(t, &behind);
-  out = behind;
+  const unsigned char *p = (const unsigned char *)t.data + text_to_utf16_wide(t, &next);
+  out = next;
   while (p < end) {
     if (end - p >= RUN && is_ascii_run(p)) {
       for (int i = 0; i < RUN; i++)
@@ -326,9 +326,9 @@ size_t text_wtf8_length(const uint16_t *units, size_t count)
 size_t text_from_utf16(const uint16_t *units, size_t count, char *out)
 {
   char *begin = out;
-  char *behind = out;
-  size_t i = text_from_utf16_wide(units, count, &behind);
-  for (out = behind; i < count; i++) {
+  char *next = out;
+  size_t i = text_from_utf16_wide(units, count, &next);
+  for (out = next; i < count; i++) {
     uint32_t c = units[i];
     if (c < 0x80) {
       *out++ = (char)c;

@@ -1,6 +1,6 @@
 #include "base/text_wide.h"
 
-#ifdef __SSE2__ /* x86: what has it may have AVX2 */
+#ifdef __SSE2__ /* x86: AVX2 is possible, checked at run time */
 #include <immintrin.h>
 
 #define WIDE __attribute__((target("avx2,popcnt")))
@@ -34,14 +34,14 @@ WIDE static inline void store_half(void *p, __m128i bytes)
  * fourth byte of a character, where it must be, and wrong elsewhere.
  */
 enum fault {
-  BREAKS_OFF = 0x01,     /* a character begins, and no continuation comes */
-  BEGINS_NOT = 0x02,     /* a continuation behind ASCII */
+  BREAKS_OFF = 0x01,     /* a character begins, and no continuation follows */
+  BEGINS_NOT = 0x02,     /* a continuation after ASCII */
   OVERLONG_TWO = 0x04,   /* C0, C1 */
   OVERLONG_THREE = 0x08, /* E0, then less than A0 */
   SURROGATE = 0x10,      /* ED, then A0 or more */
   TOO_LARGE = 0x20,      /* F4 or more, then 90 or more */
   NOT_OF_FOUR = 0x40,    /* F0 (overlong), F5 or more (too large), then less than 90 */
-  CONTINUES = 0x80,      /* a continuation behind another */
+  CONTINUES = 0x80,      /* a continuation after another */
 };
 
 enum {
@@ -128,7 +128,7 @@ WIDE static inline __m256i mark_from(__m256i bytes, uint8_t least)
   return _mm256_subs_epu8(bytes, _mm256_set1_epi8((char)(least - 0x80)));
 }
 
-/* Looks at 32 bytes and the 32 before them. */
+/* Checks 32 bytes together with the 32 before them. */
 WIDE static inline bool has_fault(__m256i before, __m256i bytes)
 {
   __m256i joint = _mm256_permute2x128_si256(before, bytes, 0x21);
@@ -168,7 +168,7 @@ WIDE static size_t valid_utf8(struct text t)
     before = bytes;
     i += sizeof before;
   }
-  /* NULs behind the end make a character that breaks off there a fault. */
+  /* NULs after the end make a character that breaks off there a fault. */
   char rest[sizeof before] = {0};
   memcpy(rest, t.data + i, t.len - i);
   return has_fault(before, load(rest)) ? last_character(t, i) : t.len;
@@ -190,9 +190,9 @@ WIDE static size_t valid_utf8(struct text t)
 
 enum {
   STEP = 16, /* bytes */
-  /* A step always writes eight units, even where its bytes make fewer, so the text behind it must make up for
-   * them: eight units take at most 24 bytes, and up to three may belong to a character already written. */
-  STEP_BEHIND = 8 * 3 + 3
+  /* A step always writes eight units, even where its bytes make fewer, so the text after it must make up for them:
+   * eight units come from at most 24 bytes, and up to three may belong to a character already written. */
+  STEP_AFTER = 8 * 3 + 3
 };
 
 #define UNIT_0(at)
@@ -273,7 +273,7 @@ WIDE static size_t to_utf16(struct text t, uint16_t **out)
       _mm256_storeu_si256((__m256i *)(void *)to, _mm256_cvtepu8_epi16(bytes));
       to += STEP;
       is_open = 0;
-    } else if (t.len - i >= STEP + STEP_BEHIND) {
+    } else if (t.len - i >= STEP + STEP_AFTER) {
       to = put_bytes(to, t.data + i, &is_open);
     } else {
       break;
@@ -291,7 +291,7 @@ WIDE static size_t to_utf16(struct text t, uint16_t **out)
 
 enum {
   UNITS_STEP = 8,
-  UNITS_BEHIND = 12 /* a step may write so many bytes behind those of its units */
+  UNITS_AFTER = 12 /* a step may write so many bytes after those of its units */
 };
 
 WIDE static inline __m128i all_units(unsigned unit)
@@ -361,12 +361,12 @@ struct step {
 };
 
 /* Makes each half of a pair a unit of two bytes: together they are the pair's four. */
-WIDE static inline void spread_pairs(struct step *step, __m128i before, __m128i behind)
+WIDE static inline void spread_pairs(struct step *step, __m128i before, __m128i after)
 {
   __m128i is_high = _mm_cmpeq_epi16(_mm_and_si128(step->units, all_units(0xFC00)), all_units(0xD800));
   __m128i is_low = _mm_cmpeq_epi16(_mm_and_si128(step->units, all_units(0xFC00)), all_units(0xDC00));
   __m128i to_high = _mm_cmpeq_epi16(_mm_and_si128(before, all_units(0xFC00)), all_units(0xD800));
-  __m128i to_low = _mm_cmpeq_epi16(_mm_and_si128(behind, all_units(0xFC00)), all_units(0xDC00));
+  __m128i to_low = _mm_cmpeq_epi16(_mm_and_si128(after, all_units(0xFC00)), all_units(0xDC00));
   is_high = _mm_and_si128(is_high, to_low);
   is_low = _mm_and_si128(is_low, to_high);
   __m128i bits = _mm_and_si128(step->units, all_units(0x3FF));
@@ -417,7 +417,7 @@ WIDE static size_t from_utf16(const uint16_t *units, size_t count, char **out)
     if (_mm_testz_si128(eight, all_units(0xFF80))) {
       _mm_storel_epi64((__m128i *)(void *)to, _mm_packus_epi16(eight, eight));
       to += UNITS_STEP;
-    } else if (count - i >= UNITS_STEP + UNITS_BEHIND) {
+    } else if (count - i >= UNITS_STEP + UNITS_AFTER) {
       to = put_step(to, units, i);
     } else {
       break;
@@ -438,8 +438,8 @@ WIDE static size_t count_bytes(const uint16_t *units, size_t count, size_t *leng
       continue;
     *length += (size_t)__builtin_popcount(mask_of(is_from(eight, 0x80), is_from(eight, 0x800)));
     __m128i begin = _mm_cmpeq_epi16(_mm_and_si128(eight, all_units(0xFC00)), all_units(0xD800));
-    __m128i behind = _mm_and_si128(load_half(units + i + 1), all_units(0xFC00));
-    __m128i pairs = _mm_and_si128(begin, _mm_cmpeq_epi16(behind, all_units(0xDC00)));
+    __m128i after = _mm_and_si128(load_half(units + i + 1), all_units(0xFC00));
+    __m128i pairs = _mm_and_si128(begin, _mm_cmpeq_epi16(after, all_units(0xDC00)));
     *length -= 2 * (size_t)__builtin_popcount(mask_of(pairs, _mm_setzero_si128()));
   }
   return i;

@@ -14,7 +14,7 @@ struct uuid {
 
 /* Makes a random UUID (version 4) by the kernel's generator. */
 void uuid_random(struct uuid *uuid);
-/* Takes only the 8-4-4-4-12 form, in either case. */
+/* Accepts only the 8-4-4-4-12 form, in either case. */
 bool uuid_parse(struct text t, struct uuid *uuid);
 void uuid_format(const struct uuid *uuid, char out[UUID_TEXT_LENGTH + 1]); /* lower case, NUL-terminated */
 bool uuid_equal(const struct uuid *a, const struct uuid *b);

@@ -79,14 +79,14 @@ static const char *check_place(struct text scheme, struct text place, size_t *le
       host = 0;
   }
   if (host == 0)
-    return "has no host alone behind its scheme";
+    return "has no plain host after its scheme";
   *length = place.len;
   if (host == place.len)
     return NULL;
   long port = place.data[host] == ':' ? read_port(text_slice(place, host, place.len)) : -1;
   if ((port == 80 && text_equal(scheme, TEXT("http"))) || (port == 443 && text_equal(scheme, TEXT("https"))))
     *length = host;
-  return port < 0 ? "has something other than a port behind its host" : NULL;
+  return port < 0 ? "has something other than a port after its host" : NULL;
 }
 
 const char *web_origin_serialise(struct text origin, char serialised[WEB_ORIGIN_SIZE])

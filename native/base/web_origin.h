@@ -1,16 +1,14 @@
 #ifndef JPEER_BASE_WEB_ORIGIN_H
 #define JPEER_BASE_WEB_ORIGIN_H
 /*
- * Origins of web pages (RFC 6454): scheme "://" host [":" port], as browsers send them in Origin. Two are the
- * same where their serialisations are: scheme and host in lower case, without the scheme's default port. An
- * IPv6 address is compared as it is written, so it has to be given as browsers write it ("[::1]"). Pure
- * functions, any thread.
+ * Origins of web pages (RFC 6454): scheme "://" host [":" port], as browsers send them in Origin. Two are the same if
+ * their serialisations are: scheme and host in lower case, without the scheme's default port. An IPv6 address is
+ * compared as it is written, so write it as browsers do ("[::1]"). Pure functions, any thread.
  */
 #include "base/status.h"
 #include "base/text.h"
 
-/* Writes the origin's serialisation. Returns NULL, or what is wrong with it, in words that follow its
- * text. */
+/* Writes the origin's serialisation. Returns NULL, or the fault in words that follow the origin's text. */
 enum { WEB_ORIGIN_SIZE = 320 };
 const char *web_origin_serialise(struct text origin, char serialised[WEB_ORIGIN_SIZE]);
 

@@ -23,8 +23,8 @@ struct builder {
   struct array class_of_name; /* uint32_t by string id: index in classes or CATALOG_NONE */
   struct arena arena;         /* for the class that is being added */
   struct array parts;         /* struct catalog_part */
-  uint16_t part_count;        /* beside the one that stands for none */
-  uint16_t part;              /* the one that is entered */
+  uint16_t part_count;        /* except the part that means none */
+  uint16_t part;              /* the current part */
   uint64_t bytes;
   unsigned warnings;
   bool keeps_warnings;
@@ -86,7 +86,7 @@ void builder_destroy(struct builder *builder)
   free(builder);
 }
 
-/* Beyond WARNINGS_MAX they are counted alone. A warning that there is no memory for is lost. */
+/* Beyond WARNINGS_MAX warnings are only counted. A warning without memory for it is lost. */
 static void warn_of_text(struct builder *builder, struct text warning)
 {
   if (builder->keeps_warnings && builder->warnings <= WARNINGS_MAX) {
@@ -138,7 +138,7 @@ static enum jp_status intern_text(struct builder *builder, struct text t, uint32
 {
   *id = 0;
   if (t.len == 0)
-    return JP_OK; /* as for nearly every signature */
+    return JP_OK; /* true for nearly every signature */
   enum jp_status status = string_pool_intern(builder->strings, t, id);
   if (status == JP_LIMIT)
     return jp_fail(error, status, "the names on the class path are longer than 4 GiB");
@@ -170,7 +170,7 @@ static enum jp_status add_parameters(struct builder *builder, const struct class
   if (!has_content)
     return JP_OK;
   if (builder->parameters.count > RECORD_COUNT_MAX)
-    return jp_fail(error, JP_LIMIT, "more parameters than a catalog takes");
+    return jp_fail(error, JP_LIMIT, "more parameters than a catalog holds");
   *first = (uint32_t)builder->parameters.count;
   struct catalog_parameter *added = array_add(&builder->parameters, method->parameter_count);
   if (added == NULL)
@@ -227,8 +227,8 @@ static enum jp_status add_field(struct builder *builder, const struct class_memb
   return JP_OK;
 }
 
-/* A JDK has more names than the caches hold. Fetching a later member's name now lets the wait overlap with
- * the work on those before it. */
+/* A JDK has more names than the caches hold. Prefetching a later member's name overlaps the wait with the work on the
+ * members before it. */
 static void expect_member(const struct builder *builder, const struct class_member *members, size_t count,
                           size_t index)
 {
@@ -291,14 +291,14 @@ static size_t simple_name_start(const struct class_file *file)
   size_t dot = text_find_last(file->name, '.');
   size_t start = dot == SIZE_MAX ? 0 : dot + 1;
   size_t outer = file->outer.len;
-  /* The source has the part behind the outer class and the '$' (JLS 13.1). */
+  /* The source has the part after the outer class and the '$' (JLS 13.1). */
   if (outer > start && outer + 1 < file->name.len && text_starts_with(file->name, file->outer) &&
       file->name.data[outer] == '$')
     start = outer + 1;
   return start;
 }
 
-/* Where the class goes: *place in the classes, CATALOG_NONE: nowhere, because one of its name counts. */
+/* The place of the class in the classes; CATALOG_NONE: none, because another class of its name counts. */
 static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_t *place,
                                  struct jp_error *error)
 {
@@ -306,14 +306,14 @@ static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_
   *place = CATALOG_NONE;
   if (slot == NULL)
     return jp_fail_memory(error, "class files");
-  /* The first on the class path wins, except that a class that the application's loader finds takes the place of one in a
-   * part that it does not look into. */
+  /* The first on the class path wins, except that a class that the application's loader finds replaces one in a part
+   * that the loader does not search. */
   const struct catalog_class *classes = builder->classes.items;
   if (*slot != CATALOG_NONE && (builder->part != 0 || classes[*slot].part == 0))
     return JP_OK;
   if (builder->classes.count >= CLASSES_MAX || builder->methods.count > RECORD_COUNT_MAX ||
       builder->fields.count > RECORD_COUNT_MAX)
-    return jp_fail(error, JP_LIMIT, "more classes or members on the class path than a catalog takes");
+    return jp_fail(error, JP_LIMIT, "more classes or members on the class path than a catalog holds");
   if (*slot == CATALOG_NONE) {
     *slot = (uint32_t)builder->classes.count;
     if (array_add(&builder->classes, 1) == NULL)
@@ -387,7 +387,7 @@ enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, 
 
 /* ---- merging ---- */
 
-/* A part on its way into another builder: what its numbers are there. */
+/* A part that is merged into another builder: its numbers there. */
 struct merging {
   struct builder *into;
   const struct builder *part;
@@ -430,7 +430,7 @@ static enum jp_status merge_methods(struct merging *merging, const struct catalo
     if (methods[i].first_parameter == CATALOG_NONE)
       continue;
     if (into->parameters.count > RECORD_COUNT_MAX)
-      return jp_fail(merging->error, JP_LIMIT, "more parameters than a catalog takes");
+      return jp_fail(merging->error, JP_LIMIT, "more parameters than a catalog holds");
     added[i].first_parameter = (uint32_t)into->parameters.count;
     struct catalog_parameter *named = array_add(&into->parameters, methods[i].parameter_count);
     if (named == NULL)
@@ -562,7 +562,7 @@ static bool list_subclasses(struct builder *builder)
   for (size_t i = 0; i < builder->classes.count; i++) {
     classes[i].first_subclass = next;
     next += classes[i].subclass_count;
-    classes[i].subclass_count = 0; /* counted again below, as they are put in by name */
+    classes[i].subclass_count = 0; /* counted again below, while they are inserted by name */
   }
   for (size_t i = 0; i < builder->classes.count; i++) {
     if (counts_as_subclass(&classes[i])) {

@@ -25,8 +25,8 @@ struct class_place {
 };
 
 struct builder *builder_create(void); /* NULL: no memory */
-/* One for a part of the classes, which is merged into another one: its warnings are kept until then. is_stopped may be
- * NULL: else adding a class fails with JP_CLOSED once it is true. */
+/* A builder for some of the classes, which is merged into another: its warnings are kept until then. is_stopped may
+ * be NULL: else adding a class fails with JP_CLOSED once it is true. */
 struct builder *builder_create_part(const atomic_bool *is_stopped);
 void builder_destroy(struct builder *builder);
 
@@ -35,11 +35,11 @@ void builder_warn(struct builder *builder, const struct class_place *place, cons
 
 enum { BUILDER_PARTS_MAX = UINT16_MAX };
 
-/* A new part of a jar (struct catalog_part) for the classes that are added while it is entered. Beyond BUILDER_PARTS_MAX
- * the last one is given again. */
+/* Makes a part of a jar (struct catalog_part) for the classes that are added after builder_enter_part. Beyond
+ * BUILDER_PARTS_MAX it returns the last part. */
 uint16_t builder_make_part(struct builder *builder);
-/* What is added from now on is of this part; 0: the application's class loader finds it. Of two classes of one name it
- * is the latter that counts. */
+/* The classes added from now on belong to this part; 0: the application's class loader finds them. Of two classes of
+ * one name, one of part 0 counts. */
 void builder_enter_part(struct builder *builder, uint16_t part);
 
 /* Counts bytes that were read or unpacked. JP_LIMIT: there are more than any real class path has. */
@@ -47,21 +47,21 @@ enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes,
                                    struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Adds the class, unless one of its name is there. path is its path below the root of its folder or jar, with
- * '/' and without ".class": a class with another name is left out, as no class loader would find it. A broken
- * file is left out with a warning. JP_NO_MEMORY, JP_LIMIT.
+ * Adds the class, unless there is one of its name. path is its path below the root of its folder or jar, with '/' and
+ * without ".class": a class with another name is left out, as no class loader would find it. A broken file is left
+ * out with a warning. JP_NO_MEMORY, JP_LIMIT.
  */
 enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, size_t size, struct text path,
                                  enum catalog_origin origin, const struct class_place *place,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* Adds a class that was read already, or made, unless one of its name is there. Its texts are copied. JP_NO_MEMORY,
+/* Adds a class that was read already, or made, unless there is one of its name. Its texts are copied. JP_NO_MEMORY,
  * JP_LIMIT. */
 enum jp_status builder_add_parsed(struct builder *builder, const struct class_file *file,
                                   enum catalog_origin origin, struct jp_error *error) JP_MUST_CHECK;
 
-/* Adds all classes of a part in their order, as if each was added here, and gives its warnings. The part is left for
- * builder_destroy alone. JP_NO_MEMORY, JP_LIMIT. */
+/* Adds all classes of a part in their order, as if each was added here, and logs its warnings. The part is then only
+ * good for builder_destroy. JP_NO_MEMORY, JP_LIMIT. */
 enum jp_status builder_merge(struct builder *builder, struct builder *part,
                              struct jp_error *error) JP_MUST_CHECK;
 

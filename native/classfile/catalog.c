@@ -16,13 +16,13 @@
 
 enum {
   FEATURE_VERSION_UNKNOWN = 17,
-  /* Names are kept for a second, and so long that finding them out takes a twentieth of the time at most. */
+  /* Names are kept for a second at least, and for 20 times as long as it took to list them. */
   NAMES_AGE_MS = 1000,
   NAMES_AGE_TIMES = 20,
-  LISTED_AGE_MS = 60000 /* of names that are listed, beyond that */
+  LISTED_AGE_MS = 60000 /* in addition, for the list of all names */
 };
 
-/* What tells most names from another one without a look at their bytes. */
+/* Excludes most names without a comparison of their bytes. */
 struct entry {
   uint64_t letters; /* a bit for each character that the name has, whatever its case; some share one */
   uint32_t at;      /* in bytes */
@@ -30,13 +30,13 @@ struct entry {
   uint8_t last; /* character */
 };
 
-/* The names of all classes in a form that is searched in a fraction of a millisecond for those that are like another one. One
- * thread while names are added, then any number. */
+/* The names of all classes, in a form in which similar names are found in a fraction of a millisecond. One thread
+ * while names are added, then any number. */
 struct class_names {
   atomic_uint users;
   struct array entries;
   struct buffer bytes; /* one name after the other */
-  bool is_short;       /* of memory */
+  bool is_short;       /* memory was short */
 };
 
 struct catalog {
@@ -52,7 +52,7 @@ struct catalog {
   struct catalog_tables tables;
   pthread_mutex_t names_lock;
   /* guarded by names_lock */
-  struct class_names *names; /* NULL: nobody has asked for names that are like another one */
+  struct class_names *names; /* NULL until similar names are first requested */
   int64_t names_good_until;  /* clock_now_ms */
 };
 
@@ -131,7 +131,7 @@ static enum jp_status load_tables(struct catalog *catalog, struct jp_error *erro
     builder_destroy(builder);
   else
     catalog->builder = builder;
-  malloc_trim(0); /* the threads' own heaps keep what they have freed: 30 MB of 250 jars */
+  malloc_trim(0); /* the threads' heaps keep freed memory: 30 MB for 250 jars */
   return status;
 }
 
@@ -188,7 +188,7 @@ enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit
   return status;
 }
 
-/* ---- names that are like another one ---- */
+/* ---- similar names ---- */
 
 static uint64_t letters_of(struct text name)
 {
@@ -222,7 +222,7 @@ bool catalog_has_last_part(struct text name, struct text part)
   return before == '.' || before == '$';
 }
 
-/* In the order in which they were added. Names that have a little more than the edits may come with them. */
+/* Visits names in the order in which they were added, and also some with a few more edits. */
 static void visit_like(const struct class_names *names, const struct catalog_likeness *like,
                        catalog_visitor *visit, void *context)
 {
@@ -236,7 +236,7 @@ static void visit_like(const struct class_names *names, const struct catalog_lik
     bool may_have_part = entry->last == last && (part_letters & ~entry->letters) == 0;
     size_t length = like->name.len;
     size_t difference = entry->length > length ? entry->length - length : length - entry->length;
-    /* An edit takes a character away, adds one or both: two bits at most. */
+    /* An edit removes a character, adds one or both: two bits at most. */
     bool is_near = difference <= like->edits &&
                    (unsigned)__builtin_popcountll(entry->letters ^ letters) <= 2 * like->edits;
     if (!may_have_part && !is_near)
@@ -267,7 +267,8 @@ static enum jp_status read_names(struct catalog *catalog, struct class_names **n
   return status;
 }
 
-/* The names, with a holder more. Where they are too old, by more than older_ms, the first who asks reads them again, and others wait. */
+/* Retains and returns the names. If they are too old by more than older_ms, the first caller reads them again, and
+ * others wait. */
 static enum jp_status hold_names(struct catalog *catalog, int64_t older_ms, struct class_names **names,
                                  struct jp_error *error)
 {

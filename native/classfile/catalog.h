@@ -1,12 +1,13 @@
 #ifndef JPEER_CLASSFILE_CATALOG_H
 #define JPEER_CLASSFILE_CATALOG_H
 /*
- * The classes of a class path and of a JDK as tables, read from class files. No JVM is asked, and no class is
- * loaded or initialised.
+ * The classes of a class path and of a JDK as tables, read from class files. Needs no JVM; no class is loaded or
+ * initialised.
  *
- * The first catalog_load reads everything under a lock. The tables are then constant and live as long as the
- * catalog: any number of threads may read them. Excerpts read what a few classes need, and are kept for a while. JVMS 4 has the format of class files, the JAR File
- * Specification the order of the class path, manifests and multi-release jars.
+ * The first catalog_load reads everything under a lock. The tables are then constant and live as long as the catalog:
+ * any number of threads may read them. Excerpts hold a few classes and the classes that these need, and are kept for
+ * a while. JVMS 4 has the format of class files, the JAR File Specification the order of the class path, manifests
+ * and multi-release jars.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -59,7 +60,7 @@ struct catalog_method {
   uint16_t access;
   uint8_t parameter_count;
   bool hidden : 1;  /* synthetic or a bridge: listed only because it overrides */
-  bool is_open : 1; /* allowed for the object that is described, although its class alone denies it */
+  bool is_open : 1; /* allowed for the described object, although denied for its class */
 };
 
 struct catalog_field {
@@ -75,10 +76,10 @@ struct catalog_parameter {
   uint16_t access;
 };
 
-/* A part of a jar that the application's class loader does not look into: a jar in it, or its classes below a folder
+/* A part of a jar that the application's class loader does not search: a jar in it, or its classes below a folder
  * such as BOOT-INF/classes. */
 struct catalog_part {
-  uint32_t some_class; /* the name of one of its classes that is not hidden; 0: it has none */
+  uint32_t some_class; /* the name of one of its classes that is not hidden; 0: none */
 };
 
 struct catalog_tables {
@@ -91,15 +92,15 @@ struct catalog_tables {
   const struct catalog_parameter *parameters;
   const struct catalog_link *links;
   const uint32_t *subclasses;       /* indexes of direct subclasses that are not hidden, sorted by name */
-  const struct catalog_part *parts; /* the first stands for none */
+  const struct catalog_part *parts; /* the first means none */
   size_t part_count;
   const struct string_pool *strings;
 };
 
 struct catalog_config {
-  const char *class_path; /* as `java -cp` takes it, wildcards included; NULL or "": the current folder */
+  const char *class_path; /* as for `java -cp`, wildcards included; NULL or "": the current folder */
   const char *java_home;  /* the folder with lib/modules and `release`; NULL: the catalog has no JDK */
-  unsigned threads;       /* that read class files; 0: as many as there are processors */
+  unsigned threads;       /* that read class files; 0: one for each processor */
 };
 
 /* Copies the configuration and reads nothing. Caller frees with catalog_destroy. */
@@ -107,13 +108,14 @@ enum jp_status catalog_create(const struct catalog_config *config, struct catalo
                               struct jp_error *error) JP_MUST_CHECK;
 /* The tables must no longer be in use. NULL is fine. */
 void catalog_destroy(struct catalog *catalog);
-/* Ends a reading that is in progress, and lets no other begin: they fail with JP_CLOSED. NULL is fine. */
+/* Ends a reading in progress and prevents further ones: they fail with JP_CLOSED. NULL is fine. */
 void catalog_stop(struct catalog *catalog);
 
 /*
- * Gives the tables; the first call reads them. Broken class files and jars are left out with a line in the
- * log. JP_NOT_FOUND, JP_IO: the JDK's image or the library that reads it cannot be used; the text names the
- * path. JP_LIMIT: the class path is absurdly large. JP_CLOSED: catalog_stop was called. After a failure the next call tries again.
+ * Returns the tables; the first call reads them. Broken class files and jars are left out with a line in the log.
+ * JP_NOT_FOUND, JP_IO: the JDK's image or the library that reads it cannot be used; the text names the path.
+ * JP_LIMIT: the class path is absurdly large. JP_CLOSED: catalog_stop was called. After a failure the next call tries
+ * again.
  */
 enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables **tables,
                             struct jp_error *error) JP_MUST_CHECK;
@@ -121,26 +123,25 @@ enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables
 /* The feature version of the JDK of a configuration (17 of "17.0.21"). */
 unsigned catalog_feature_version(const struct catalog_config *config);
 
-/* What an excerpt holds beside the classes that it is asked for. */
+/* The classes that an excerpt holds beside the requested ones. */
 enum catalog_extent {
   CATALOG_ANCESTRY, /* their superclasses and interfaces */
-  CATALOG_NESTED,   /* and the classes that are members of those that it is asked for */
-  CATALOG_TYPES     /* and the classes that members of all these name in their types, with their ancestry */
+  CATALOG_NESTED,   /* and the member classes of the requested ones */
+  CATALOG_TYPES     /* and the classes in the types of their members, with their ancestry */
 };
 
 /*
- * Some classes of the catalog, in tables of their own, which are read from the files of these classes alone: for whatever
- * needs a few classes. Where the catalog is read already, or the classes are too many for that, or only the whole catalog
- * tells what their names mean (struct catalog_part), the tables are the catalog's own. Of the classes in an excerpt
- * `subclasses` has only others in it. Any thread.
+ * A few classes of the catalog in their own tables, for which only the files of these classes are read. If the
+ * catalog is read already, or the classes are too many, or only the whole catalog can resolve their names (struct
+ * catalog_part), the tables are the catalog's own. `subclasses` has only classes of the excerpt. Any thread.
  */
 struct catalog_excerpt;
 
-/* Names that no class has are passed over. Fails as catalog_load does. Caller closes with catalog_excerpt_close. */
+/* Names of no class are skipped. Fails as catalog_load does. Caller closes with catalog_excerpt_close. */
 enum jp_status catalog_excerpt_open(struct catalog *catalog, const struct text *names, size_t count,
                                     enum catalog_extent extent, struct catalog_excerpt **excerpt,
                                     struct jp_error *error) JP_MUST_CHECK;
-/* All classes: catalog_load, held in the same way. */
+/* All classes: catalog_load as an excerpt. */
 enum jp_status catalog_excerpt_open_whole(struct catalog *catalog, struct catalog_excerpt **excerpt,
                                           struct jp_error *error) JP_MUST_CHECK;
 struct catalog_excerpt *catalog_excerpt_retain(struct catalog_excerpt *excerpt);
@@ -149,32 +150,32 @@ void catalog_excerpt_close(struct catalog_excerpt *excerpt); /* NULL is fine */
 const struct catalog_tables *catalog_excerpt_tables(const struct catalog_excerpt *excerpt);
 bool catalog_excerpt_is_whole(const struct catalog_excerpt *excerpt);
 
-/* Gives the binary name of each class, in no order, and some twice, without reading class files. The name is valid during
- * the call, under a lock of the catalog. Fails as catalog_load does. */
+/* Visits the binary name of each class, in no order, and some twice, without reading class files. The name is valid
+ * during the call, under a lock of the catalog. Fails as catalog_load does. */
 typedef void catalog_visitor(void *context, struct text name);
 enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* True where the name ends with this part, and a dot or a $ is before it, or nothing. */
+/* True if the name ends with this part, after a dot, a $ or nothing. */
 bool catalog_has_last_part(struct text name, struct text part);
 
-/* Which names are like another one: those with the same last part, and those that come from it by few edits: a character
- * changed, inserted, left out or exchanged with its neighbour, or the case of any. */
+/* The names that count as similar: those with the same last part, and those within few edits: a character changed,
+ * inserted, left out or exchanged with its neighbour, or the case of any. */
 struct catalog_likeness {
   struct text name;
   struct text last_part;
   unsigned edits;
 };
 
-/* Gives the binary names that are like this one, and some that have more edits, as catalog_each_name does, but not under
- * a lock. The names are kept: a class of less than a second ago may be missing, or one that has gone be there still. Where
- * it takes long to find out the names (large folders on the class path), they may be older, by 20 times as long. */
+/* Visits the binary names that are similar to this one, and some with more edits, as catalog_each_name does, but not
+ * under a lock. The names are kept: they may lack a class that is less than a second old, or still have a removed
+ * one. If listing the names is slow (large folders on the class path), they may be older, by 20 times as long. */
 enum jp_status catalog_each_name_like(struct catalog *catalog, const struct catalog_likeness *like,
                                       catalog_visitor *visit, void *context,
                                       struct jp_error *error) JP_MUST_CHECK;
 
-/* Gives all binary names, as catalog_each_name does, but not under a lock, and out of the kept ones: a class of less than a
- * minute ago may be missing. */
+/* Visits all binary names, as catalog_each_name does, but not under a lock, and from the kept names: a class that is
+ * less than a minute old may be missing. */
 enum jp_status catalog_each_known_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                        struct jp_error *error) JP_MUST_CHECK;
 

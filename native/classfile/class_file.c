@@ -9,8 +9,8 @@
 enum { ACCESS_SUPER = 0x0020, NAMED_PARAMETERS_MAX = 256 * 1024 };
 static const uint32_t magic = 0xCAFEBABEu;
 
-/* A part of the untrusted bytes. A read past the end gives 0 and sets `failed`, so that the owner can check once, after
- * all that it reads. */
+/* A part of the untrusted bytes. A read past the end returns 0 and sets `failed`, so that the owner can check once,
+ * after all its reads. */
 struct cursor {
   const uint8_t *at;
   const uint8_t *end;
@@ -20,8 +20,8 @@ struct cursor {
 struct class_reader {
   const uint8_t *bytes; /* of the whole file */
   struct cursor cursor;
-  /* The constant pool (JVMS 4.4) by index. A text is decoded when it is first needed and then kept, because a hostile file
-   * may refer to one long text very often. */
+  /* The constant pool (JVMS 4.4) by index. A text is decoded when it is first needed and then kept, because a hostile
+   * file may refer to one long text very often. */
   unsigned constant_count;
   uint32_t *offsets;    /* of each tag; 0: no entry */
   struct text *decoded; /* of each Utf8; data NULL: not yet */
@@ -40,8 +40,8 @@ static size_t bytes_left(const struct cursor *cursor)
   return (size_t)(cursor->end - cursor->at);
 }
 
-/* Takes the next count bytes; NULL where there are fewer. */
-static const uint8_t *take_bytes(struct cursor *cursor, size_t count)
+/* Reads the next count bytes; NULL if there are fewer. */
+static const uint8_t *read_bytes(struct cursor *cursor, size_t count)
 {
   if (cursor->failed || bytes_left(cursor) < count) {
     cursor->failed = true;
@@ -54,19 +54,19 @@ static const uint8_t *take_bytes(struct cursor *cursor, size_t count)
 
 static uint8_t read_u1(struct cursor *cursor)
 {
-  const uint8_t *bytes = take_bytes(cursor, 1);
+  const uint8_t *bytes = read_bytes(cursor, 1);
   return bytes == NULL ? 0 : bytes[0];
 }
 
 static uint16_t read_u2(struct cursor *cursor)
 {
-  const uint8_t *bytes = take_bytes(cursor, 2);
+  const uint8_t *bytes = read_bytes(cursor, 2);
   return bytes == NULL ? 0 : (uint16_t)(bytes[0] << 8 | bytes[1]);
 }
 
 static uint32_t read_u4(struct cursor *cursor)
 {
-  const uint8_t *bytes = take_bytes(cursor, 4);
+  const uint8_t *bytes = read_bytes(cursor, 4);
   return bytes == NULL
              ? 0
              : (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
@@ -92,7 +92,7 @@ static bool is_ascii_without_nul(const uint8_t *bytes, size_t count)
   return true;
 }
 
-/* Reads one UTF-16 unit from n bytes at p. Returns the bytes it takes, or 0. */
+/* Reads one UTF-16 unit from n bytes at p. Returns the number of its bytes, or 0. */
 static size_t read_unit(const uint8_t *p, size_t n, uint16_t *unit)
 {
   if (p[0] != 0 && p[0] < 0x80) {
@@ -114,8 +114,8 @@ static size_t read_unit(const uint8_t *p, size_t n, uint16_t *unit)
   return 0;
 }
 
-/* *text borrows the bytes where both forms are the same, and is in the arena where they differ. JP_INVALID: the bytes are
- * not modified UTF-8. JP_NO_MEMORY. */
+/* *text borrows the bytes where both forms are the same, and is in the arena where they differ. JP_INVALID: the bytes
+ * are not modified UTF-8. JP_NO_MEMORY. */
 static enum jp_status decode_modified_utf8(const uint8_t *bytes, size_t count, struct arena *arena,
                                            struct text *text)
 {
@@ -143,13 +143,13 @@ static enum jp_status decode_modified_utf8(const uint8_t *bytes, size_t count, s
 
 enum { TAG_UTF8 = 1, TAG_LONG = 5, TAG_DOUBLE = 6, TAG_CLASS = 7, TAG_PACKAGE = 20 };
 
-/* Bytes behind the tag (JVMS table 4.4-A); 0: no such tag. A Utf8 has its length there. */
+/* Bytes after the tag (JVMS table 4.4-A); 0: no such tag. For a Utf8, its length. */
 static const uint8_t entry_sizes[] = {
     [3] = 4,  [4] = 4,  [TAG_LONG] = 8, [TAG_DOUBLE] = 8, [TAG_CLASS] = 2, [8] = 2,
     [9] = 4,  [10] = 4, [11] = 4,       [12] = 4,         [15] = 3,        [16] = 2,
     [17] = 4, [18] = 4, [19] = 2,       [TAG_PACKAGE] = 2};
 
-/* Reads the pool from its count on and leaves the cursor behind it. */
+/* Reads the pool from its count on and leaves the cursor after it. */
 static enum jp_status read_constant_pool(struct class_reader *reader)
 {
   struct cursor *cursor = &reader->cursor;
@@ -169,7 +169,7 @@ static enum jp_status read_constant_pool(struct class_reader *reader)
     size_t offset = (size_t)(cursor->at - reader->bytes);
     uint8_t tag = read_u1(cursor);
     size_t size = tag == TAG_UTF8 ? read_u2(cursor) : tag < sizeof entry_sizes ? entry_sizes[tag] : 0;
-    if ((size == 0 && tag != TAG_UTF8) || take_bytes(cursor, size) == NULL)
+    if ((size == 0 && tag != TAG_UTF8) || read_bytes(cursor, size) == NULL)
       return jp_fail(reader->error, JP_INVALID,
                      "constant %u with tag %u at byte %zu is cut off or of no known kind", i, tag, offset);
     reader->offsets[i] = (uint32_t)offset;
@@ -198,7 +198,7 @@ static enum jp_status read_utf8(const struct class_reader *reader, unsigned inde
 {
   const uint8_t *entry = find_entry(reader, index, TAG_UTF8);
   if (entry == NULL)
-    return jp_fail(reader->error, JP_INVALID, "constant %u is no text, but %s stands there", index, wanted);
+    return jp_fail(reader->error, JP_INVALID, "constant %u is no text, but is used as %s", index, wanted);
   struct text *decoded = &reader->decoded[index];
   if (decoded->data == NULL) {
     enum jp_status status = decode_modified_utf8(entry + 2, u2_at(entry), reader->arena, decoded);
@@ -278,7 +278,7 @@ static enum jp_status read_attributes(struct class_reader *reader, const struct 
   for (unsigned i = 0; i < count && !reader->cursor.failed; i++) {
     unsigned name = read_u2(&reader->cursor);
     size_t length = read_u4(&reader->cursor);
-    const uint8_t *content = take_bytes(&reader->cursor, length);
+    const uint8_t *content = read_bytes(&reader->cursor, length);
     const struct attribute *known = find_attribute(table, size, reader, name);
     if (known == NULL || content == NULL)
       continue;
@@ -336,7 +336,7 @@ static enum jp_status read_method_parameters(struct class_reader *reader, void *
   return status;
 }
 
-/* The parameter that starts at this local variable (JVMS 2.6.1: long and double take two), or -1. */
+/* The parameter that starts at this local variable (JVMS 2.6.1: long and double have two), or -1. */
 static int parameter_at(const struct class_member *method, unsigned slot)
 {
   unsigned at = (method->access & ACCESS_STATIC) != 0 ? 0 : 1;
@@ -380,14 +380,14 @@ static enum jp_status read_code(struct class_reader *reader, void *target)
   static const struct attribute known[] = {{TEXT("LocalVariableTable"), read_local_variables}};
   enum { EXCEPTION_ENTRY_BYTES = 8 };
   (void)read_u4(&reader->cursor); /* max_stack, max_locals */
-  (void)take_bytes(&reader->cursor, read_u4(&reader->cursor));
+  (void)read_bytes(&reader->cursor, read_u4(&reader->cursor));
   size_t exceptions = read_u2(&reader->cursor);
-  (void)take_bytes(&reader->cursor, exceptions * EXCEPTION_ENTRY_BYTES);
+  (void)read_bytes(&reader->cursor, exceptions * EXCEPTION_ENTRY_BYTES);
   return read_attributes(reader, known, sizeof known / sizeof known[0], target);
 }
 
-/* JVMS 4.7.6: the entry for the class itself has its modifiers as the source has them. Without an outer class
- * it is local or anonymous. The class's members have one each: compilers name it by the constant that the class has. */
+/* JVMS 4.7.6: the entry for the class itself has its modifiers as the source has them. Without an outer class it is
+ * local or anonymous. The class's members have one each: compilers name it by the constant that the class has. */
 static enum jp_status read_inner_classes(struct class_reader *reader, void *target)
 {
   enum { VISIBLE_FLAGS = 0xFFFF & ~0x0020, ENTRY_BYTES = 8 };
@@ -450,9 +450,9 @@ static enum jp_status read_module(struct class_reader *reader, void *target)
 {
   enum { HEAD_BYTES = 6, REQUIRES_BYTES = 6, EXPORTS_BYTES_MIN = 6 };
   struct class_file *file = target;
-  (void)take_bytes(&reader->cursor, HEAD_BYTES);
+  (void)read_bytes(&reader->cursor, HEAD_BYTES);
   size_t required = read_u2(&reader->cursor);
-  (void)take_bytes(&reader->cursor, required * REQUIRES_BYTES);
+  (void)read_bytes(&reader->cursor, required * REQUIRES_BYTES);
   size_t count = read_u2(&reader->cursor);
   enum jp_status status = check_left(reader, "exports of the module", count * EXPORTS_BYTES_MIN);
   if (status != JP_OK)
@@ -464,7 +464,7 @@ static enum jp_status read_module(struct class_reader *reader, void *target)
     unsigned package = read_u2(&reader->cursor);
     (void)read_u2(&reader->cursor); /* flags */
     size_t friends = read_u2(&reader->cursor);
-    (void)take_bytes(&reader->cursor, friends * 2);
+    (void)read_bytes(&reader->cursor, friends * 2);
     if (friends > 0)
       continue;
     status =

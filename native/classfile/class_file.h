@@ -1,8 +1,8 @@
 #ifndef JPEER_CLASSFILE_CLASS_FILE_H
 #define JPEER_CLASSFILE_CLASS_FILE_H
 /*
- * Reads a class file into structs (JVMS 4). It skips code and whatever the catalog does not need, and checks
- * every length, index and text that it reads. Any thread.
+ * Reads a class file into structs (JVMS 4). It skips code and all that the catalog does not need, and checks every
+ * length, index and text that it reads. Any thread.
  *
  * The structs borrow from the bytes and from the arena.
  */
@@ -32,8 +32,8 @@ enum modifiers_of { MODIFIERS_OF_CLASS, MODIFIERS_OF_FIELD, MODIFIERS_OF_METHOD,
 
 enum { MODIFIERS_TEXT_MAX = 128 };
 
-/* Writes access flags (JVMS tables 4.1-B, 4.5-A, 4.6-A) as java.lang.reflect.Modifier.toString does: "public static final",
- * NUL-terminated; "" where there is no modifier. It skips other flags (bridge, variable arity, ...). */
+/* Writes access flags (JVMS tables 4.1-B, 4.5-A, 4.6-A) as java.lang.reflect.Modifier.toString does: "public static
+ * final", NUL-terminated; "" where there is no modifier. It skips other flags (bridge, variable arity, ...). */
 void modifiers_format(uint16_t access, enum modifiers_of of, char out[MODIFIERS_TEXT_MAX]);
 
 struct class_parameter {
@@ -48,13 +48,13 @@ struct class_member {
   uint16_t access;        /* a Synthetic attribute (JVMS 4.7.8) counts as ACCESS_SYNTHETIC */
   uint8_t parameter_count;
   struct class_parameter *parameters; /* parameter_count of them; NULL: no names */
-  bool is_open;                       /* of struct catalog_method; a class file does not tell */
+  bool is_open;                       /* of struct catalog_method; not in a class file */
 };
 
 struct class_file {
   uint16_t major;
   uint16_t minor;
-  uint16_t access;        /* the InnerClasses entry's where there is one for this class */
+  uint16_t access;        /* of the InnerClasses entry, if there is one for this class */
   uint16_t this_class;    /* its own constant */
   bool local;             /* local or anonymous */
   struct text name;       /* binary name with dots */
@@ -73,7 +73,7 @@ struct class_file {
   size_t export_count;
 };
 
-/* JP_INVALID: the text says what is wrong and at which byte. */
+/* JP_INVALID: the text names the fault and its byte. */
 enum jp_status class_file_parse(const uint8_t *bytes, size_t size, struct arena *arena,
                                 struct class_file *file, struct jp_error *error) JP_MUST_CHECK;
 

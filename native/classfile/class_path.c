@@ -177,7 +177,7 @@ void elements_fini(struct elements *elements)
   arena_fini(&elements->arena);
 }
 
-enum jp_status elements_look_at(struct elements *elements, size_t index, enum element_kind *kind,
+enum jp_status elements_examine(struct elements *elements, size_t index, enum element_kind *kind,
                                 struct jp_error *error)
 {
   struct stat facts;

@@ -1,30 +1,29 @@
 #ifndef JPEER_CLASSFILE_CLASS_PATH_H
 #define JPEER_CLASSFILE_CLASS_PATH_H
-/* Class paths and module paths as the `java` command takes them, and what a class path names. Any thread. */
+/* Class paths and module paths as the `java` command reads them, and the elements of a class path. Any thread. */
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/status.h"
 
-/* Appends class_path with each wildcard replaced by the folder's .jar and .JAR files, sorted by name. The
- * `java` command does so before it starts the JVM, which knows no wildcards. A wildcard that finds no jar
- * stays. */
+/* Appends class_path with each wildcard replaced by the folder's .jar and .JAR files, sorted by name. The `java`
+ * command does so before it starts the JVM, which knows no wildcards. A wildcard without a jar stays. */
 void class_path_expand(struct text class_path, struct buffer *out);
 
 /* Appends the modules of a module path ("mods:lib/a.jar") as a class path: jars and folders with a
  * module-info.class stay, any other folder is replaced by the jars and such folders in it, sorted by name. */
 void module_path_expand(struct text module_path, struct buffer *out);
 
-/* Takes the first element off *rest; false: none is left. An empty element is given as ".". */
+/* Removes the first element from *rest; false: none is left. An empty element is returned as ".". */
 bool class_path_next(struct text *rest, struct text *element);
 
-/* True where the element is a wildcard: a star, alone or behind a '/'. *folder is then the text before the
- * star ("lib/", or empty for the current folder). */
+/* True where the element is a wildcard: a star, alone or after a '/'. *folder is then the text before the star
+ * ("lib/", or empty for the current folder). */
 bool class_path_is_wildcard(struct text element, struct text *folder);
 
 /*
- * The elements of a class path in their order, a list that grows while it is read: what a jar names as its Class-Path
- * comes directly after the jar (JAR File Specification). Each file counts once, where it comes first. One owner, one
+ * The elements of a class path in their order, a list that grows while it is read: the files of a jar's Class-Path
+ * come directly after the jar (JAR File Specification). Each file counts once, at its first place. One owner, one
  * thread at a time. Only for the catalog.
  */
 struct element {
@@ -34,7 +33,7 @@ struct element {
 };
 
 enum { ELEMENTS_END = SIZE_MAX };
-enum element_kind { ELEMENT_NONE /* it is not there, or came before */, ELEMENT_FOLDER, ELEMENT_JAR };
+enum element_kind { ELEMENT_NONE /* it does not exist, or came before */, ELEMENT_FOLDER, ELEMENT_JAR };
 
 struct elements {
   struct array all;  /* struct element */
@@ -54,8 +53,8 @@ static inline const struct element *elements_at(const struct elements *elements,
   return (const struct element *)elements->all.items + index;
 }
 
-/* Finds out what an element is; asked for each in their order. JP_LIMIT: there are absurdly many. JP_NO_MEMORY. */
-enum jp_status elements_look_at(struct elements *elements, size_t index, enum element_kind *kind,
+/* Finds out the kind of an element; call it for each in their order. JP_LIMIT: there are absurdly many. JP_NO_MEMORY. */
+enum jp_status elements_examine(struct elements *elements, size_t index, enum element_kind *kind,
                                 struct jp_error *error) JP_MUST_CHECK;
 /* Inserts what the jar at this index names as its Class-Path after it. JP_NO_MEMORY. */
 enum jp_status elements_insert(struct elements *elements, size_t index, struct text class_path,

@@ -23,25 +23,25 @@ struct jar_class {
   size_t element;   /* by its place in `order` */
 };
 
-/* A jar that stays open for the classes that are read next. */
+/* A jar that stays open for the next classes. */
 struct open_jar {
   struct jar *jar; /* NULL: the place is free */
   size_t element;
   struct timespec changed;
   off_t size;
-  uint64_t used; /* when, by the number of jars that were asked for */
+  uint64_t used; /* the number of jar requests at its last use */
 };
 
 struct class_source {
   atomic_uint users;
   struct catalog_config config;
-  struct jimage *jimage; /* NULL: it is not open yet, or there is no JDK */
+  struct jimage *jimage; /* NULL: not open yet, or no JDK */
   size_t jdk_count;      /* of the image's classes that are listed */
   bool is_listed;        /* the class path is */
   bool has_parts;        /* one of the jars has */
   unsigned feature_version;
   struct elements elements;
-  struct array order;   /* struct place, in the order of the class path; those that are there */
+  struct array order;   /* struct place, in the order of the class path; only existing ones */
   struct array classes; /* struct jar_class, sorted by path, then by element */
   struct arena arena;   /* their paths */
   struct builder *warnings;
@@ -135,7 +135,7 @@ static enum jp_status list_jar(struct class_source *source, size_t index, struct
 static enum jp_status list_element(struct class_source *source, size_t index, struct jp_error *error)
 {
   enum element_kind kind;
-  enum jp_status status = elements_look_at(&source->elements, index, &kind, error);
+  enum jp_status status = elements_examine(&source->elements, index, &kind, error);
   if (status != JP_OK || kind == ELEMENT_NONE)
     return status;
   struct place *place = array_add(&source->order, 1);
@@ -163,7 +163,7 @@ static enum jp_status list_class_path(struct class_source *source, struct jp_err
        i = elements_at(&source->elements, i)->next)
     status = list_element(source, i, error);
   if (status != JP_OK) {
-    forget_class_path(source); /* it is tried again at the next question */
+    forget_class_path(source); /* the next call tries again */
     source->has_parts = false;
     return status;
   }
@@ -175,7 +175,7 @@ static enum jp_status list_class_path(struct class_source *source, struct jp_err
 
 /* ---- one class of the class path ---- */
 
-/* A jar that has changed since is opened again; one that has gone has no classes. */
+/* A jar that has changed since is opened again; a removed one has no classes. */
 static enum jp_status open_jar(struct class_source *source, size_t element, struct jar **jar,
                                struct jp_error *error)
 {
@@ -309,7 +309,7 @@ enum jp_status class_source_read(struct class_source *source, struct text name, 
   bool is_exported = false;
   if (!write_path(name, bytes))
     return JP_NOT_FOUND;
-  /* The JDK comes first, because Java asks its loaders before the application's. */
+  /* The JDK comes first, because Java searches its loaders before the application's. */
   enum jp_status status = open_jimage(source, error);
   if (status != JP_OK)
     return status;
@@ -331,7 +331,7 @@ enum jp_status class_source_read(struct class_source *source, struct text name, 
 
 /* ---- all names ---- */
 
-/* Passes on a path as a name. */
+/* Converts a path to a name and passes it on. */
 struct naming {
   catalog_visitor *visit;
   void *context;

@@ -1,9 +1,9 @@
 #ifndef JPEER_CLASSFILE_CLASS_SOURCE_H
 #define JPEER_CLASSFILE_CLASS_SOURCE_H
 /*
- * Finds the file of one class where the JDK and a class path have it, and the names of all classes, without reading any
- * other class file. What it found out about the class path (the elements, the names in its jars) is kept. One thread at a
- * time, except for class_source_each. Only for the catalog.
+ * Finds the file of one class in the JDK and on a class path, and the names of all classes, without reading any other
+ * class file. It keeps what it learns of the class path (the elements, the names in its jars). One thread at a time,
+ * except for class_source_each. Only for the catalog.
  */
 #include "classfile/catalog.h"
 #include "classfile/class_file.h"
@@ -18,9 +18,9 @@ struct class_source *class_source_retain(struct class_source *source);
 void class_source_destroy(struct class_source *source);
 
 /*
- * Reads the class of this binary name with dots into *file, which borrows from the source, valid until the next call, and
- * from the arena. JP_NOT_FOUND: there is none, and the error is not set. JP_LIMIT: the class path has jars with parts
- * (struct catalog_part), and the JDK has no such class: only the whole catalog can tell. JP_NO_MEMORY, JP_IO.
+ * Reads the class of this binary name with dots into *file, which borrows from the source, valid until the next call,
+ * and from the arena. JP_NOT_FOUND: none; the error is not set. JP_LIMIT: the class path has jars with parts (struct
+ * catalog_part), and the JDK has no such class: only the whole catalog can find it. JP_NO_MEMORY, JP_IO.
  */
 enum jp_status class_source_read(struct class_source *source, struct text name, struct arena *arena,
                                  struct class_file *file, enum catalog_origin *origin,
@@ -29,8 +29,8 @@ enum jp_status class_source_read(struct class_source *source, struct text name, 
 /* Finds out where the classes are, for class_source_each. Errors as above. */
 enum jp_status class_source_list(struct class_source *source, struct jp_error *error) JP_MUST_CHECK;
 
-/* Gives the binary name of each class, in no order, and some twice, after class_source_list has succeeded once. Any holder's
- * thread, also while others read classes. JP_NO_MEMORY, JP_IO. */
+/* Visits the binary name of each class, in no order, and some twice, after class_source_list has succeeded once. Any
+ * holder's thread, also while others read classes. JP_NO_MEMORY, JP_IO. */
 enum jp_status class_source_each(const struct class_source *source, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
 

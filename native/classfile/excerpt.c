@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond these the whole catalog is read: a class takes some 50 us, all of a JDK some 270 ms. */
+/* Beyond these the whole catalog is read: a class costs some 50 us, all of a JDK some 270 ms. */
 enum { NAMES_MAX = 512, CLASSES_IN_ONE_MAX = 2048 };
 enum { KEPT = 32, KEPT_KEY_MAX = 4096, KEPT_CLASSES_MAX = 256 };
 
@@ -18,7 +18,7 @@ struct catalog_excerpt {
   atomic_uint users;
   struct builder *builder; /* NULL: the tables are borrowed */
   struct catalog_tables tables;
-  struct buffer key; /* what it was asked for, where it is kept */
+  struct buffer key; /* the request, if it is kept */
 };
 
 struct excerpts {
@@ -129,9 +129,10 @@ struct reading {
   struct class_source *source;
   struct builder *builder;
   enum catalog_extent extent;
-  struct array wanted;       /* struct wanted */
-  struct hash_index indexes; /* in wanted, by the hash of the name; of those that are read again the first */
-  struct arena arena;        /* the names */
+  struct array wanted; /* struct wanted */
+  struct hash_index
+      indexes;        /* in wanted, by the hash of the name; the first of classes that are read again */
+  struct arena arena; /* the names */
   struct arena file_arena;
   struct jp_error *error;
 };
@@ -139,7 +140,7 @@ struct reading {
 static enum jp_status add_wanted(struct reading *reading, struct wanted wanted)
 {
   if (reading->wanted.count == CLASSES_IN_ONE_MAX)
-    return jp_fail(reading->error, JP_LIMIT, "more classes than an excerpt takes");
+    return jp_fail(reading->error, JP_LIMIT, "more classes than an excerpt holds");
   struct wanted *added = array_add(&reading->wanted, 1);
   if (added == NULL)
     return jp_fail_memory(reading->error, "class files");
@@ -147,7 +148,7 @@ static enum jp_status add_wanted(struct reading *reading, struct wanted wanted)
   return JP_OK;
 }
 
-/* A class that was wanted as a type alone before, and perhaps is read, is read again for more. */
+/* A class that was wanted only as a type before, and may be read already, is read again for more. */
 static enum jp_status want(struct reading *reading, struct wanted wanted)
 {
   uint32_t hash = (uint32_t)text_hash(wanted.name);
@@ -284,7 +285,7 @@ static enum jp_status read_excerpt(struct excerpts *excerpts, const struct text 
   return status;
 }
 
-/* ---- those that are kept ---- */
+/* ---- kept excerpts ---- */
 
 static void make_key(struct buffer *key, const struct text *names, size_t count, enum catalog_extent extent)
 {
@@ -295,7 +296,7 @@ static void make_key(struct buffer *key, const struct text *names, size_t count,
   }
 }
 
-/* Moves what is before `place` one back, and puts the excerpt first. Under the lock. */
+/* Moves the excerpts before `place` one back, and puts this excerpt first. Under the lock. */
 static void put_first(struct excerpts *excerpts, size_t place, struct catalog_excerpt *excerpt)
 {
   for (; place > 0; place--)
@@ -332,7 +333,7 @@ enum jp_status excerpts_open(struct excerpts *excerpts, const struct text *names
 {
   struct buffer key;
   if (count > NAMES_MAX)
-    return jp_fail(error, JP_LIMIT, "more classes than an excerpt takes");
+    return jp_fail(error, JP_LIMIT, "more classes than an excerpt holds");
   buffer_init(&key);
   make_key(&key, names, count, extent);
   bool may_be_kept = !key.failed && key.len <= KEPT_KEY_MAX;

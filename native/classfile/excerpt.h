@@ -1,6 +1,6 @@
 #ifndef JPEER_CLASSFILE_EXCERPT_H
 #define JPEER_CLASSFILE_EXCERPT_H
-/* Excerpts of a catalog, and those that it keeps (catalog.h). Only for catalog.c. */
+/* The excerpts of a catalog (catalog.h), some of which it keeps. Only for catalog.c. */
 #include "classfile/catalog.h"
 #include "classfile/class_source.h"
 
@@ -12,12 +12,12 @@ void excerpts_destroy(struct excerpts *excerpts); /* NULL is fine */
 /* Frees what is kept; excerpts in use stay valid. */
 void excerpts_forget(struct excerpts *excerpts);
 
-/* Finds or reads an excerpt. JP_LIMIT: only the whole catalog can tell, or should. JP_NO_MEMORY, JP_IO, JP_NOT_FOUND (the
- * JDK's image cannot be used). Any thread. */
+/* Finds or reads an excerpt. JP_LIMIT: only the whole catalog has the classes, or it is better to read it.
+ * JP_NO_MEMORY, JP_IO, JP_NOT_FOUND (the JDK's image cannot be used). Any thread. */
 enum jp_status excerpts_open(struct excerpts *excerpts, const struct text *names, size_t count,
                              enum catalog_extent extent, struct catalog_excerpt **excerpt,
                              struct jp_error *error) JP_MUST_CHECK;
-/* Gives the names of all classes. The same errors. Any thread. */
+/* Visits the names of all classes. The same errors. Any thread. */
 enum jp_status excerpts_each_name(struct excerpts *excerpts, catalog_visitor *visit, void *context,
                                   struct jp_error *error) JP_MUST_CHECK;
 

@@ -15,7 +15,7 @@ enum { DEPTH_MAX = 64, FILES_MAX = 4 * 1024 * 1024 };
 
 struct folder {
   struct builder *builder;
-  folder_visitor *visit; /* not NULL: of each class only the path is wanted */
+  folder_visitor *visit; /* not NULL: only the path of each class is wanted */
   void *context;
   const char *root;
   char path[4096];     /* of the current file or folder, below the root */
@@ -25,7 +25,7 @@ struct folder {
   struct {
     dev_t device;
     ino_t inode;
-  } above[DEPTH_MAX]; /* the folders around this one: a symbolic link to one of them closes a circle */
+  } above[DEPTH_MAX]; /* the folders around this one: a symbolic link to one of them would be a cycle */
   struct jp_error *error;
 };
 

@@ -12,14 +12,14 @@
 enum {
   MANIFEST_BYTES_MAX = 1024 * 1024,
   NESTED_BYTES_MAX = 256 * 1024 * 1024,
-  PACKED_EXCESS_MAX = 64 * 1024, /* by which a deflated entry may be larger than what it unpacks to */
+  PACKED_EXCESS_MAX = 64 * 1024, /* by which a deflated entry may be larger than its unpacked size */
   MULTI_RELEASE_FIRST = 9        /* JAR File Specification, "Multi-release JAR files" */
 };
 
 struct jar_entry {
   uint64_t index;
   struct text path; /* below its root, without ".class"; borrowed from the archive */
-  bool is_rooted;   /* below a folder that class loaders of Java do not look into */
+  bool is_rooted;   /* below a folder that Java's class loaders do not search */
   unsigned version; /* 0: of the base */
 };
 
@@ -80,8 +80,8 @@ static void free_buffers(struct jar *jar)
   libdeflate_free_decompressor(jar->decompressor);
 }
 
-/* True where the entry unpacks to exactly `size` bytes, which are then in jar->bytes. It asks for one byte
- * more, since libzip compares the checksum at the end of the entry. */
+/* True where the entry unpacks to exactly `size` bytes, which are then in jar->bytes. It reads one byte more, since
+ * libzip compares the checksum at the end of the entry. */
 static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
 {
   size_t done = 0;
@@ -94,9 +94,9 @@ static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
   return got == 0 && done == size;
 }
 
-/* Unpacks an entry into jar->bytes. What is deflated, as nearly all of a jar is, is unpacked by libdeflate: zlib, which
- * libzip uses, took half of a scan's time. JP_INVALID: the entry is to be left out; the log says why. The
- * directory's size is not trusted, but bounds what is read. */
+/* Unpacks an entry into jar->bytes. Deflated entries, nearly all of a jar, are unpacked by libdeflate: zlib, which
+ * libzip uses, cost half of a scan's time. JP_INVALID: leave the entry out; the log says why. The directory's size is
+ * not trusted, but bounds the bytes to read. */
 static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
 {
   const char *name = zip_get_name(jar->archive, index, ZIP_FL_ENC_RAW);
@@ -143,7 +143,7 @@ static enum jp_status read_manifest(struct jar *jar)
 }
 
 /* "META-INF/versions/11/com/example/A" -> 11 and "com/example/A". */
-static bool take_version(struct text *path, unsigned *version)
+static bool skip_version(struct text *path, unsigned *version)
 {
   static const struct text prefix = TEXT("META-INF/versions/");
   if (!text_starts_with(*path, prefix))
@@ -163,7 +163,7 @@ static bool reduce_path(const struct jar *jar, struct jar_entry *entry)
 {
   static const struct text roots[] = {TEXT("BOOT-INF/classes/"), TEXT("WEB-INF/classes/")};
   struct text *path = &entry->path;
-  if (take_version(path, &entry->version))
+  if (skip_version(path, &entry->version))
     return jar->manifest.multi_release && entry->version >= MULTI_RELEASE_FIRST &&
            entry->version <= jar->feature_version;
   if (text_starts_with(*path, TEXT("META-INF/")))

@@ -15,9 +15,9 @@ enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned
                              struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * A jar whose classes are read one at a time: its own alone (of a multi-release jar those for this Java). One owner.
- * Caller closes with jar_close. *jar is NULL where it is no readable jar, of which `warnings`, a builder that outlives
- * the jar, has warned. JP_NO_MEMORY; JP_IO: no file descriptor is left.
+ * A jar whose classes are read one at a time: only its own (of a multi-release jar those for this Java). One owner.
+ * Caller closes with jar_close. *jar is NULL if it is no readable jar; `warnings`, a builder that outlives the jar,
+ * then has a warning. JP_NO_MEMORY; JP_IO: no file descriptor is left.
  */
 struct jar;
 enum jp_status jar_open(struct builder *warnings, const char *path, unsigned feature_version,
@@ -28,12 +28,12 @@ void jar_close(struct jar *jar); /* NULL is fine */
 size_t jar_class_count(const struct jar *jar);
 struct text jar_class_path(const struct jar *jar, size_t index);
 struct text jar_manifest_class_path(const struct jar *jar); /* empty: it has none */
-/* True where it has classes that the application's class loader does not look for: in other jars, or below a folder such
+/* True if it has classes that the application's class loader does not search: in other jars, or below a folder such
  * as BOOT-INF/classes, whose paths are then among those above. */
 bool jar_has_parts(const struct jar *jar);
 
-/* Unpacks a class. *bytes is valid until the next call. JP_NOT_FOUND: there is none, or it cannot be read, and the error
- * is not set. JP_NO_MEMORY. */
+/* Unpacks a class. *bytes is valid until the next call. JP_NOT_FOUND: none, or it cannot be read; the error is not
+ * set. JP_NO_MEMORY. */
 enum jp_status jar_find(struct jar *jar, struct text path, const uint8_t **bytes, size_t *size,
                         struct jp_error *error) JP_MUST_CHECK;
 

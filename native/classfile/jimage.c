@@ -36,7 +36,7 @@ struct jimage {
   struct array classes; /* struct jimage_class; empty: they are not listed yet */
   struct array exports; /* struct text: packages with dots; sorted. Empty: they are not read yet */
   const char *last_module;
-  const char *exports_of;   /* the module that the package was looked for in last; NULL: none */
+  const char *exports_of;   /* the module that was searched for the package last; NULL: none */
   struct array own_exports; /* struct text: of that module alone */
   struct buffer bytes;      /* of a module-info */
   bool no_memory;
@@ -45,8 +45,8 @@ struct jimage {
 /* The image's functions take a version, and ignore it. */
 static const char any_version[] = "9";
 
-/* libjimage.so needs libjvm.so and does not say where it is, so that libjvm.so has to be loaded first; in the
- * peer it is. Loading it elsewhere starts no JVM; it cannot be unloaded. */
+/* libjimage.so needs libjvm.so without its path, so libjvm.so has to be loaded first, as in the peer. Loading it
+ * elsewhere starts no JVM; it cannot be unloaded. */
 static void load_jvm_library(struct jimage *jimage, const char *java_home)
 {
   void *present = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
@@ -73,7 +73,7 @@ static enum jp_status load_library(struct jimage *jimage, const char *java_home,
                    {"JIMAGE_ResourceIterator", (void **)&library->visit}};
   load_jvm_library(jimage, java_home);
   snprintf(jimage->path, sizeof jimage->path, "%s/lib/libjimage.so", java_home);
-  /* It is never unloaded: it has tables of its own, and a JVM in this process needs it in any case. */
+  /* It is never unloaded: it has its own tables, and a JVM in this process needs it in any case. */
   void *handle = dlopen(jimage->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == NULL)
     return jp_fail(error, JP_NOT_FOUND, "cannot read the JDK's classes: cannot load %s: %s", jimage->path,
@@ -87,8 +87,8 @@ static enum jp_status load_library(struct jimage *jimage, const char *java_home,
   return JP_OK;
 }
 
-/* "package/name.class", NUL-terminated; data NULL: no memory. A JDK has 27,000 of them, for which printf
- * would take too long. */
+/* "package/name.class", NUL-terminated; data NULL: no memory. A JDK has 27,000 of them, for which printf would be too
+ * slow. */
 static struct text join_path(struct arena *arena, struct text package, struct text name)
 {
   static const char end[] = ".class";

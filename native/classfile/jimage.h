@@ -1,8 +1,8 @@
 #ifndef JPEER_CLASSFILE_JIMAGE_H
 #define JPEER_CLASSFILE_JIMAGE_H
 /*
- * Reads the classes of a JDK out of its image, lib/modules, by the JDK's own lib/libjimage.so, which stays
- * loaded. One owner, except for jimage_read: after jimage_begin_read any number of threads may read.
+ * Reads the classes of a JDK from its image, lib/modules, by the JDK's lib/libjimage.so, which stays loaded. One
+ * owner, except for jimage_read: after jimage_begin_read any number of threads may read.
  */
 #include "base/buffer.h"
 #include "classfile/builder.h"
@@ -17,7 +17,7 @@ enum jp_status jimage_open(const char *java_home, struct jimage **jimage,
                            struct jp_error *error) JP_MUST_CHECK;
 void jimage_close(struct jimage *jimage); /* NULL is fine */
 
-/* Lists the classes and gives their number. The list is kept. JP_IO, JP_NO_MEMORY. */
+/* Lists the classes and returns their number. The list is kept. JP_IO, JP_NO_MEMORY. */
 enum jp_status jimage_list(struct jimage *jimage, size_t *count, struct jp_error *error) JP_MUST_CHECK;
 /* "java/util/Map$Entry", of a listed class; data NULL: it is a module-info. */
 struct text jimage_class_path(const struct jimage *jimage, size_t index);
@@ -29,16 +29,16 @@ enum jp_status jimage_begin_read(struct jimage *jimage, size_t *count, struct jp
 enum jp_status jimage_read(struct builder *builder, const struct jimage *jimage, size_t from, size_t to,
                            struct jp_error *error) JP_MUST_CHECK;
 
-/* Finds one class ("java/util/Map$Entry") without a list; its file replaces what is in bytes. JP_NOT_FOUND: there is none, and the error is not set; JP_IO,
- * JP_NO_MEMORY. */
+/* Finds one class ("java/util/Map$Entry") without a list; its file replaces the content of bytes. JP_NOT_FOUND: there
+ * is none, and the error is not set; JP_IO, JP_NO_MEMORY. */
 enum jp_status jimage_find(struct jimage *jimage, struct text path, struct buffer *bytes, bool *is_exported,
                            struct jp_error *error) JP_MUST_CHECK;
 
-/* Is given a class's binary name with dots; false ends the visit. */
+/* Receives a class's binary name with dots; returning false ends the visit. */
 typedef bool jimage_name_visitor(struct text name, void *context);
 
-/* Visits the names of the classes in the modules java.* and jdk.* of the image, which are the JDK's: an image may have
- * an application's modules, too. Keeps no list and reads no class file. */
+/* Visits the names of the classes in the modules java.* and jdk.* of the image, which are the JDK's: an image may
+ * have an application's modules, too. Keeps no list and reads no class file. */
 void jimage_visit_names(const struct jimage *jimage, jimage_name_visitor *visitor, void *context);
 
 /* The JDK's feature version (17 of "17.0.21") from the file `release` in java_home; 0: unknown. */

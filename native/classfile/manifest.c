@@ -1,6 +1,6 @@
 #include "classfile/manifest.h"
 
-static bool take_line(struct text *rest, struct text *line)
+static bool read_line(struct text *rest, struct text *line)
 {
   if (rest->len == 0)
     return false;
@@ -25,7 +25,7 @@ static bool join_value(struct text first, struct text *rest, struct arena *arena
     return false;
   size_t length = first.len;
   memcpy(joined, first.data, first.len);
-  for (struct text line; rest->len > 0 && rest->data[0] == ' ' && take_line(rest, &line);) {
+  for (struct text line; rest->len > 0 && rest->data[0] == ' ' && read_line(rest, &line);) {
     memcpy(joined + length, line.data + 1, line.len - 1);
     length += line.len - 1;
   }
@@ -50,7 +50,7 @@ bool manifest_parse(struct text bytes, struct arena *arena, struct manifest *man
 {
   *manifest = (struct manifest){false, TEXT("")};
   struct text line;
-  while (take_line(&bytes, &line) && line.len > 0) { /* an empty line ends the main section */
+  while (read_line(&bytes, &line) && line.len > 0) { /* an empty line ends the main section */
     struct text name;
     struct text value;
     if (!split_attribute(line, &name, &value))

@@ -10,12 +10,12 @@ struct manifest {
   struct text class_path; /* relative URLs between spaces; empty: none. In the arena or borrowed */
 };
 
-/* Takes any bytes and skips lines that it does not know. False: no memory. */
+/* Accepts any bytes and skips unknown lines. False: no memory. */
 bool manifest_parse(struct text bytes, struct arena *arena, struct manifest *manifest);
 
-/* Takes the next URL off *class_path and resolves it against the jar's folder: it decodes "%20" and the like
- * and drops a leading "file:". False: none is left. *path is in the arena and NUL-terminated; data NULL:
- * another kind of URL, or no memory. */
+/* Removes the next URL from *class_path and resolves it against the jar's folder: it decodes "%20" and the like and
+ * drops a leading "file:". False: none is left. *path is in the arena and NUL-terminated; data NULL: another kind of
+ * URL, or no memory. */
 bool manifest_next_path(struct text *class_path, const char *jar, struct arena *arena, struct text *path);
 
 #endif

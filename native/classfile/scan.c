@@ -15,12 +15,12 @@
 enum {
   THREADS_MAX = 16,
   JDK_CLASSES = 1500, /* of one item: they are read in some 20 ms */
-  AHEAD_MAX = 8       /* items that each thread may have read before those in front of them are merged */
+  AHEAD_MAX = 8       /* items that each thread may read before earlier ones are merged */
 };
 
 enum item_state { ITEM_WAITING, ITEM_BEING_READ, ITEM_READ };
 
-/* What one thread reads: an element of the class path, or a part of the JDK's classes. */
+/* The unit that one thread reads: an element of the class path, or a part of the JDK's classes. */
 struct item {
   struct item *next; /* in the order in which they are merged */
   enum item_state state;
@@ -49,7 +49,7 @@ struct scan {
   /* guarded by the lock */
   struct elements elements; /* used by the thread that merges */
   struct item *first;       /* that is not merged yet; NULL: all are */
-  size_t ahead;             /* items that are taken and not merged */
+  size_t ahead;             /* items being read or read, and not merged */
   bool is_merging;
   enum jp_status status; /* of the first item in the order that failed */
   struct jp_error error;
@@ -72,7 +72,7 @@ static void destroy_item(struct item *item)
 
 /* ---- the items ---- */
 
-/* Adds items for the elements from `element` up to `end` behind *link. */
+/* Adds items for the elements from `element` up to `end` after *link. */
 static enum jp_status add_elements(struct scan *scan, struct item **link, size_t element, size_t end,
                                    struct jp_error *error)
 {
@@ -129,8 +129,8 @@ static enum jp_status read_item(const struct scan *scan, struct item *item)
                                 : JP_OK;
 }
 
-/* The lock is held. The one that is merged next, which a jar may just have named, is always taken. */
-static struct item *take_item(struct scan *scan)
+/* The lock is held. Always starts the item that is merged next, which a jar may just have added. */
+static struct item *start_item(struct scan *scan)
 {
   struct item *item = scan->first;
   bool is_far_ahead = scan->ahead >= (size_t)scan->threads * AHEAD_MAX;
@@ -147,21 +147,21 @@ static struct item *take_item(struct scan *scan)
 
 /* ---- merging ---- */
 
-/* A file that the class path has named before, which only now is known of an element that others are in front of, is not
- * merged. *is_jar: more elements may follow it. */
+/* A file that an earlier element of the class path names, too, is not merged; with elements inserted before it, this
+ * is known only now. *is_jar: more elements may follow it. */
 static enum jp_status merge_item(struct scan *scan, struct item *item, bool *is_jar)
 {
   enum element_kind kind = ELEMENT_NONE;
   enum jp_status status = item->status;
   if (status == JP_OK && item->path != NULL)
-    status = elements_look_at(&scan->elements, item->element, &kind, &item->error);
+    status = elements_examine(&scan->elements, item->element, &kind, &item->error);
   if (status == JP_OK && (item->path == NULL || kind != ELEMENT_NONE))
     status = builder_merge(scan->builder, item->builder, &item->error);
   *is_jar = status == JP_OK && kind == ELEMENT_JAR && item->class_path.len > 0;
   return status;
 }
 
-/* The lock is held, and not while an item is merged. */
+/* The lock is held, except while an item is merged. */
 static void merge_items(struct scan *scan)
 {
   if (scan->is_merging)
@@ -206,7 +206,7 @@ static void *work(void *context)
       pthread_cond_broadcast(&scan->changed);
       break;
     }
-    struct item *item = take_item(scan);
+    struct item *item = start_item(scan);
     if (item == NULL) {
       pthread_cond_wait(&scan->changed, &scan->lock);
       continue;
@@ -224,7 +224,7 @@ static void *work(void *context)
 
 /* ---- */
 
-/* As many as can be started; the caller is one. The peer handles signals on a thread of its own. */
+/* As many threads as can be started, including the caller. The peer handles signals on another thread. */
 static void run_threads(struct scan *scan)
 {
   pthread_t threads[THREADS_MAX];
@@ -253,7 +253,7 @@ enum jp_status scan_run(const struct scan_config *config, struct builder *builde
   pthread_mutex_init(&scan.lock, NULL);
   pthread_cond_init(&scan.changed, NULL);
   enum jp_status status = elements_init(&scan.elements, config->catalog.class_path, error);
-  /* The JDK comes first, because Java asks its loaders before the application's. */
+  /* The JDK comes first, because Java searches its loaders before the application's. */
   if (status == JP_OK)
     status = add_jdk(&scan, &link, error);
   if (status == JP_OK)

@@ -1,9 +1,9 @@
 #ifndef JPEER_CLASSFILE_SCAN_H
 #define JPEER_CLASSFILE_SCAN_H
 /*
- * Reads all classes of a JDK and of a class path into a builder, on all processors that the process may use: each jar,
- * each folder and each part of the JDK's image by one thread, into a builder of its own. These are merged in the order of
- * the class path, so that the result is the same for any number of threads. Only for catalog.c.
+ * Reads all classes of a JDK and of a class path into a builder, on all processors of the process: one thread reads
+ * each jar, folder or part of the JDK's image into its own builder. These are merged in the order of the class path,
+ * so the result is the same for any number of threads. Only for catalog.c.
  */
 #include "classfile/builder.h"
 
@@ -11,7 +11,7 @@
 
 struct scan_config {
   struct catalog_config catalog;
-  unsigned threads;              /* that of the caller included; 0: as many as there are processors */
+  unsigned threads;              /* including the caller's; 0: one for each processor */
   const atomic_bool *is_stopped; /* the scan ends soon after it is true; NULL: it is never stopped */
 };
 

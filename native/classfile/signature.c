@@ -93,7 +93,7 @@ static bool read_type_arguments(struct text *rest, unsigned depth, struct buffer
   return take_char(rest, '>');
 }
 
-/* Reads a class type behind its 'L'. */
+/* Reads a class type after its 'L'. */
 static bool read_class_type(struct text *rest, unsigned depth, struct buffer *out)
 {
   if (!read_class_name(rest, SIGNATURE_STOPS, out))
@@ -138,7 +138,7 @@ bool signature_read_type(struct text *rest, struct buffer *out)
   return read_type(rest, 0, out);
 }
 
-/* Skips `<T:bound:bound U:...>` behind its '<'. */
+/* Skips `<T:bound:bound U:...>` after its '<'. */
 static bool skip_type_parameters(struct text *rest)
 {
   while (!take_char(rest, '>')) {
@@ -232,13 +232,14 @@ struct text descriptor_parameters(struct text descriptor)
 void method_types_open(struct method_types *types, struct text descriptor, struct text signature,
                        unsigned count, bool is_constructor)
 {
-  int told = signature.len == 0 ? -1 : signature_count_parameters(signature);
+  int signature_count = signature.len == 0 ? -1 : signature_count_parameters(signature);
   *types = (struct method_types){.descriptor = text_slice(descriptor, 1, descriptor.len),
                                  .signature = signature,
                                  .without_signature = count};
-  if (told != (int)count && !(is_constructor && told >= 0 && told < (int)count))
+  if (signature_count != (int)count &&
+      !(is_constructor && signature_count >= 0 && signature_count < (int)count))
     return;
-  types->without_signature = count - (unsigned)told;
+  types->without_signature = count - (unsigned)signature_count;
   types->has_signature = signature_enter_method(&types->signature);
 }
 

@@ -14,8 +14,8 @@ bool descriptor_check_method(struct text descriptor, uint8_t *parameter_count);
 /* The part from '(' to ')', which decides about overriding. The descriptor must be valid. */
 struct text descriptor_parameters(struct text descriptor);
 
-/* Both read one type ('V' too) off *rest and append its source form where out is not NULL. False: it is
- * malformed, and the caller cuts off what was appended. */
+/* Both read one type ('V' too) from *rest and append its source form if out is not NULL. False: it is malformed; the
+ * caller removes the appended part. */
 bool descriptor_read_type(struct text *rest, struct buffer *out);
 bool signature_read_type(struct text *rest, struct buffer *out);
 /* Moves past the method's type parameters and the '('. False: malformed. */
@@ -23,7 +23,7 @@ bool signature_enter_method(struct text *rest);
 /* The number of parameter types of a method signature, or -1: malformed. */
 int signature_count_parameters(struct text signature);
 
-/* The type arguments of a class type's signature, as far as they tell what a container holds. */
+/* The type arguments of a class type's signature, for the content of a container. */
 struct signature_arguments {
   struct text first; /* as written, with its '+', '-' or '*'; data NULL: there are none */
   struct text last;
@@ -32,8 +32,7 @@ struct signature_arguments {
 
 /* Reads from a '<' to its '>'. */
 struct signature_arguments signature_read_arguments(struct text written);
-/* The type that an argument stands for: "TT;" of "+TT;". data NULL: the type is unknown ("*", "-TT;", or no
- * argument). */
+/* The type that an argument means: "TT;" of "+TT;". data NULL: the type is unknown ("*", "-TT;", or no argument). */
 struct text signature_argument_type(struct text argument);
 
 /*
@@ -42,7 +41,7 @@ struct text signature_argument_type(struct text argument);
  * the signature (JVMS 4.7.9.1: the two need not agree).
  */
 struct method_types {
-  struct text descriptor; /* what is left of each; behind the last parameter both begin with ')' */
+  struct text descriptor; /* the rest of each; after the last parameter both begin with ')' */
   struct text signature;
   unsigned without_signature; /* parameters before the first of the signature */
   bool has_signature;

@@ -12,15 +12,16 @@
 static const char variable_name[] = "JDK_JAVA_OPTIONS";
 
 /*
- * What the next word is. The transitions are of two functions, note_option and take_word.
+ * The meaning of the next word. Two functions make the transitions: note_option and read_word.
  *
- * | state           | what holds                                                       | who leaves it, on what       |
- * | NEXT_OPTION     | the next word is an option, an @FILE or the main class           | an option that takes a       |
- * |                 |                                                                  | value; what ends the options |
- * | NEXT_VALUE      | the next word is the value of an option                          | that value                   |
- * | NEXT_LAST_VALUE | the next word is the value of an option that ends the options:   | that value                   |
- * |                 | -jar FILE                                                        |                              |
- * | NEXT_ARGUMENT   | the words that follow belong to the application, @FILEs included | nobody                       |
+ * | state           | what holds                                                       | who leaves it, on what
+ * | | NEXT_OPTION     | the next word is an option, an @FILE or the main class           | an option that takes a
+ * | |                 |                                                                  | value; what ends the
+ * options | | NEXT_VALUE      | the next word is the value of an option                          | that value
+ * | | NEXT_LAST_VALUE | the next word is the value of an option that ends the options:   | that value
+ * | |                 | -jar FILE                                                        |
+ * | | NEXT_ARGUMENT   | the words that follow belong to the application, @FILEs included | nobody
+ * |
  */
 enum next_word {
   NEXT_OPTION,     /* the next word is an option, an @FILE or the main class */
@@ -60,16 +61,15 @@ static enum jp_status check_for_variable(const struct expansion *expansion, cons
     return jp_fail(error, JP_INVALID, "%s cannot name a main class (\"%.*s\")", variable_name,
                    OPTION_SHOWN(word));
   if (word[0] == '-' && java_option_is_for_line(word))
-    return jp_fail(error, JP_INVALID, "%s cannot have %.*s: java takes it on its command line alone",
+    return jp_fail(error, JP_INVALID, "%s cannot have %.*s: java accepts it only on its command line",
                    variable_name, OPTION_SHOWN(word));
   /* The class path belongs to java, too. Any other option of the peer would stop a java that reads the same variable. */
   bool is_class_path = strncmp(word, "-cp", strlen("-cp")) == 0 ||
                        strncmp(word, "-classpath", strlen("-classpath")) == 0 ||
                        strncmp(word, "--class-path", strlen("--class-path")) == 0;
   if (word[0] == '-' && !is_class_path && options_have(run_option_rows, run_option_count, word))
-    return jp_fail(error, JP_INVALID,
-                   "%s cannot have %.*s: the peer's own options have variables of their own", variable_name,
-                   OPTION_SHOWN(word));
+    return jp_fail(error, JP_INVALID, "%s cannot have %.*s: the peer's options have their own variables",
+                   variable_name, OPTION_SHOWN(word));
   return JP_OK;
 }
 
@@ -88,8 +88,8 @@ static void note_option(struct expansion *expansion, const char *word)
   set_next(expansion, !takes_value ? NEXT_OPTION : is_last ? NEXT_LAST_VALUE : NEXT_VALUE);
 }
 
-/* Takes a word that is not an @FILE. */
-static enum jp_status take_word(struct expansion *expansion, char *word, struct jp_error *error)
+/* Reads a word that is not an @FILE. */
+static enum jp_status read_word(struct expansion *expansion, char *word, struct jp_error *error)
 {
   if (expansion->next == NEXT_VALUE) {
     set_next(expansion, NEXT_OPTION);
@@ -116,7 +116,7 @@ static enum jp_status take_word(struct expansion *expansion, char *word, struct 
 
 /* ---- files ---- */
 
-/* Reads the whole file. *end is the place behind its last byte, and is writable. */
+/* Reads the whole file. *end is the place after its last byte, and is writable. */
 static enum jp_status read_whole(const char *path, FILE *file, struct arena *arena, char **content,
                                  char **end, struct jp_error *error)
 {
@@ -161,7 +161,7 @@ static enum jp_status take_file(struct expansion *expansion, const char *path, s
     if (word == NULL)
       break;
     /* An @ inside a file has no meaning. */
-    status = take_word(expansion, word, error);
+    status = read_word(expansion, word, error);
   }
   return status;
 }
@@ -169,15 +169,15 @@ static enum jp_status take_file(struct expansion *expansion, const char *path, s
 static enum jp_status take_argument(struct expansion *expansion, char *word, struct jp_error *error)
 {
   if (expansion->next == NEXT_ARGUMENT || expansion->is_literal || word[0] != '@' || word[1] == '\0')
-    return take_word(expansion, word, error);
+    return read_word(expansion, word, error);
   if (word[1] == '@')
-    return take_word(expansion, word + 1, error);
+    return read_word(expansion, word + 1, error);
   return take_file(expansion, word + 1, error);
 }
 
 /* ---- */
 
-static enum jp_status take_variable(struct expansion *expansion, const char *variable, struct jp_error *error)
+static enum jp_status read_variable(struct expansion *expansion, const char *variable, struct jp_error *error)
 {
   struct text copy = arena_printf(expansion->arena, "%s", variable);
   if (copy.data == NULL)
@@ -210,7 +210,7 @@ enum jp_status java_arguments_expand(char *const *args, size_t arg_count, const 
 {
   *expanded = (struct java_arguments){0};
   struct expansion expansion = {.arena = arena, .out = expanded};
-  enum jp_status status = variable != NULL ? take_variable(&expansion, variable, error) : JP_OK;
+  enum jp_status status = variable != NULL ? read_variable(&expansion, variable, error) : JP_OK;
   for (size_t i = 0; status == JP_OK && i < arg_count; i++)
     status = take_argument(&expansion, args[i], error);
   return status;

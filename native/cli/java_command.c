@@ -25,7 +25,7 @@ static enum jp_status begin_command(struct command *command, const struct jvm_ho
   if (command->words == NULL)
     return jp_fail_memory(error, NULL);
   command->words[command->count++] = command->path;
-  /* Its options have been read, and java would announce it again. */
+  /* Its options have been read; java would announce them again. */
   unsetenv("JDK_JAVA_OPTIONS");
   return JP_OK;
 }

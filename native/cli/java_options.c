@@ -3,11 +3,11 @@
 #include <string.h>
 
 enum effect {
-  PASS_ON,         /* to the JVM: `text`, or the option as it is */
-  JOIN_VALUE,      /* likewise, with its value in one word, under its long name, which is `text` */
-  TAKE_CLASS_PATH, /* what follows the name */
+  PASS_ON,         /* to the JVM: `text`, or the option unchanged */
+  JOIN_VALUE,      /* the same with its value in one word, under its long name, which is `text` */
+  TAKE_CLASS_PATH, /* the text after the name */
   TAKE_MODULE,
-  SHOW_ONLY,  /* java runs it in the peer's place */
+  SHOW_ONLY,  /* java runs it instead of the peer */
   SHOW_FIRST, /* java runs `text` before the application */
   LOAD_ONLY,
   ASK_HELP,
@@ -22,8 +22,8 @@ struct java_option {
   const char *takes; /* the value's form: the value is the next argument, or follows the '=' of a long name */
   enum effect effect;
   bool is_prefix;   /* the name is how the option begins: -Xmx1g */
-  bool is_for_line; /* not taken in JDK_JAVA_OPTIONS */
-  bool ends;        /* what follows belongs to the application */
+  bool is_for_line; /* not accepted in JDK_JAVA_OPTIONS */
+  bool ends;        /* the arguments after it belong to the application */
 };
 
 /* ---- the table ---- */
@@ -241,7 +241,7 @@ bool java_option_takes_next(const char *argument)
 
 bool java_option_is_for_line(const char *argument)
 {
-  /* Those of jpeer's own table. */
+  /* Options in jpeer's own table. */
   static const char *const others[] = {"-jar", "-h", "--help"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     if (strcmp(argument, others[i]) == 0)

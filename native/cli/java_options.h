@@ -1,8 +1,8 @@
 #ifndef JPEER_CLI_JAVA_OPTIONS_H
 #define JPEER_CLI_JAVA_OPTIONS_H
 /*
- * Takes the options of the `java` command ("The java Command" in the JDK's tool specifications): most go to
- * the JVM, some are for the launcher. Pure functions, main's thread.
+ * Reads the options of the `java` command ("The java Command" in the JDK's tool specifications): most go to the JVM,
+ * some are for the launcher. Pure functions, main's thread.
  */
 #include "cli/run_options.h"
 
@@ -14,7 +14,7 @@ const char *java_option_name(size_t index);
 /* True where the argument is an option of java whose value is the next argument. */
 bool java_option_takes_next(const char *argument);
 
-/* True for an option that java takes on its command line and not in JDK_JAVA_OPTIONS. */
+/* True for an option that java accepts on its command line and not in JDK_JAVA_OPTIONS. */
 bool java_option_is_for_line(const char *argument);
 
 #endif

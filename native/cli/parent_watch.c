@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +19,7 @@ enum { LAST_MS = 1000 };
 
 struct watched {
   int descriptor;
+  const char *folder;
   int64_t pause_ms;
 };
 
@@ -49,6 +51,33 @@ static bool await_bytes(int descriptor, bool *is_planned)
   return count > 0 || (count < 0 && errno == EINTR);
 }
 
+/* ---- the folder ---- */
+
+/* A socket, or the empty file that is the lock of one (net/unix_socket.c). */
+static bool is_ours(int folder, const char *name)
+{
+  struct stat facts;
+  return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+         (S_ISSOCK(facts.st_mode) ||
+          (S_ISREG(facts.st_mode) && facts.st_size == 0 && text_ends_with(text_of(name), TEXT(".lock"))));
+}
+
+static void remove_folder(const char *path)
+{
+  DIR *folder = opendir(path);
+  if (folder == NULL)
+    return;
+  for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+    if (is_ours(dirfd(folder), entry->d_name))
+      unlinkat(dirfd(folder), entry->d_name, 0);
+  }
+  closedir(folder);
+  if (rmdir(path) != 0 && errno != ENOENT)
+    log_debug("--remove-on-eof: %s: %s", path, strerror(errno));
+}
+
+/* ---- the watch ---- */
+
 /* The first signal stops the peer. A later one, after the grace time, ends a peer that does not stop. */
 static void *watch(void *argument)
 {
@@ -58,6 +87,8 @@ static void *watch(void *argument)
     continue;
   if (!is_planned)
     log_info("the program that started this peer is gone: the peer stops");
+  if (watched->folder != NULL)
+    remove_folder(watched->folder);
   for (;;) {
     kill(getpid(), SIGTERM);
     poll(NULL, 0, (int)watched->pause_ms);
@@ -65,11 +96,13 @@ static void *watch(void *argument)
   return NULL;
 }
 
-enum jp_status parent_watch_start(int descriptor, int64_t grace_ms, struct jp_error *error)
+enum jp_status parent_watch_start(int descriptor, const char *folder, int64_t grace_ms,
+                                  struct jp_error *error)
 {
   static struct watched watched;
   pthread_t thread;
   watched.descriptor = descriptor;
+  watched.folder = folder;
   watched.pause_ms = grace_ms + LAST_MS;
   if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0)
     return jp_fail(error, JP_IO, "--stop-on-eof: %s", strerror(errno));

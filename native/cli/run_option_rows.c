@@ -256,6 +256,14 @@ const struct option run_option_rows[] = {
      .read = parent_watch_read,
      AT(stop_on_eof),
      .max = INT_MAX},
+    {.names = {"--remove-on-eof"},
+     .variable = "JPEER_REMOVE_ON_EOF",
+     .takes = "DIR",
+     .help = "with --stop-on-eof: a folder that the program has made for the peer's sockets, and that is "
+             "removed then "
+             "with the sockets and their locks; it stays where anything else is in it",
+     .read = option_read_text,
+     AT(remove_on_eof)},
     {.names = {"--compat"},
      .variable = "JPEER_COMPAT",
      .takes = "pal",

@@ -60,6 +60,8 @@ struct run_options {
   const char *idempotent; /* patterns of members, between commas */
   int64_t policy_watch_ms;
 
+  const char *remove_on_eof; /* a folder */
+
   /* smaller members */
   int log_level;      /* enum log_level */
   int ready_when;     /* enum ready_when */

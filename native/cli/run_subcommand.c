@@ -274,7 +274,7 @@ static int run_peer(struct run *run, struct jp_error *error)
     return EXIT_USAGE;
   enum jp_status status = JP_OK;
   if (options->stop_on_eof >= 0)
-    status = parent_watch_start(options->stop_on_eof, options->grace_ms, error);
+    status = parent_watch_start(options->stop_on_eof, options->remove_on_eof, options->grace_ms, error);
   if (status == JP_OK && options->policy_file != NULL)
     status = policy_watch_start(run->policies, options->policy_watch_ms, &run->policy_watch, error);
   if (status != JP_OK || jvm_locate(options->jvm, &run->home, error) != JP_OK)

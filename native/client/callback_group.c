@@ -1,5 +1,8 @@
 #include "client/callback_group.h"
 
+#include "base/uuid.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,10 +38,17 @@ static void unlock_groups(void)
   pthread_mutex_unlock(&groups.lock);
 }
 
+/* The groups are the parent's: their clients cannot be used here, and a lock of theirs may be held for ever. */
+static void forget_groups(void)
+{
+  groups.first = NULL;
+  unlock_groups();
+}
+
 /* A process that fork makes may open clients of its own. */
 static void guard_fork(void)
 {
-  (void)pthread_atfork(lock_groups, unlock_groups, unlock_groups);
+  (void)pthread_atfork(lock_groups, unlock_groups, forget_groups);
 }
 
 static struct callback_group *make_group(const char *name)
@@ -105,6 +115,33 @@ void callback_group_leave(struct callback_group *group)
   free(group->places);
   free(group->name);
   free(group);
+}
+
+/* ---- the process, as the peer knows it ---- */
+
+/* The longest beginning of the text, of whole characters, that has at most so many bytes. */
+static int length_within(const char *text, size_t most)
+{
+  size_t length = strlen(text);
+  if (length > most) {
+    length = most;
+    while (((unsigned char)text[length] & 0xC0) == 0x80)
+      length--;
+  }
+  return (int)length;
+}
+
+void callback_group_connect(struct callback_group *group)
+{
+  if (group->connections++ > 0 || group->name == NULL)
+    return;
+  struct uuid generation;
+  char digits[UUID_TEXT_LENGTH + 1];
+  uuid_random(&generation);
+  uuid_format(&generation, digits);
+  const size_t room = PROCESS_LENGTH_MAX - UUID_TEXT_LENGTH - 1;
+  snprintf(group->process, sizeof group->process, "%.*s/%s", length_within(group->name, room), group->name,
+           digits);
 }
 
 /* ---- the table ---- */

@@ -1,6 +1,6 @@
 /*
- * The objects of the program that Java can have (docs/architecture.md, "Callbacks in the client library"): who keeps each, and
- * the calls that Java makes, with the thread that runs each.
+ * The objects of the program that Java can have (docs/internals/client-library.md, "Callbacks in the client library"): who
+ * keeps each, and the calls that Java makes, with the thread that runs each.
  *
  * The client's lock guards all of it, except the constant members of a callback, those members of a call that belong to
  * the thread which runs it, and what the lock of a group guards (client/callback_group.h).
@@ -135,7 +135,7 @@ static void drop_user(struct jp_client *client, struct jp_callback *callback)
 void callbacks_begin_connection(struct jp_client *client)
 {
   lock_group(client);
-  client->callbacks.group->connections++;
+  callback_group_connect(client->callbacks.group);
   unlock_group(client);
 }
 
@@ -143,6 +143,7 @@ void callbacks_begin_connection(struct jp_client *client)
 void callbacks_end_connection(struct jp_client *client)
 {
   struct callback_group *group = client->callbacks.group;
+  client->callbacks.is_refused = false;
   lock_group(client);
   bool is_last = --group->connections == 0;
   if (is_last)
@@ -209,9 +210,16 @@ static bool has_callbacks(const struct jp_client *client)
   return client->url_kind->has_callbacks && !client->options.binary && !client->callbacks.is_refused;
 }
 
-static enum jp_client_status fail_unsupported(const struct jp_client *client, struct jp_client_error *error)
+/* Without the lock. */
+static enum jp_client_status check_support(struct jp_client *client, struct jp_client_error *error)
 {
-  if (client->callbacks.is_refused)
+  client_lock(client);
+  bool is_supported = has_callbacks(client);
+  bool is_refused = client->callbacks.is_refused;
+  client_unlock(client);
+  if (is_supported)
+    return JP_CLIENT_OK;
+  if (is_refused)
     return client_fail(error, JP_CLIENT_UNSUPPORTED, "the peer does not let the connection into its process");
   return client_fail(error, JP_CLIENT_UNSUPPORTED,
                      "a callback needs a connection over WebSocket or shared memory");
@@ -240,10 +248,10 @@ enum jp_client_status callback_list_keep(struct callback_list *list, struct jp_c
 {
   struct jp_callback *kept = callback_of(callback);
   enum jp_client_status status = client_check_process(client, error);
+  if (status == JP_CLIENT_OK)
+    status = check_support(client, error);
   if (status != JP_CLIENT_OK)
     return status;
-  if (!has_callbacks(client))
-    return fail_unsupported(client, error);
   if (kept->client->callbacks.group != client->callbacks.group)
     return fail_foreign(error);
   if (!add_to_list(list, kept))
@@ -353,10 +361,10 @@ enum jp_client_status jp_callback_create(struct jp_client *client, const struct 
   enum jp_client_status status = client_check_process(client, error);
   if (status == JP_CLIENT_OK)
     status = check_config(config, error);
+  if (status == JP_CLIENT_OK)
+    status = check_support(client, error);
   if (status != JP_CLIENT_OK)
     return status;
-  if (!has_callbacks(client))
-    return fail_unsupported(client, error);
   if (config->oneway && client->callbacks.group->name != NULL)
     return client_fail(error, JP_CLIENT_UNSUPPORTED,
                        "events may come over any connection of a process, in no order: not oneway");
@@ -368,6 +376,7 @@ enum jp_client_status jp_callback_create(struct jp_client *client, const struct 
                                .function = config->function,
                                .released = config->released,
                                .context = config->context,
+                               .holds = 1,
                                .is_borrowed = config->borrow};
   status = callback_write_form(config, &made->interfaces, &made->facts, error);
   if (status == JP_CLIENT_OK)
@@ -380,15 +389,23 @@ enum jp_client_status jp_callback_create(struct jp_client *client, const struct 
   return JP_CLIENT_OK;
 }
 
+/* Under the group's lock. False: it has ended. */
+static bool hold_callback(struct jp_callback *callback)
+{
+  if (callback->state == CALLBACK_ENDED)
+    return false;
+  if (callback->holds++ == 0)
+    callback_set_state(callback, CALLBACK_HELD);
+  return true;
+}
+
 bool jp_callback_keep(struct jp_callback *callback)
 {
   struct jp_client *client = callback->client;
   if (fork_guard_is_child(&client->fork_guard))
     return false;
   lock_group(client);
-  bool is_there = callback->state != CALLBACK_ENDED;
-  if (callback->state == CALLBACK_RELEASED)
-    callback_set_state(callback, CALLBACK_HELD);
+  bool is_there = hold_callback(callback);
   unlock_group(client);
   return is_there;
 }
@@ -401,7 +418,7 @@ void jp_callback_release(struct jp_callback *callback)
   client_lock(client);
   client->holders++;
   lock_group(client);
-  if (callback->state == CALLBACK_HELD) {
+  if (callback->state == CALLBACK_HELD && --callback->holds == 0) {
     callback_set_state(callback, CALLBACK_RELEASED);
     end_unused(client, callback);
   }
@@ -963,7 +980,7 @@ static enum jp_client_status take_release(struct callback_reader *reader, int64_
   unlock_group(client);
   return has_it ? JP_CLIENT_OK
                 : client_fail(error, JP_CLIENT_PROTOCOL,
-                              "the peer lets go of callback %lld, which it has not", (long long)id);
+                              "the peer releases callback %lld, which it does not have", (long long)id);
 }
 
 enum jp_client_status callback_take_message(struct jp_client *client, struct json_value message,
@@ -1072,16 +1089,12 @@ enum jp_client_status jp_callback_return(struct jp_callback_call *call, const st
   return answer(call, value, NULL, error);
 }
 
+/* An object that the peer does not hold any more is refused. */
 static enum jp_client_status throw_to_java(struct jp_callback_call *call, const struct jp_thrown *thrown,
                                            struct jp_client_error *error)
 {
   const struct callback_failure failure = {.code = CALLBACK_FAILED, .thrown = *thrown};
-  size_t causes = 0;
-  for (const struct jp_thrown *each = thrown; each != NULL; each = each->cause, causes++) {
-    if (each->frame_count > JP_THROWN_FRAMES_MAX || causes > JP_THROWN_CAUSES_MAX)
-      return client_fail(error, JP_CLIENT_INVALID,
-                         "a throwable has more than %d frames, or more than %d causes",
-                         (int)JP_THROWN_FRAMES_MAX, (int)JP_THROWN_CAUSES_MAX);
+  for (const struct jp_thrown *each = thrown; each != NULL; each = each->cause) {
     if (each->object != NULL && !message_may_name(each->object, ref_table_epoch(&call->client->refs)))
       return message_fail_stale(each->object, error);
   }
@@ -1109,11 +1122,18 @@ enum jp_client_status jp_callback_throw_as(struct jp_callback_call *call, const 
 {
   if (thrown == NULL)
     return client_fail(error, JP_CLIENT_INVALID, "the throwable is NULL");
-  for (const struct jp_thrown *each = thrown; each != NULL; each = each->cause) {
+  size_t causes = 0; /* which may be in a circle */
+  for (const struct jp_thrown *each = thrown; each != NULL; each = each->cause, causes++) {
+    if (causes > JP_THROWN_CAUSES_MAX)
+      return client_fail(error, JP_CLIENT_INVALID, "a throwable has more than %d causes",
+                         (int)JP_THROWN_CAUSES_MAX);
     if (each->size < sizeof *each)
       return client_fail(error, JP_CLIENT_INVALID, "size of jp_thrown is not set");
     if (each->size > sizeof *each)
       return client_fail(error, JP_CLIENT_UNSUPPORTED, "jp_thrown is of a later version than the library");
+    if (each->frame_count > JP_THROWN_FRAMES_MAX)
+      return client_fail(error, JP_CLIENT_INVALID, "a throwable has more than %d frames",
+                         (int)JP_THROWN_FRAMES_MAX);
   }
   return throw_to_java(call, thrown, error);
 }
@@ -1158,24 +1178,25 @@ void callbacks_refuse(struct jp_client *client)
   client->callbacks.is_refused = true;
 }
 
-static struct jp_callback *find_own(const struct jp_answer *answer, int64_t id, uint64_t number)
+static struct jp_callback *hold_own(const struct jp_answer *answer, int64_t id, uint64_t number)
 {
   const struct jp_client *client = answer->owner;
-  if (id == 0 || number == 0 || client == NULL)
+  if (id == 0 || number == 0 || client == NULL || fork_guard_is_child(&client->fork_guard))
     return NULL;
   lock_group(client);
   struct callback_group *group = client->callbacks.group;
   struct jp_callback *found = number == group->number ? callback_group_find(group, id) : NULL;
+  bool is_there = found != NULL && hold_callback(found);
   unlock_group(client);
-  return found;
+  return is_there ? found : NULL;
 }
 
-struct jp_callback *jp_answer_callback(const struct jp_answer *answer)
+struct jp_callback *jp_answer_keep_callback(const struct jp_answer *answer)
 {
-  return answer == NULL ? NULL : find_own(answer, answer->callback_id, answer->callback_client);
+  return answer == NULL ? NULL : hold_own(answer, answer->callback_id, answer->callback_client);
 }
 
-struct jp_callback *jp_answer_callback_in(const struct jp_answer *answer, struct jp_json value)
+struct jp_callback *jp_answer_keep_callback_in(const struct jp_answer *answer, struct jp_json value)
 {
   int64_t id;
   int64_t number;
@@ -1183,7 +1204,7 @@ struct jp_callback *jp_answer_callback_in(const struct jp_answer *answer, struct
   bool is_told = answer != NULL && told.kind == JP_JSON_OBJECT &&
                  jp_json_integer(jp_json_member(told, "id"), &id) &&
                  jp_json_integer(jp_json_member(told, "client"), &number);
-  return is_told ? find_own(answer, id, (uint64_t)number) : NULL;
+  return is_told ? hold_own(answer, id, (uint64_t)number) : NULL;
 }
 
 void *jp_callback_context(const struct jp_callback *callback)

@@ -31,7 +31,7 @@ struct callback_listener {
 
 struct client_callbacks {
   struct callback_group *group; /* constant */
-  bool is_refused; /* the peer has not let this connection into its process: it gives none. In any state */
+  bool is_refused; /* the peer has not let this connection into its process: it gives none. Until it ends */
   struct callback_giver giver;
   struct jp_callback *ended; /* their `released` is to be called */
 
@@ -58,7 +58,7 @@ bool callbacks_enter_process(struct jp_client *client, const char *process);
 void callbacks_fini(struct jp_client *client);
 /* There is a connection. */
 void callbacks_begin_connection(struct jp_client *client);
-/* There is none any more: Java has let go of all that no other connection of the process has. */
+/* The connection has ended: Java has released all callbacks that no other connection of the process has. */
 void callbacks_end_connection(struct jp_client *client);
 /* The number by which the peer tells the client's own callbacks from those of others. */
 void callbacks_learn_number(struct jp_client *client, uint64_t number);

@@ -11,7 +11,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { PROCESS_LENGTH_MIN = 22, PROCESS_LENGTH_MAX = 128 };
 enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000, FAREWELL_MS = 1000 };
 
 /* Between two tries to reach a dead peer. */
@@ -157,7 +156,7 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
     client->pause_ns = 0;
     callbacks_begin_connection(client);
     if (client->callbacks.group->name != NULL)
-      client_introduce(client, client->callbacks.group->name);
+      client_introduce(client, client->callbacks.group->process);
     if (!client->kind->epoch_is_in_answers)
       ref_table_enter_epoch(&client->refs, ref_epoch_parse(text_of(transport->epoch)));
     client_watch_connection(client);

@@ -1,8 +1,7 @@
 #ifndef JPEER_CLIENT_CLIENT_STATE_H
 #define JPEER_CLIENT_CLIENT_STATE_H
 /*
- * The inside of a client, for the files of this folder. docs/architecture.md, "Inside the client library",
- * says which file does what.
+ * The inside of a client, for the files of this folder. docs/internals/client-library.md says which file does what.
  *
  * All of it is under client->lock, but for what is constant once the client is open and what client->lock's
  * comment says. Functions here expect the lock to be held unless their comments say otherwise. The lock is
@@ -63,7 +62,7 @@ enum pending_kind {
   PENDING_WAITED,       /* a thread waits */
   PENDING_COMPLETED,    /* a completion is to be called */
   PENDING_INTRODUCTION, /* the client says which process it belongs to */
-  PENDING_ABANDONED     /* nobody wants the answer any more; its refs are let go of */
+  PENDING_ABANDONED     /* nobody waits for the answer any more; its refs are released */
 };
 
 struct pending_request {

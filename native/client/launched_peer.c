@@ -191,8 +191,8 @@ static void add_policy(struct words *words, const struct jp_launch_config *confi
  * The words of the command, NULL behind the last, in the arena; texts are borrowed from the configuration.
  * has_policy: the environment names a policy. NULL: no memory.
  */
-static const char *const *write_command(const struct jp_launch_config *config, const char *socket_path,
-                                        bool has_policy, struct arena *arena)
+static const char *const *write_command(const struct jp_launch_config *config, const char *folder,
+                                        const char *socket_path, bool has_policy, struct arena *arena)
 {
   enum { OWN_WORDS = 16 };
   size_t most = OWN_WORDS + count_words(config->options) + 2 * count_words(config->jvm_options) +
@@ -205,6 +205,7 @@ static const char *const *write_command(const struct jp_launch_config *config, c
   add_two(&words, config->program != NULL ? config->program : "jpeer", "run");
   add_two(&words, "--json-rpc", address.data);
   add_two(&words, "--stop-on-eof", descriptor.data);
+  add_two(&words, "--remove-on-eof", folder);
   add_policy(&words, config, has_policy);
   if (config->class_path != NULL)
     add_two(&words, "-cp", config->class_path);
@@ -581,7 +582,7 @@ static enum jp_client_status make_folder(struct jp_peer *peer, struct jp_client_
   return JP_CLIENT_OK;
 }
 
-/* A peer that was killed leaves its socket, and while it binds that, the lock beside it (net/unix_socket.c). */
+/* The child does the same when this process is gone. A peer that was killed leaves its socket, and while it binds that, the lock beside it (net/unix_socket.c). */
 static void remove_folder(struct jp_peer *peer)
 {
   char lock[PATH_SIZE + sizeof LOCK_SUFFIX];
@@ -601,7 +602,8 @@ static enum jp_client_status start_child(struct jp_peer *peer, const struct jp_l
 {
   struct arena arena;
   arena_init(&arena);
-  const char *const *command = write_command(config, peer->socket, environment_has_policy(), &arena);
+  const char *const *command =
+      write_command(config, peer->folder, peer->socket, environment_has_policy(), &arena);
   const char *const *environment = write_environment(&arena);
   enum jp_client_status status = command == NULL || environment == NULL
                                      ? client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory")

@@ -5,7 +5,7 @@
  * those of the peer's messages). It knows no Java, no socket and no meaning of a message.
  *
  * A struct is a series of fields in the order of their indexes, then the byte 0x7f; a field with its zero value is
- * left out. Whatever a table describes can be read and written without code of its own.
+ * left out. Every struct that a table describes can be read and written without further code.
  *
  * Pure functions; any thread.
  */
@@ -38,7 +38,7 @@ struct colfer_texts {
 };
 
 struct colfer_structs {
-  void *items; /* one behind the other */
+  void *items; /* contiguous */
   size_t count;
 };
 
@@ -61,13 +61,13 @@ struct colfer_type {
 
 enum {
   COLFER_LIST_MAX = 64 * 1024, /* elements of a list; the published limit */
-  COLFER_DEPTH_MAX = 64        /* structs that are inside one another */
+  COLFER_DEPTH_MAX = 64        /* nested structs */
 };
 
 /*
- * Reads one struct, which the bytes are from their first to their last. *value, of type->size bytes, is filled;
- * its texts borrow from bytes, and structs and lists inside it are in the arena. Every length and count is held
- * against the bytes that are left before anything is allocated for it.
+ * Reads one struct, which is all of the bytes. *value, of type->size bytes, is filled; its texts borrow from bytes,
+ * and structs and lists inside it are in the arena. Every length and count is checked against the remaining bytes
+ * before memory is allocated for it.
  *
  * As in the reference implementation, a number may be written in more bytes than it needs, and a zero value may be
  * present. Stricter than that: a number has to fit its type, a text has to be UTF-8, and nothing may follow the

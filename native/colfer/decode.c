@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Functions that read take the place where they start and return the one behind what they read, or NULL. */
+/* Functions that read start at the given place and return the place after the bytes that they read, or NULL. */
 struct reader {
   const uint8_t *begin;
   const uint8_t *end;
   struct arena *arena;
-  /* After a failure alone: */
+  /* Valid only after a failure: */
   enum jp_status status;
   size_t place;
   size_t path_start; /* the path is put together from its end, while the functions return */
@@ -55,7 +55,7 @@ __attribute__((cold, noinline)) static const uint8_t *refuse_end(struct reader *
   return refuse_bytes(r, r->end, "the message ends here");
 }
 
-/* Puts a part in front of the path. The beginning of a path that is too long is left out. */
+/* Prepends a part to the path. The beginning of a path that is too long is left out. */
 __attribute__((cold, noinline)) static void add_to_path(struct reader *r, const char *part, const char *link)
 {
   static const char dots[] = {'.', '.', '.'};
@@ -197,30 +197,30 @@ static inline bool is_short_ascii(const struct reader *r, struct text text)
 static inline const uint8_t *read_text(struct reader *r, const uint8_t *at, struct text *value)
 {
   struct text text = {0};
-  const uint8_t *behind = read_binary(r, at, &text);
-  if (behind == NULL)
+  const uint8_t *after = read_binary(r, at, &text);
+  if (after == NULL)
     return NULL;
   size_t valid = is_short_ascii(r, text) ? text.len : text_valid_utf8(text);
   if (valid < text.len)
     return refuse_bytes(r, (const uint8_t *)text.data + valid, "the text is not UTF-8 here");
   *value = text;
-  return behind;
+  return after;
 }
 
 /* The count of a list, each element of which is one byte at least. */
 static const uint8_t *read_count(struct reader *r, const uint8_t *at, size_t *count)
 {
   uint64_t number = 0;
-  const uint8_t *behind = read_varint(r, at, UINT32_MAX, &number);
-  if (behind == NULL)
+  const uint8_t *after = read_varint(r, at, UINT32_MAX, &number);
+  if (after == NULL)
     return NULL;
   if (number > COLFER_LIST_MAX)
     return refuse_bytes(r, at, "%ju elements; a list has at most %d", (uintmax_t)number, COLFER_LIST_MAX);
-  if (number > bytes_left(r, behind))
+  if (number > bytes_left(r, after))
     return refuse_bytes(r, at, "%ju elements, and %zu bytes are left", (uintmax_t)number,
-                        bytes_left(r, behind));
+                        bytes_left(r, after));
   *count = (size_t)number;
-  return behind;
+  return after;
 }
 
 static const uint8_t *read_texts(struct reader *r, const uint8_t *at, struct colfer_texts *list)
@@ -348,11 +348,11 @@ enum jp_status colfer_decode(const struct colfer_type *type, struct text bytes, 
   r.begin = (const uint8_t *)bytes.data;
   r.end = r.begin + bytes.len;
   r.arena = arena;
-  const uint8_t *behind = read_struct(&r, type, r.begin, 1, value);
-  if (behind == r.end && behind != NULL)
+  const uint8_t *after = read_struct(&r, type, r.begin, 1, value);
+  if (after == r.end && after != NULL)
     return JP_OK;
-  if (behind != NULL)
-    refuse_bytes(&r, behind, "%zu bytes are behind the end", bytes_left(&r, behind));
+  if (after != NULL)
+    refuse_bytes(&r, after, "%zu bytes after the end", bytes_left(&r, after));
   if (r.path_start == sizeof r.path)
     add_to_path(&r, type->name, "");
   return jp_fail(error, r.status, "%.*s, byte %zu: %s", (int)(sizeof r.path - r.path_start),

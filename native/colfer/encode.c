@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <stdbool.h>
 
-/* Functions that write take the place where they start and return the one behind what they wrote, or NULL where
+/* Functions that write start at the given place and return the place after the bytes that they wrote, or NULL if
  * memory is short; only colfer_encode sets the buffer's length. */
 
 enum { HEADER_SIZE = 1, VARINT_ROOM = HEADER_SIZE + COLFER_VARINT64_MAX };

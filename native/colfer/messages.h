@@ -166,7 +166,7 @@
   FIELD(of, STRUCT, control_message, control_message)                                                        \
   FIELD(of, STRUCT, meta_message, meta_message)
 
-/* STRUCT(name, fields): a struct comes behind those that lists of it are in. */
+/* STRUCT(name, fields): a struct comes after the structs with lists of it. */
 #define COLFER_STRUCTS_OF_MESSAGES(STRUCT)                                                                   \
   STRUCT(class, COLFER_CLASS)                                                                                \
   STRUCT(obj, COLFER_OBJ)                                                                                    \

@@ -1,14 +1,14 @@
 #ifndef JPEER_COLFER_WIRE_H
 #define JPEER_COLFER_WIRE_H
 /*
- * The bytes of Colfer that its reader and its writer share, for the inside of this folder.
+ * Constants of Colfer that its reader and its writer share. Only for this folder.
  */
 #include "colfer/colfer.h"
 
 #include <string.h>
 
 enum {
-  COLFER_END = 0x7f,  /* behind the last field of a struct */
+  COLFER_END = 0x7f,  /* after the last field of a struct */
   COLFER_FLAG = 0x80, /* in a header: the other form of the number, fixed or negative */
   COLFER_FIXED32_SIZE = 4,
   COLFER_FIXED64_SIZE = 8,

@@ -10,7 +10,7 @@ static inline size_t first_bit(uint64_t bits)
   return (unsigned)__builtin_ctzll(bits);
 }
 
-/* The block at p; where the text ends inside it, a copy that is filled up. */
+/* The block at p; if the text ends inside it, a copy that is filled up. */
 static inline const char *whole_block(const char *p, const char *end, char filler, char room[BLOCK])
 {
   if (end - p >= BLOCK)
@@ -65,13 +65,13 @@ struct carried {
  * if a number ends before it. */
 static inline bool is_list(const struct block *block, uint64_t upto, struct carried *carried)
 {
-  uint64_t behind_comma = block->commas << 1 | carried->comma;
-  uint64_t first = (behind_comma & ~block->spaces) | block->spaces << 1 | carried->space;
+  uint64_t after_comma = block->commas << 1 | carried->comma;
+  uint64_t first = (after_comma & ~block->spaces) | block->spaces << 1 | carried->space;
   uint64_t first_digit = (first & ~block->minuses) | block->minuses << 1 | carried->minus;
   uint64_t leading_zero = first_digit & block->zeros;
-  uint64_t behind_zero = leading_zero << 1 | carried->leading_zero;
-  uint64_t wrong = (block->spaces & ~behind_comma) | (block->minuses & ~first) |
-                   (first_digit & ~block->digits) | (behind_zero & block->digits);
+  uint64_t after_zero = leading_zero << 1 | carried->leading_zero;
+  uint64_t wrong = (block->spaces & ~after_comma) | (block->minuses & ~first) |
+                   (first_digit & ~block->digits) | (after_zero & block->digits);
   *carried = (struct carried){block->commas >> (BLOCK - 1), block->spaces >> (BLOCK - 1),
                               block->minuses >> (BLOCK - 1), leading_zero >> (BLOCK - 1)};
   return (wrong & upto) == 0;
@@ -121,8 +121,8 @@ size_t json_integers_most(struct text span)
 /* The numbers of a block, and the end of the last one before it. */
 struct numbers {
   uint64_t digits;
-  uint64_t ends;      /* the bytes behind the last digits of numbers */
-  const char *behind; /* the byte behind the last number that was taken */
+  uint64_t ends;     /* the bytes after the last digits of numbers */
+  const char *after; /* the byte after the last number that was read */
 };
 
 /* False where a byte belongs neither to a whole number nor between two of them. */
@@ -150,7 +150,7 @@ static inline bool are_short(const struct numbers *numbers, const char *p)
   runs &= runs << 4;
   runs &= none << 8;
   return runs == 0 &&
-         (numbers->ends == 0 || p + first_bit(numbers->ends) - numbers->behind <= VECTOR_NUMERAL + 1);
+         (numbers->ends == 0 || p + first_bit(numbers->ends) - numbers->after <= VECTOR_NUMERAL + 1);
 }
 
 /* Reads the at most DIGITS_MAX digits up to end, and the sign before them. */
@@ -191,7 +191,7 @@ static inline bool write_integer(struct reading *reading, int64_t integer)
   return integer >= reading->form.min && integer <= reading->form.max;
 }
 
-/* Numbers of a block, as vector_join_numbers takes them. */
+/* Numbers of a block, in the form of vector_join_numbers. */
 struct numerals {
   uint64_t words[BLOCK / 2];
   size_t count;
@@ -216,19 +216,19 @@ static inline bool write_numerals(struct reading *reading, struct numerals *nume
   return in_range;
 }
 
-/* For blocks whose numbers are_short, with VECTOR_NUMERAL more bytes of text behind them. */
+/* For blocks whose numbers are_short, with VECTOR_NUMERAL more bytes of text after them. */
 static inline bool read_short(struct reading *reading, struct numbers *numbers, const char *p)
 {
   struct numerals numerals;
-  const char *behind = numbers->behind;
+  const char *after = numbers->after;
   numerals.count = 0;
   for (uint64_t ends = numbers->ends; ends != 0; ends &= ends - 1) {
     const char *end = p + first_bit(ends);
-    size_t spare = (size_t)(behind + 1 + VECTOR_NUMERAL - end);
-    numerals.words[numerals.count++] = scan_load(behind + 1) << (8 * spare);
-    behind = end;
+    size_t spare = (size_t)(after + 1 + VECTOR_NUMERAL - end);
+    numerals.words[numerals.count++] = scan_load(after + 1) << (8 * spare);
+    after = end;
   }
-  numbers->behind = behind;
+  numbers->after = after;
   for (size_t i = numerals.count; i % VECTOR_NUMBERS != 0; i++)
     numerals.words[i] = 0;
   return write_numerals(reading, &numerals);
@@ -238,12 +238,12 @@ static inline bool read_any(struct reading *reading, struct numbers *numbers, co
 {
   for (uint64_t ends = numbers->ends; ends != 0; ends &= ends - 1) {
     const char *end = p + first_bit(ends);
-    const char *digits = numbers->behind;
+    const char *digits = numbers->after;
     while (!number_is_digit(*digits))
       digits++;
     if (end - digits > DIGITS_MAX || !write_integer(reading, join_all(digits, end)))
       return false;
-    numbers->behind = end;
+    numbers->after = end;
   }
   return true;
 }
@@ -252,7 +252,7 @@ bool json_integers_read(struct text span, const struct json_integers_form *form,
 {
   const char *end = span.data + span.len - 1;
   struct reading reading = {.form = *form, .out = out};
-  struct numbers numbers = {.behind = span.data};
+  struct numbers numbers = {.after = span.data};
   char room[BLOCK];
   for (const char *p = span.data + 1;; p += BLOCK) {
     if (!find_numbers(&numbers, whole_block(p, end, ' ', room)))
@@ -267,7 +267,7 @@ bool json_integers_read(struct text span, const struct json_integers_form *form,
 
 /* ---- one integer ---- */
 
-/* Loads eight bytes, the first one lowest, with zeros behind the end of the text. */
+/* Loads eight bytes, the first one lowest, with zeros after the end of the text. */
 static uint64_t load_upto(const char *p, size_t left)
 {
   enum { WORD = sizeof(uint64_t), HALF = sizeof(uint32_t) };
@@ -299,7 +299,7 @@ static bool ends_value(char c)
   return c == ',' || c == '}' || c == ']';
 }
 
-/* Takes eight digits a step and the rest at once: a branch for each digit would be mispredicted. */
+/* Reads eight digits a step and the rest at once: a branch for each digit would be mispredicted. */
 size_t json_bare_integer_at(struct text t, int64_t *integer)
 {
   enum { WORD = sizeof(uint64_t), TEN_TO_EIGHT = 100000000 };

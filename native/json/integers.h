@@ -19,10 +19,9 @@ struct json_integers_form {
 };
 
 /*
- * Checks a long array of whole numbers (RFC 8259, section 6, without fraction and exponent), written with one
- * space or none behind each comma and with no other white space. p is behind the opening bracket; the text
- * need not be valid. Returns where the text goes on behind the closing bracket, or NULL: the array is short,
- * or holds anything else.
+ * Checks a long array of whole numbers (RFC 8259, section 6, without fraction and exponent), written with one space
+ * or none after each comma and with no other white space. p is after the opening bracket; the text need not be valid.
+ * Returns where the text continues after the closing bracket, or NULL: the array is short, or holds anything else.
  */
 const char *json_integers_pass(const char *p, const char *end);
 

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* Returns where the text goes on behind the string that p is in; valid text has a closing quote. */
+/* Returns where the text continues after the string that p is in; valid text has a closing quote. */
 static inline const char *skip_string_rest(const char *p, const char *end)
 {
   for (;;) {
@@ -49,7 +49,7 @@ static unsigned fill_between(unsigned quotes)
   return quotes & ((1u << BLOCK) - 1);
 }
 
-/* True where the container ends among these brackets; skip->next is then behind its end. */
+/* True where the container ends among these brackets; skip->next is then after its end. */
 static bool skip_brackets(struct skip *skip, unsigned opens, unsigned closes)
 {
   for (unsigned marks = opens | closes; marks != 0; marks &= marks - 1) {
@@ -127,19 +127,19 @@ static const char *skip_unescaped(const char *p, const char *end)
   return p;
 }
 
-/* Takes the value at p and moves the cursor behind it. */
-static inline void take_value(struct json_cursor *cursor, const char *p, struct json_value *value)
+/* Reads the value at p and moves the cursor after it. */
+static inline void read_value(struct json_cursor *cursor, const char *p, struct json_value *value)
 {
   enum json_kind kind = scan_kind(*p);
-  const char *behind;
+  const char *after;
   if (kind == JSON_KIND_STRING)
-    behind = skip_string(p, cursor->end);
+    after = skip_string(p, cursor->end);
   else if (kind == JSON_KIND_ARRAY || kind == JSON_KIND_OBJECT)
-    behind = skip_container(p, cursor->end);
+    after = skip_container(p, cursor->end);
   else
-    behind = skip_unescaped(p, cursor->end);
-  *value = (struct json_value){.kind = kind, .span = {p, (size_t)(behind - p)}};
-  cursor->next = behind;
+    after = skip_unescaped(p, cursor->end);
+  *value = (struct json_value){.kind = kind, .span = {p, (size_t)(after - p)}};
+  cursor->next = after;
 }
 
 struct json_value json_root(struct text validated)
@@ -170,7 +170,7 @@ bool json_scan_element(struct json_cursor *cursor, struct json_value *element)
 {
   if (!find_next(cursor))
     return false;
-  take_value(cursor, cursor->next, element);
+  read_value(cursor, cursor->next, element);
   return true;
 }
 
@@ -178,10 +178,10 @@ bool json_scan_member(struct json_cursor *cursor, struct text *raw_key, struct j
 {
   if (!find_next(cursor))
     return false;
-  const char *behind = skip_string(cursor->next, cursor->end);
-  *raw_key = (struct text){cursor->next + 1, (size_t)(behind - cursor->next) - 2};
-  const char *p = scan_space(behind, cursor->end); /* at the colon */
-  take_value(cursor, scan_space(p + 1, cursor->end), value);
+  const char *after = skip_string(cursor->next, cursor->end);
+  *raw_key = (struct text){cursor->next + 1, (size_t)(after - cursor->next) - 2};
+  const char *p = scan_space(after, cursor->end); /* at the colon */
+  read_value(cursor, scan_space(p + 1, cursor->end), value);
   return true;
 }
 
@@ -373,12 +373,11 @@ size_t json_unescaped_string_at(struct text t)
   if (t.len == 0 || *t.data != '"')
     return 0;
   const char *high = scan_string(t.data + 1, end, true, true);
-  const char *behind =
-      high < end && (unsigned char)*high >= 0x80 ? scan_string(high, end, true, false) : high;
-  if (behind == end || *behind != '"')
+  const char *after = high < end && (unsigned char)*high >= 0x80 ? scan_string(high, end, true, false) : high;
+  if (after == end || *after != '"')
     return 0;
-  struct text rest = {high, (size_t)(behind - high)};
-  return text_valid_utf8(rest) == rest.len ? (size_t)(behind - t.data) + 1 : 0;
+  struct text rest = {high, (size_t)(after - high)};
+  return text_valid_utf8(rest) == rest.len ? (size_t)(after - t.data) + 1 : 0;
 }
 
 void json_members_collect(struct json_value object, const struct text *names, int count,

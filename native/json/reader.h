@@ -3,10 +3,10 @@
 /*
  * The one-pass reader: strict RFC 8259, plus number suffixes (3.14d, 1.5f, 100l) where the caller says so.
  *
- * json_validate looks at the whole message once, before anything runs. After it has said JP_OK, a cursor
- * pulls members and elements straight out of the text, with no tree and no second check of the syntax; a
- * value that is to be read later (params before method) is kept as its span. Any thread; no state outlives a
- * call except what the caller keeps: the text, and the index if it gave one.
+ * json_validate checks the whole message once, before anything runs. After JP_OK, a cursor pulls members and elements
+ * straight out of the text, with no tree and no second check of the syntax; a value that is to be read later (params
+ * before method) is kept as its span. Any thread; no state outlives a call except what the caller keeps: the text,
+ * and the index if it gave one.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -19,11 +19,11 @@
 enum { JSON_DEPTH_MAX = 10000 };
 
 struct json_limits {
-  size_t max_depth; /* objects and arrays inside one another; more than JSON_DEPTH_MAX counts as that */
+  size_t max_depth; /* nested objects and arrays; more than JSON_DEPTH_MAX counts as JSON_DEPTH_MAX */
 };
 
 struct json_fault {
-  size_t offset;      /* byte offset of what is wrong */
+  size_t offset;      /* byte offset of the fault */
   const char *reason; /* static text: "unexpected character", "control character in string", ... */
 };
 
@@ -45,7 +45,7 @@ enum json_kind {
 enum { JSON_INDEX_MAX = 255 };
 
 struct json_mark {
-  const char *start; /* of a value; of a key behind its quote */
+  const char *start; /* of a value; of a key after its quote */
   uint32_t length;   /* in bytes; of a key without its quotes */
   uint8_t inside;    /* marks up to the next one that is not inside this value: 1 if it holds none */
   uint8_t kind;      /* an enum json_kind */
@@ -84,12 +84,12 @@ struct json_value {
 
 /* The value that the text holds, without the white space around it. */
 struct json_value json_root(struct text validated);
-/* As json_root; everything that is read out of the value borrows index. */
+/* As json_root; all values read from it borrow index. */
 struct json_value json_root_indexed(struct text validated, const struct json_index *index);
 
 /* Walks the members of an object or the elements of an array, in order. */
 struct json_cursor {
-  const char *next; /* where the next member or element, or the closing bracket, is looked for */
+  const char *next; /* where the search for the next member, element or closing bracket starts */
   const char *end;
   /* of the next key or element, up to marks_end: from there on text is scanned */
   const struct json_mark *mark;
@@ -97,7 +97,7 @@ struct json_cursor {
   bool complete; /* the container ends at marks_end: nothing is left to scan */
 };
 
-/* What json_next_element and json_next_member do behind the last mark: they scan the text. */
+/* For json_next_element and json_next_member after the last mark: they scan the text. */
 bool json_scan_element(struct json_cursor *cursor, struct json_value *element);
 bool json_scan_member(struct json_cursor *cursor, struct text *raw_key, struct json_value *value);
 
@@ -171,7 +171,7 @@ struct text json_unescape(struct text raw, struct arena *arena);
  * begins with anything else. */
 size_t json_unescaped_string_at(struct text t);
 
-/* ---- members that are looked for ---- */
+/* ---- members by name ---- */
 
 enum { JSON_MEMBERS_MAX = 14 };
 

@@ -1,7 +1,7 @@
 #ifndef JPEER_JSON_SCAN_H
 #define JPEER_JSON_SCAN_H
 /*
- * Helpers for looking at text byte by byte. For this folder alone; pure, any thread.
+ * Helpers that scan text byte by byte. Only for this folder; pure, any thread.
  */
 #include "base/number.h"
 #include "json/reader.h"

@@ -21,7 +21,7 @@ struct validator {
   struct json_mark *marks;
   uint32_t mark_count;
   uint32_t marks_max; /* room in marks; once a value found none, mark_count */
-  uint32_t open_mark; /* of the innermost open container that has a mark; UNMARKED: none has */
+  uint32_t open_mark; /* of the innermost open container with a mark; or UNMARKED */
   size_t unmarked;    /* open containers inside that one */
 
   enum jp_status status;
@@ -30,7 +30,7 @@ struct validator {
   uint64_t objects[JSON_DEPTH_MAX / 64 + 1];
 };
 
-/* A check function returns where the text goes on, or fails and returns NULL. */
+/* A check function returns where the text continues, or fails and returns NULL. */
 static const char *fail(struct validator *v, const char *at, const char *reason)
 {
   v->status = JP_INVALID;
@@ -70,7 +70,7 @@ static const char *check_escape(struct validator *v, const char *p)
   return p + 2;
 }
 
-/* Goes on where the quick walk through a string stopped. */
+/* Continues where the quick walk through a string stopped. */
 static const char *check_string_rest(struct validator *v, const char *p)
 {
   for (;;) {
@@ -126,22 +126,22 @@ static inline void note(struct validator *v, struct json_mark mark)
     v->marks[v->mark_count++] = mark;
 }
 
-static inline void note_value(struct validator *v, enum json_kind kind, const char *p, const char *behind,
+static inline void note_value(struct validator *v, enum json_kind kind, const char *p, const char *after,
                               bool unescaped)
 {
   note(v, (struct json_mark){.start = p,
-                             .length = (uint32_t)(behind - p),
+                             .length = (uint32_t)(after - p),
                              .inside = 1,
                              .kind = (uint8_t)kind,
                              .unescaped = unescaped});
 }
 
 /* A key gets room only together with its value. */
-static inline void note_key(struct validator *v, const char *p, const char *behind)
+static inline void note_key(struct validator *v, const char *p, const char *after)
 {
   if (v->mark_count + 2 > v->marks_max)
     v->marks_max = v->mark_count;
-  note_value(v, JSON_KIND_STRING, p, behind, false);
+  note_value(v, JSON_KIND_STRING, p, after, false);
 }
 
 /* While a container is open, its mark has the number of the mark around it as its length. */
@@ -156,7 +156,7 @@ static inline void open_mark(struct validator *v, enum json_kind kind, const cha
   note(v, (struct json_mark){.start = p, .length = around, .kind = (uint8_t)kind});
 }
 
-static inline void close_mark(struct validator *v, const char *behind)
+static inline void close_mark(struct validator *v, const char *after)
 {
   if (v->unmarked > 0) {
     v->unmarked--;
@@ -164,7 +164,7 @@ static inline void close_mark(struct validator *v, const char *behind)
   }
   struct json_mark *mark = &v->marks[v->open_mark];
   uint32_t around = mark->length;
-  mark->length = (uint32_t)(behind - mark->start);
+  mark->length = (uint32_t)(after - mark->start);
   mark->inside = (uint8_t)(v->mark_count - v->open_mark);
   mark->complete = v->mark_count < v->marks_max;
   v->open_mark = around;
@@ -250,8 +250,8 @@ static inline const char *check_key(struct validator *v, const char *p)
   return next_token(v, p + 1);
 }
 
-/* Called behind a value: closes the containers that end there and goes to the next member or element or, at
- * depth 0, behind the outermost value. */
+/* Called after a value: closes the containers that end there and goes to the next member or element or, at depth 0,
+ * after the outermost value. */
 static inline const char *check_comma_or_close(struct validator *v, const char *p)
 {
   while (v->depth > 0) {
@@ -271,10 +271,10 @@ static inline const char *check_comma_or_close(struct validator *v, const char *
 static inline const char *check_scalar(struct validator *v, enum json_kind kind, const char *p)
 {
   bool unescaped = true;
-  const char *behind = kind == JSON_KIND_STRING ? check_string(v, p, &unescaped) : check_literal(v, kind, p);
-  if (behind != NULL)
-    note_value(v, kind, p, behind, unescaped);
-  return behind;
+  const char *after = kind == JSON_KIND_STRING ? check_string(v, p, &unescaped) : check_literal(v, kind, p);
+  if (after != NULL)
+    note_value(v, kind, p, after, unescaped);
+  return after;
 }
 
 /* Skips a whole number without suffix and the comma that must follow, as in most long arrays; or NULL. */
@@ -293,12 +293,12 @@ static inline const char *quick_integer(const char *p, const char *end)
  * element of another form. */
 static const char *pass_integers(struct validator *v, const char *p)
 {
-  const char *behind;
+  const char *after;
   if (v->depth == 0)
     return p;
-  while ((behind = quick_integer(p, v->end)) != NULL && behind + 1 < v->end && !scan_is_space(behind[1])) {
-    note_value(v, JSON_KIND_NUMBER, p, behind, true);
-    p = behind + 1;
+  while ((after = quick_integer(p, v->end)) != NULL && after + 1 < v->end && !scan_is_space(after[1])) {
+    note_value(v, JSON_KIND_NUMBER, p, after, true);
+    p = after + 1;
   }
   return p;
 }
@@ -307,35 +307,35 @@ static const char *pass_integers(struct validator *v, const char *p)
  * the array holds anything else. */
 static inline const char *pass_array(struct validator *v, const char *p)
 {
-  const char *behind = json_integers_pass(p, v->end);
-  if (behind == NULL)
+  const char *after = json_integers_pass(p, v->end);
+  if (after == NULL)
     return NULL;
   struct json_mark *mark = v->unmarked > 0 ? NULL : &v->marks[v->open_mark];
-  behind = close_container(v, behind - 1);
+  after = close_container(v, after - 1);
   if (mark != NULL)
     mark->complete = false;
-  return behind;
+  return after;
 }
 
-/* Goes to the first key or element or, if the container is empty, behind it. */
+/* Goes to the first key or element or, if the container is empty, after it. */
 static inline const char *check_container(struct validator *v, enum json_kind kind, const char *p,
                                           bool *is_closed)
 {
   p = open_container(v, kind, p);
   if (p == NULL)
     return NULL;
-  const char *behind = kind == JSON_KIND_ARRAY ? pass_array(v, p) : NULL;
-  if (behind == NULL) {
+  const char *after = kind == JSON_KIND_ARRAY ? pass_array(v, p) : NULL;
+  if (after == NULL) {
     p = next_token(v, p);
     if (p == NULL || *p != (v->in_object ? '}' : ']'))
       return p;
-    behind = close_container(v, p);
+    after = close_container(v, p);
   }
   *is_closed = true;
-  return behind;
+  return after;
 }
 
-/* Each round takes a key, where there must be one, and a value or its opening bracket. NULL: failed. */
+/* Each round reads a key, in an object, and a value or its opening bracket. NULL: failed. */
 static const char *check_all(struct validator *v, const char *p)
 {
   while (p != NULL) {
@@ -344,9 +344,9 @@ static const char *check_all(struct validator *v, const char *p)
       return NULL;
     enum json_kind kind = scan_kind(*p);
     bool is_container = kind == JSON_KIND_OBJECT || kind == JSON_KIND_ARRAY;
-    bool is_behind = !is_container; /* a value */
-    p = is_container ? check_container(v, kind, p, &is_behind) : check_scalar(v, kind, p);
-    if (p != NULL && is_behind)
+    bool is_after = !is_container; /* a value */
+    p = is_container ? check_container(v, kind, p, &is_after) : check_scalar(v, kind, p);
+    if (p != NULL && is_after)
       p = check_comma_or_close(v, p);
     if (v->depth == 0)
       return p;
@@ -363,8 +363,7 @@ static enum jp_status begin(struct text message, struct json_limits limits, stru
     return JP_INVALID;
   }
   struct validator v;
-  /* A word of bits is cleared when it is reached: clearing all of them would cost more than a short message
-   * takes. */
+  /* A word of bits is cleared when it is reached: clearing all of them would cost more than a short message. */
   v.objects[0] = 0;
   v.start = message.data;
   v.end = message.data + message.len;

@@ -1,8 +1,7 @@
 #ifndef JPEER_JSON_VECTOR_H
 #define JPEER_JSON_VECTOR_H
 /*
- * Looks at several bytes of text at once: sixteen with SSE2, otherwise eight. For this folder alone; pure,
- * any thread.
+ * Scans several bytes of text at once: sixteen with SSE2, otherwise eight. Only for this folder; pure, any thread.
  *
  * A find function marks a byte that it finds by all its bits (SSE2) or by the highest one (a word); `|` joins
  * two results. Marks are exact in every byte: nothing is carried from one to the next.

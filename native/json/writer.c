@@ -5,7 +5,7 @@
 
 enum { ESCAPE_MAX = 6, NAME_MAX_LENGTH = 128 };
 
-/* First byte of the three that a surrogate takes; other characters from U+D000 begin with it, too. */
+/* First byte of the three of a surrogate; other characters from U+D000 begin with it, too. */
 static const char surrogate_lead = (char)0xED;
 
 static bool is_special(char c)

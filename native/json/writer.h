@@ -1,7 +1,7 @@
 #ifndef JPEER_JSON_WRITER_H
 #define JPEER_JSON_WRITER_H
 /*
- * Writes JSON into a buffer, in place: no tree, no allocation but the buffer's own. The caller writes commas,
+ * Writes JSON into a buffer, in place: no tree, no allocation except the buffer's own. The caller writes commas,
  * colons and brackets. Any thread.
  */
 #include "base/buffer.h"

@@ -221,7 +221,7 @@ static bool read_name(const struct members *members, enum member member, struct 
   return true;
 }
 
-/* Reads the id, whatever else is wrong with the request; false where it is no valid one. */
+/* Reads the id even if the rest of the request is invalid; false if the id is invalid. */
 static bool read_id(const struct members *members, struct envelope *envelope)
 {
   if (!members->present[MEMBER_ID])
@@ -255,7 +255,7 @@ static bool read_envelope(struct json_value value, struct envelope_rules rules, 
     return fail_envelope(envelope, JSONRPC_INVALID_REQUEST,
                          "The member id is neither a string, a number nor null");
   envelope->request.is_notification = envelope->request.version == JSONRPC_2_0 && !members.present[MEMBER_ID];
-  /* Its members are the service's to judge. */
+  /* The service judges its members. */
   envelope->request.has_options = members.present[MEMBER_OPTIONS];
   if (members.present[MEMBER_OPTIONS])
     envelope->request.options = members.values[MEMBER_OPTIONS];
@@ -281,7 +281,7 @@ bool jsonrpc_looks_like_1_1(struct text message)
   return text_starts_with(text_slice(message, at, message.len), TEXT("\"1.1\""));
 }
 
-/* ---- answers among the messages of a connection on which both sides ask (JSON-RPC 2.0, section 5) ---- */
+/* ---- answers among the messages of a connection on which both sides send requests (JSON-RPC 2.0, section 5) ---- */
 
 static bool is_null(struct json_value value)
 {
@@ -316,7 +316,7 @@ struct walk {
   size_t depth; /* brackets that are open */
 };
 
-/* The place behind the string that begins at `at`; 0 where the text ends inside it. */
+/* The place after the string that begins at `at`; 0 where the text ends inside it. */
 static size_t skip_string(struct text t, size_t at)
 {
   for (at++; at < t.len && t.data[at] != '"'; at++)
@@ -357,8 +357,7 @@ static bool find_string(struct walk *walk, struct text *raw)
   return false;
 }
 
-/* The place behind the value that begins at `at`, which need not be valid; 0 where the text ends inside
- * it. */
+/* The place after the value that begins at `at`, which need not be valid; 0 where the text ends inside it. */
 static size_t skip_value(struct text t, size_t at)
 {
   if (at < t.len && t.data[at] == '"')
@@ -440,8 +439,8 @@ struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_v
   if (first == message.len || message.data[first] != '{')
     return TEXT_ABSENT;
   struct text id = find_id((struct walk){.text = message}, version);
-  /* Behind a string that has lost a quote, the walk takes strings for the text between them and the other way
-   * round. A second walk begins at the fault, where that started. */
+  /* After a string without its closing quote, the walk confuses strings with the text between them. A second walk
+   * begins at the fault, where the confusion started. */
   if (id.data == NULL && fault > 0 && fault < message.len && depth_at(message, fault) == 1)
     id = find_id((struct walk){.text = message, .at = fault - 1, .depth = 1}, version);
   return id;
@@ -460,7 +459,7 @@ struct jsonrpc_response {
   struct buffer *out;
   enum jsonrpc_version version;
   struct text id;
-  int code;         /* of the error that was begun, in the codes of its version */
+  int code;         /* of the current error, in the codes of its version */
   size_t start;     /* of this answer in out */
   size_t value;     /* the start of the result or of the error's data */
   size_t error_end; /* the end of an error without data */
@@ -513,7 +512,7 @@ struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const 
 {
   bool is_1_1 = response->version == JSONRPC_1_1;
   response->code = is_1_1 ? code_1_1(code) : code;
-  if (is_1_1 && strcmp(message, jsonrpc_code_message(code)) == 0) /* a handler's own words stay */
+  if (is_1_1 && strcmp(message, jsonrpc_code_message(code)) == 0) /* a handler's own text stays */
     message = jsonrpc_code_message(response->code);
   begin_answer(response);
   struct buffer *out = response->out;
@@ -591,7 +590,7 @@ static enum jsonrpc_handled run_request(const struct jsonrpc_service *service,
     return JSONRPC_NO_REPLY;
   }
   if (response.stream != NULL) {
-    /* Leaves the rest of the answer to the stream, which the tail then ends. */
+    /* The stream continues the answer, and the tail ends it. */
     stream->stream = response.stream;
     stream->tail = arena_printf(service->arena, "%.*s}", TEXT_ARGS(response.suffix));
     if (stream->tail.data == NULL) {

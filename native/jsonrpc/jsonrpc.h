@@ -49,7 +49,7 @@ struct jsonrpc_request {
   struct text text;    /* the whole request as written, without white space around it */
   enum jsonrpc_version version;
   bool is_notification; /* it is not answered */
-  bool only_safe;       /* it came by HTTP GET, so that only a safe procedure may run (JSON-RPC 1.1, 6.3.2) */
+  bool only_safe;       /* received by HTTP GET: only a safe procedure may run (JSON-RPC 1.1, 6.3.2) */
   struct text method;   /* unescaped */
   bool has_params;
   struct json_value params; /* an array or an object, where has_params */
@@ -61,16 +61,16 @@ struct jsonrpc_request {
   bool may_stream; /* jsonrpc_result_stream may be used: the caller allows it, and this is no batch */
 };
 
-/* Takes a handler's answer. Valid during the handler's call. */
+/* Receives a handler's answer. Valid during the handler's call. */
 struct jsonrpc_response;
 
 /* Begins a result. The handler then appends exactly one JSON value to the returned buffer. */
 struct buffer *jsonrpc_result(struct jsonrpc_response *response);
-/* Where the id stands in that buffer, as the request has it. Valid after jsonrpc_result, for a request of 2.0
- * that has an id. */
+/* Offset of the id in that buffer, as the request has it. Valid after jsonrpc_result, for a request of 2.0 that has
+ * an id. */
 size_t jsonrpc_id_offset(const struct jsonrpc_response *response);
-/* Begins an error, which replaces what was begun before. The handler may then append one JSON value, the
- * error's data, to the returned buffer; without it the error has no data. */
+/* Begins an error, which replaces an answer begun before. The handler may then append one JSON value, the error's
+ * data, to the returned buffer; without it the error has no data. */
 struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const char *message);
 /*
  * Continues the result in a stream: the bytes appended since jsonrpc_result are followed by those of the
@@ -85,16 +85,15 @@ struct jsonrpc_service {
   /* Runs one request. It has to begin a result or an error; else the answer is -32603. Its answer to a
    * notification is dropped. */
   void (*handle)(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response);
-  /* Writes the data of an error that this module finds (a parse error, an invalid request). detail says what
-   * is wrong; id is the request's as written, or "null". NULL: the data is {"message": detail}. */
+  /* Writes the data of an error that this module finds (a parse error, an invalid request). detail names the fault;
+   * id is the request's as written, or "null". NULL: the data is {"message": detail}. */
   void (*write_error_data)(void *context, struct buffer *data, struct text detail, struct text id);
   struct json_limits limits;
   size_t max_batch;
   bool may_stream;
   bool only_safe; /* for every request */
   bool is_strict; /* numbers have no suffixes, not even in params */
-  /* A request may have a member `options`, which is the handler's to judge; else it is passed over like any
-   * unknown member. */
+  /* A request may have a member `options`, which the handler checks; else it is skipped like any unknown member. */
   bool takes_options;
   /*
    * For requests of a batch that the caller has cached. match_cached returns the length of the cached request
@@ -115,15 +114,15 @@ struct jsonrpc_service {
 
 enum jsonrpc_handled {
   JSONRPC_REPLY,    /* an answer was appended to out */
-  JSONRPC_NO_REPLY, /* nothing was: only notifications came */
-  JSONRPC_STREAM,   /* the answer's head was appended to out; *stream goes on with it, then *tail */
+  JSONRPC_NO_REPLY, /* nothing was: the message had only notifications */
+  JSONRPC_STREAM,   /* the answer's head was appended to out; *stream continues it, then *tail */
   JSONRPC_FAILED,   /* an answer of 1.1 that is an error was appended: over HTTP, status 500 (7.1) */
   JSONRPC_NOT_SAFE  /* the same with JSONRPC_1_1_NOT_BY_GET: over HTTP, status 405 */
 };
 
 struct jsonrpc_stream {
-  void *stream;     /* what the handler gave */
-  struct text tail; /* static, or in the arena: copied by whoever keeps it longer than the arena */
+  void *stream;     /* given by the handler */
+  struct text tail; /* static, or in the arena: copy it to keep it longer than the arena */
 };
 
 /*
@@ -134,17 +133,17 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
                                     struct buffer *out, struct jsonrpc_stream *stream) JP_MUST_CHECK;
 
 /*
- * Handles one request, not of a batch, whose envelope the caller has read itself: everything of it is set but
- * only_safe and may_stream, which come from the service. Else as jsonrpc_handle.
+ * Handles one request, not of a batch, whose envelope the caller has read itself: all of it is set except only_safe
+ * and may_stream, which come from the service. Otherwise like jsonrpc_handle.
  */
 enum jsonrpc_handled jsonrpc_handle_request(const struct jsonrpc_service *service,
                                             struct jsonrpc_request *request, struct buffer *out,
                                             struct jsonrpc_stream *stream) JP_MUST_CHECK;
 
 /*
- * Finds the id of a request whose text is broken from byte `fault` on, or was not read further: the value of
- * the one member `id` of the outermost object, as written. data NULL: the object has no `id` or several, the
- * value is no id in that version, or the message is no single request.
+ * Finds the id of a request whose text is broken from byte `fault` on, or was not read further: the value of the one
+ * member `id` of the outermost object, as written. data NULL: the object has no `id` or several, the value is no id
+ * in that version, or the message is not a single request.
  */
 struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_version version);
 
@@ -152,17 +151,17 @@ struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_v
  * read is answered in the version that its sender seems to speak. */
 bool jsonrpc_looks_like_1_1(struct text message);
 
-/* An answer among the messages of a connection on which both sides ask (JSON-RPC 2.0, section 5); borrowed from the
- * message. */
+/* An answer among the messages of a connection on which both sides send requests (JSON-RPC 2.0, section 5); borrowed
+ * from the message. */
 struct jsonrpc_answer {
   struct json_value id;
   bool is_error;
   struct json_value value; /* the result, or the error, of any kind */
 };
 
-/* True for an object with an id, one of `result` and `error`, and no method, none of them given twice. Of both a null
- * one counts as left out, because JSON-RPC 1.0 has both; of two nulls the error. Whoever is asked looks no further: the
- * caller finds the faults of the rest. */
+/* True for an object with an id, one of `result` and `error`, and no method, none of them given twice. If both are
+ * present, a null one counts as missing, because JSON-RPC 1.0 has both; of two nulls the error. Nothing else is
+ * checked: the caller finds other faults. */
 bool jsonrpc_answer_read(struct json_value message, struct jsonrpc_answer *answer);
 
 #endif

@@ -38,7 +38,7 @@ const char *jp_jsonrpc_code_message(int code)
   return jsonrpc_code_message(code);
 }
 
-/* ---- questions of a handler ---- */
+/* ---- getters for a handler ---- */
 
 struct jp_text jp_jsonrpc_method(const struct jp_jsonrpc_call *call)
 {
@@ -164,7 +164,7 @@ static bool can_be_tree(const struct jp_jsonrpc_call *call, struct jp_text json)
   return true;
 }
 
-/* Says what is wrong with the handler's answer; NULL: nothing. */
+/* Returns the fault of the handler's answer, or NULL. */
 static const char *find_fault(const struct jp_jsonrpc_call *call)
 {
   if (!call->has_begun)
@@ -176,9 +176,9 @@ static const char *find_fault(const struct jp_jsonrpc_call *call)
   bool is_json = json_validate(library_text(written), (struct json_limits){LIBRARY_DEPTH_MAX}, TEXT_ABSENT,
                                &fault) == JP_OK;
   if (!is_json)
-    return "what it wrote is not one JSON value";
+    return "its output is not one JSON value";
   bool is_fine = !call->gives_tree || call->is_tree || can_be_tree(call, written);
-  return is_fine ? NULL : "what it wrote cannot become a tree";
+  return is_fine ? NULL : "its output cannot become a tree";
 }
 
 static void run_handler(void *context, const struct jsonrpc_request *request,
@@ -263,13 +263,13 @@ void jp_jsonrpc_reply_free(struct jp_jsonrpc_reply *reply)
 
 /* ---- serving messages that others have decoded ---- */
 
-/* Takes the reply. */
+/* Consumes the reply. */
 static enum jp_jsonrpc_status decode_reply(const struct jp_json_codec *codec, enum jp_jsonrpc_status status,
                                            struct jp_jsonrpc_reply *reply, void **tree)
 {
   if (status == JP_JSONRPC_OK) {
     *tree = codec->decode(codec->context, (struct jp_text){reply->data, reply->len});
-    if (*tree == NULL) /* everything else that could be wrong was found before */
+    if (*tree == NULL) /* all other faults were found before */
       status = JP_JSONRPC_NO_MEMORY;
   }
   jp_jsonrpc_reply_free(reply);

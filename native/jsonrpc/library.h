@@ -1,6 +1,6 @@
 #ifndef JPEER_JSONRPC_LIBRARY_H
 #define JPEER_JSONRPC_LIBRARY_H
-/* Shared by the files behind jpeer/jsonrpc.h: conversions between the public types and the internal ones. Not
+/* Shared by the files that implement jpeer/jsonrpc.h: conversions between the public types and the internal ones. Not
  * for other folders. */
 #include "base/buffer.h"
 #include "include/jpeer/jsonrpc.h"

@@ -67,8 +67,8 @@ static struct pending *find_pending(const struct jp_jsonrpc_client *client, int6
 
 static void drop_pending(struct jp_jsonrpc_client *client, struct pending *pending)
 {
-  size_t behind = client->pending_count - (size_t)(pending - client->pending) - 1;
-  memmove(pending, pending + 1, behind * sizeof *pending);
+  size_t after = client->pending_count - (size_t)(pending - client->pending) - 1;
+  memmove(pending, pending + 1, after * sizeof *pending);
   client->pending_count--;
 }
 

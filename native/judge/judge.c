@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-/* A channel is packed into four bits of a question about names, and into three of a stamp. */
+/* A channel has four bits of a question about names, and three of a stamp. */
 _Static_assert(OP_CHANNELS <= 8, "a channel no longer fits beside a policy's generation");
 
 _Static_assert(OP_CHANNELS == 3, "each channel needs its row below");
@@ -21,8 +21,7 @@ static const char *const operation_names[] = {
     [OP_PUT] = "put", [OP_CONTROL] = "control", [OP_META] = "meta",
 };
 
-/* The members that an operation may mean, judging by its names alone: whether a method is static shows
- * later. */
+/* The members that an operation may mean, judging by its names alone: whether a method is static is known later. */
 static const unsigned possible_members[] = {
     [OP_NEW] = 1u << POLICY_CONSTRUCTOR,
     [OP_CALL] = 1u << POLICY_METHOD | 1u << POLICY_STATIC_METHOD,
@@ -30,7 +29,7 @@ static const unsigned possible_members[] = {
     [OP_PUT] = 1u << POLICY_FIELD_SET,
 };
 
-/* Those that a description shows. */
+/* The members that a description shows. */
 enum {
   USED_MEMBERS = 1u << POLICY_METHOD | 1u << POLICY_STATIC_METHOD | 1u << POLICY_CONSTRUCTOR |
                  1u << POLICY_FIELD_GET | 1u << POLICY_FIELD_SET
@@ -83,8 +82,8 @@ static void remember_names(const struct judge *judge, struct text class_name, st
   memcpy(entry->text + class_name.len, member.data, member.len);
 }
 
-/* Clients choose the names: in quotes and escaped, none of them looks like another field. by: the supertype that was
- * judged in place of the class; absent: none was. */
+/* Clients choose the names: in quotes and escaped, no name can imitate another field. by: the supertype that was
+ * judged instead of the class; absent: none was. */
 static void log_verdict_by(const struct judge *judge, const char *operation, struct text class_name,
                            struct text by, struct text member, struct policy_verdict verdict)
 {
@@ -148,8 +147,8 @@ static bool may_be_allowed_by_object(const struct judge *judge, const struct ope
   return operation->kind == OP_CALL && policy_check_object(judge->policy, &query).allow;
 }
 
-/* The class that Class.getName() gave, or of an array its elements': not parsed, because a request could not write the
- * name of a hidden class. */
+/* A name from Class.getName(), of an array its elements': not parsed, because a request could not write the name of a
+ * hidden class. */
 static struct op_type read_class_name(struct text name)
 {
   struct op_type type = {.base = 'L', .name = name};
@@ -247,13 +246,13 @@ static enum policy_visibility visibility_of(unsigned modifiers)
   return (modifiers & OP_ACC_PRIVATE) != 0 ? POLICY_PRIVATE : POLICY_PACKAGE_PRIVATE;
 }
 
-/* Arrays of primitives have no class that the policy could be asked about. */
+/* Arrays of primitives have no class for the policy. */
 static bool has_class(struct text class_name)
 {
   return class_name.data != NULL && !primitive_is_keyword(class_name);
 }
 
-/* Asks about a class that only the object shows, not the request. */
+/* Judges a class that only the object has, not the request. */
 static struct policy_verdict check_object(const struct judge *judge, struct policy_query query,
                                           struct text class_name, unsigned modifiers)
 {
@@ -274,7 +273,7 @@ static struct policy_query query_of(const struct judge *judge, enum op_kind oper
                                .member_name = member->member};
 }
 
-/* The class of the object, and those that declare the member again. */
+/* Judges the class of the object, and those that declare the member again. */
 static struct policy_verdict check_holders(const struct judge *judge, struct policy_query query,
                                            const struct judged_member *member)
 {
@@ -286,7 +285,8 @@ static struct policy_verdict check_holders(const struct judge *judge, struct pol
   return other;
 }
 
-/* The named class decides; the others can only deny. Of one whose objects are values, only a rule that names it denies. */
+/* The named class decides; the others can only deny. A class whose objects are values is denied only by a rule that
+ * names it. */
 struct policy_verdict judge_evaluate(const struct judge *judge, enum op_kind operation,
                                      const struct judged_member *member)
 {
@@ -339,7 +339,7 @@ bool judge_recall(const struct judge *judge, enum op_kind operation, const struc
          (bits & JUDGE_LOG) == 0;
 }
 
-/* wants_log: something else of the operation is logged, so that it must be asked about again. */
+/* wants_log: another part of the operation is logged, so it must be judged again. */
 static enum jp_status conclude(const struct judge *judge, enum op_kind operation,
                                const struct judged_member *member, struct policy_verdict verdict,
                                struct text by, bool wants_log, struct arena *arena, struct outcome *denied)
@@ -403,9 +403,9 @@ enum jp_status judge_collection(const struct judge *judge, struct arena *arena, 
   return verdict.allow ? JP_OK : judge_deny(judge, query.class_name, query.member_name, arena, denied);
 }
 
-/* ---- what arguments name ---- */
+/* ---- names in arguments ---- */
 
-/* Asks about a public member by its names alone. Sets *logged if it has written a line. */
+/* Judges a public member by its names alone. Sets *logged if it has written a line. */
 static enum jp_status ask_public(const struct judge *judge, enum policy_category category,
                                  struct text class_name, struct text name, bool is_value, bool *logged,
                                  struct arena *arena, struct outcome *denied)
@@ -441,7 +441,7 @@ static enum jp_status ask_type(const struct judge *judge, struct text class_name
                     logged, arena, denied);
 }
 
-/* A walk over arguments and what is in them. */
+/* A walk over arguments and their elements. */
 struct type_walk {
   struct judge *judge;
   struct arena *arena;
@@ -449,13 +449,13 @@ struct type_walk {
   struct text last; /* the elements of a list mostly declare one type */
 };
 
-/* A text that is not a type is reported by the code that reads it. */
+/* The code that reads a text reports it if it is no type. */
 static enum jp_status ask_declared(struct type_walk *walk, const struct op_value *value)
 {
   struct op_type type;
   if (value->kind == OP_CALLBACK) /* its interface is judged as one that the client implements */
     return JP_OK;
-  if (value->type.data == NULL || value->is_told || text_equal(value->type, walk->last))
+  if (value->type.data == NULL || value->is_members_type || text_equal(value->type, walk->last))
     return JP_OK;
   walk->last = value->type;
   if (op_type_parse_argument(value->type, &type, NULL) != JP_OK || type.base != 'L')
@@ -476,8 +476,8 @@ static enum jp_status ask_value(struct type_walk *walk, const struct op_value *v
   return status;
 }
 
-/* The types that the instance, the arguments and what is in them declare, each as a FIELD_GET of CLASS.class. In one
- * walk. */
+/* Judges the types that the instance, the arguments and their elements declare, each as a FIELD_GET of CLASS.class.
+ * In one walk. */
 static enum jp_status ask_types(struct judge *judge, const struct operation *operation, struct arena *arena,
                                 struct outcome *denied)
 {
@@ -507,7 +507,7 @@ enum jp_status judge_implied(const struct judge *judge, enum op_member_kind kind
                     denied);
 }
 
-/* Asked where the member was found in the cache: its verdict does not cover the types of elements. */
+/* For a member from the cache: its verdict does not cover the types of elements. */
 enum jp_status judge_type(const struct judge *judge, struct text class_name, struct arena *arena,
                           struct outcome *denied)
 {
@@ -517,7 +517,7 @@ enum jp_status judge_type(const struct judge *judge, struct text class_name, str
 
 /* ---- callbacks ---- */
 
-/* The class decides, before it is loaded, where all its methods would be denied. */
+/* The class is denied before it is loaded if all its methods would be denied. */
 enum jp_status judge_interface(const struct judge *judge, struct text name, struct arena *arena,
                                struct outcome *denied)
 {

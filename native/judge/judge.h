@@ -1,15 +1,15 @@
 #ifndef JPEER_JUDGE_JUDGE_H
 #define JPEER_JUDGE_JUDGE_H
 /*
- * Where the policy is asked about an operation (docs/policy.md): by its names before any class is looked up, by the facts of
- * the member that was found, and about what its arguments name. Writes the lines of LOG_AND_*.
+ * Judges an operation by the policy (docs/policy.md): by its names before any class is looked up, by the facts of the
+ * member, and by the names in its arguments. Writes the lines of LOG_AND_*.
  *
- * A judge is made for one operation, or for a question beside one, and is used on the thread that runs the operation. It
- * knows nothing of Java: the caller says what the member is. A function that returns a status returns JP_OK, or another
- * status with an OUTCOME_ERROR in *denied.
+ * A judge is made for one operation, or a question during one, and is used on the thread that runs it. It knows
+ * nothing of Java: the caller describes the member. A function that returns a status returns JP_OK, or another status
+ * with an OUTCOME_ERROR in *denied.
  *
- * For a member that the thread has resolved before, jvm_resolve asks judge_has_allowed. If that is false, or the member is
- * new, it asks judge_operation, then the questions about arguments and overloads, and about the member last.
+ * For a member that the thread has resolved before, jvm_resolve asks judge_has_allowed. If that is false, or the
+ * member is new, it asks judge_operation, then about arguments and overloads, and about the member last.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -21,7 +21,8 @@
 
 enum { JUDGE_NAMES_KEPT = 128, JUDGE_NAMES_TEXT = 208 };
 
-/* Names that the policy had nothing against when it was last asked: one slot a hash. A thread has one; begins zeroed. */
+/* Names that the policy did not deny when it was last asked: one slot for each hash. Each thread has one; begins
+ * zeroed. */
 struct judge_names {
   struct judge_names_entry {
     uint64_t hash;
@@ -39,15 +40,15 @@ struct judge {
   const struct policy *policy;
   struct judge_names *names;
   enum op_channel channel;
-  enum policy_channel policy_channel;   /* the same channel as the policy knows it */
+  enum policy_channel policy_channel;   /* the same channel in the policy's terms */
   const struct op_session_key *session; /* for the log */
 
   /* Of the operation in flight: */
-  bool types_are_allowed; /* those that its arguments name, all of them */
+  bool types_are_allowed; /* all types that its arguments name */
   bool types_are_logged;  /* the policy wants a line for one */
 };
 
-/* What the policy's rules call each channel. */
+/* The policy's term for each channel. */
 extern const enum policy_channel judge_policy_channels[OP_CHANNELS];
 
 /* names: of the thread. session: of the client, for the log. All three must outlive the judge. */
@@ -80,13 +81,13 @@ struct judged_member {
   const struct judged_holder *holders;
   size_t holder_count;
   struct text member; /* "<init>" for a constructor */
-  /* Objects of the named class are values: only a rule or preset that names the class denies. Set only for the members that
-   * a result by value is read with (judge_allows), and by judge_filling itself: no member that an operation names is
-   * allowed by it. */
+  /* Objects of the named class are values: only a rule or preset that names the class denies. Set only for the
+   * members by which a result by value is read (judge_allows), and by judge_filling: never for a member that an
+   * operation names. */
   bool is_value;
-  /* OP_CHANNELS words that belong to the resolved member and start as 0: judge_member, judge_recall, judge_conclude and
-   * judge_filling keep verdicts there. They are dropped with the member, and no other combination of named class, member,
-   * kind and runtime class shares them. NULL for all other functions. */
+  /* OP_CHANNELS words that belong to the resolved member and start as 0: judge_member, judge_recall, judge_conclude
+   * and judge_filling keep verdicts there. They are dropped with the member, and no other combination of named class,
+   * member, kind and runtime class shares them. NULL for all other functions. */
   uint64_t *verdicts;
 };
 
@@ -98,31 +99,31 @@ static inline uint64_t judge_stamp(const struct judge *judge)
 
 /* ---- an operation by its names ---- */
 
-/* operation->kind is OP_NEW, OP_CALL, OP_GET or OP_PUT for judge_operation and judge_names, and so is the kind of operation
- * of all questions about a member that was found. */
+/* operation->kind is OP_NEW, OP_CALL, OP_GET or OP_PUT for judge_operation and judge_names, and so is the kind of
+ * operation of all questions about a member that was found. */
 
 /*
- * Asks about the names in the operation and in its arguments, before a class is looked up by them. Where the names
- * of the member alone deny it, and a supertype of its object may allow it, *by_object becomes true and the answer is JP_OK.
- * The class is then looked for among the object's own. If a member is found, the member is judged; if none is, the same
- * question is asked again, with by_object NULL, for the denial.
+ * Judges the names in the operation and in its arguments, before a class is looked up by them. If the member is
+ * denied by its names, and a supertype of its object may allow it, *by_object becomes true and the result is JP_OK.
+ * The caller then searches the class among the object's own. If it finds a member, it has the member judged; if not,
+ * it asks again with by_object NULL, for the denial.
  */
 enum jp_status judge_operation(struct judge *judge, const struct operation *operation, bool *by_object,
                                struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 
-/* The part of judge_operation about the names of the class and the member alone. The name of the class is checked as text
- * first. by_object: as above; NULL unless the operation is, or will be, one for which judge_may_ask_object is true. */
+/* The part of judge_operation for the names of the class and the member. The name of the class is checked as text
+ * first. by_object: as above; NULL unless judge_may_ask_object is true for the operation. */
 enum jp_status judge_names(const struct judge *judge, const struct operation *operation, bool *by_object,
                            struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
-/* Whether a call may be judged by the class of its object: it has one, and names no loader of its own. */
+/* Whether a call may be judged by the class of its object: it has an object, and names no loader. */
 bool judge_may_ask_object(const struct operation *operation);
 
-/* For an OP_DESCRIBE: checks the name of the class as text, and asks if the policy may allow the caller any member of the
- * class. */
+/* For an OP_DESCRIBE: checks the name of the class as text, and asks if the policy may allow the caller any member of
+ * the class. */
 enum jp_status judge_class(const struct judge *judge, const struct operation *operation, struct arena *arena,
                            struct outcome *denied) JP_MUST_CHECK;
 
-/* For a collection of the JVM's garbage, which is judged as a call of System.gc. */
+/* For a garbage collection, which is judged as a call of System.gc. */
 enum jp_status judge_collection(const struct judge *judge, struct arena *arena,
                                 struct outcome *denied) JP_MUST_CHECK;
 
@@ -130,14 +131,14 @@ enum jp_status judge_collection(const struct judge *judge, struct arena *arena,
 enum jp_status judge_deny(const struct judge *judge, struct text class_name, struct text member,
                           struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 
-/* ---- a member that was found ---- */
+/* ---- a resolved member ---- */
 
 /* A kept verdict: the policy's generation above, three bits for reading and three for writing below, because
  * a field's record may serve both. */
 enum { JUDGE_KNOWN = 1, JUDGE_ALLOW = 2, JUDGE_LOG = 4, JUDGE_BITS = 3, JUDGE_SHIFT = 6 };
 
-/* True where the policy has allowed such an operation on the member of these verdicts before, its names too,
- * and wants no line in the log for it. */
+/* True if the policy has allowed this operation on the member before, its names included, and wants no log line for
+ * it. */
 static inline bool judge_has_allowed(const struct judge *judge, enum op_kind operation,
                                      const uint64_t *verdicts)
 {
@@ -147,15 +148,16 @@ static inline bool judge_has_allowed(const struct judge *judge, enum op_kind ope
          (bits & JUDGE_LOG) == 0;
 }
 
-/* Asks about the operation's member before its class is initialised, after judge_operation, whose verdicts on the arguments
- * themselves are kept with this one. For a member without an object, or where no supertype of the object is asked for. */
+/* Judges the operation's member before its class is initialised, after judge_operation, whose verdicts on the
+ * arguments are kept with this one. For a member without an object, or if no supertype of the object matters. */
 enum jp_status judge_member(const struct judge *judge, enum op_kind operation,
                             const struct judged_member *member, struct arena *arena,
                             struct outcome *denied) JP_MUST_CHECK;
 
-/* The same question for whoever knows the object's supertypes, in steps. judge_recall is true where the kept verdict is the
- * answer, which is then in *allowed; else judge_evaluate and the questions about supertypes decide, and judge_conclude
- * keeps and logs the verdict. by: the supertype that was judged in place of the named class; absent: none was. */
+/* The same in steps, for a caller that knows the object's supertypes. judge_recall is true if there is a kept
+ * verdict, which is then in *allowed; else judge_evaluate and the questions about supertypes decide, and
+ * judge_conclude keeps and logs the verdict. by: the supertype that was judged instead of the named class; absent:
+ * none was. */
 bool judge_recall(const struct judge *judge, enum op_kind operation, const struct judged_member *member,
                   bool *allowed);
 struct policy_verdict judge_evaluate(const struct judge *judge, enum op_kind operation,
@@ -164,19 +166,19 @@ enum jp_status judge_conclude(const struct judge *judge, enum op_kind operation,
                               const struct judged_member *member, struct policy_verdict verdict,
                               struct text by, struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 
-/* Whether a supertype of the object may allow what judge_evaluate has denied: true for a call that no rule or preset denies
- * on the declaring class, the object's class or another holder. */
+/* Whether a supertype of the object may allow a call that judge_evaluate has denied: true for a call that no rule or
+ * preset denies on the declaring class, the object's class or another holder. */
 bool judge_may_ask_supertype(const struct judge *judge, enum op_kind operation,
                              const struct judged_member *member);
-/* False: a rule or a preset denies a call of the member on its named class, which is the object's class, the class that the
- * operation names, or one between these. */
+/* False: a rule or a preset denies a call of the member on its named class, which is the object's class, the
+ * operation's, or one between them. */
 bool judge_spares(const struct judge *judge, const struct judged_member *member);
 
 /*
- * True where the policy allows the member. For questions that keep no verdict and write no line to the log: about each of
- * several overloads, of which only the allowed are candidates; about a member before the caller learns that it cannot be
- * used in this way; about the members that a result by value is read with. Judges all classes that the member tells, as
- * judge_member does; no supertype is asked for.
+ * True if the policy allows the member. Keeps no verdict and writes no log line. For each of several overloads, of
+ * which only the allowed are candidates; for a member before the caller learns that it cannot be used in this way;
+ * for the members by which a result by value is read. Judges all classes of the member, as judge_member does, but no
+ * supertype.
  */
 static inline bool judge_allows(const struct judge *judge, enum op_kind operation,
                                 const struct judged_member *member)
@@ -184,40 +186,39 @@ static inline bool judge_allows(const struct judge *judge, enum op_kind operatio
   return judge_evaluate(judge, operation, member).allow;
 }
 
-/* Remembers for a while that the policy has nothing against any overload of the name. */
+/* Remembers for a while that the policy denies no overload of the name. */
 bool judge_knows_overloads(const struct judge *judge, struct text class_name, struct text member);
 void judge_note_overloads(const struct judge *judge, struct text class_name, struct text member);
 
-/* ---- what arguments name ---- */
+/* ---- names in arguments ---- */
 
 /*
- * Asks about a public member that an argument uses without naming the member: a text for a java.lang.Class (a read of
+ * Judges a public member that an argument uses without naming it: a text for a java.lang.Class (a read of
  * CLASS.class), a text for an enum (a read of the constant), a list or map for a collection class (its constructor
- * "<init>"), a map for an EnumMap (a call of the enum's values). Asked before the class is loaded, if the argument alone
- * says which class. kind is OP_MEMBER_STATIC_FIELD, OP_MEMBER_STATIC_METHOD or OP_MEMBER_CONSTRUCTOR.
+ * "<init>"), a map for an EnumMap (a call of the enum's values). Called before the class is loaded, if the argument
+ * alone determines the class. kind is OP_MEMBER_STATIC_FIELD, OP_MEMBER_STATIC_METHOD or OP_MEMBER_CONSTRUCTOR.
  */
 enum jp_status judge_implied(const struct judge *judge, enum op_member_kind kind, struct text class_name,
                              struct text member, struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
-/* Asks about each class that an argument or an element declares as its type, before the class is loaded. JP_OK without a
- * question where judge_operation or judge_value has allowed all types of the operation. */
+/* Judges a class that an argument or an element declares as its type, before the class is loaded. JP_OK at once if
+ * judge_operation or judge_value has allowed all types of the operation. */
 enum jp_status judge_type(const struct judge *judge, struct text class_name, struct arena *arena,
                           struct outcome *denied) JP_MUST_CHECK;
-/* Asks about a list's or map's elements before they go into an object by its add or put. The verdicts are kept for the
- * object's class. */
+/* Judges filling an object by its add or put with a list's or map's elements. The verdicts are kept for the object's
+ * class. */
 enum jp_status judge_filling(const struct judge *judge, const struct judged_member *member,
                              struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
-/* Judges what a value names, in an answer to a callback, as arguments are judged. */
+/* Judges the names in a value of a callback's answer, as those in arguments. */
 enum jp_status judge_value(struct judge *judge, const struct op_value *value, struct arena *arena,
                            struct outcome *denied) JP_MUST_CHECK;
 
 /* ---- callbacks ---- */
 
-/* Asks about each interface that an OP_CALLBACK names, before it is loaded: JP_OK where a method of it may be
- * allowed. */
+/* Judges an interface that an OP_CALLBACK names, before it is loaded: JP_OK if one of its methods may be allowed. */
 enum jp_status judge_interface(const struct judge *judge, struct text name, struct arena *arena,
                                struct outcome *denied) JP_MUST_CHECK;
-/* Asks about each method that a callback would be sent, before its proxy is made or given: named_class is the
- * interface that was given, declaring_class the one that declares the method. */
+/* Judges a method that would be sent to a callback, before its proxy is made or passed: named_class is the given
+ * interface, declaring_class declares the method. */
 enum jp_status judge_callback(const struct judge *judge, const struct judged_member *method,
                               struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 

@@ -139,6 +139,14 @@ static unsigned usual_threads(void)
   return online > 0 ? (unsigned)online : 1;
 }
 
+/* One processor stays for others. A peer that is bound to one of several polls there as members that are not pinned do. */
+static unsigned pinned_that_poll(unsigned allowed)
+{
+  if (allowed > 1)
+    return allowed - 1;
+  return sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0;
+}
+
 static enum jp_status make_crew(struct net_server *server, struct jp_error *error)
 {
   const struct net_config *config = &server->config;
@@ -152,7 +160,7 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
                                  config->threads_max > threads ? (unsigned)config->threads_max : threads,
                              .lost_max = (unsigned)config->lost_max,
                              .pinned_max = (unsigned)config->pinned_max,
-                             .pinned_polling = is_throttled ? 0 : allowed - 1,
+                             .pinned_polling = is_throttled ? 0 : pinned_that_poll(allowed),
                              .linger_ms = config->linger_ms,
                              .busy_timeout_ms = config->busy_timeout_ms,
                              .tick = tick_server,

@@ -1,9 +1,9 @@
 #ifndef JPEER_OP_CONTROL_METHODS_H
 #define JPEER_OP_CONTROL_METHODS_H
 /*
- * The table of control methods: what a caller can ask of the peer itself. Codecs read requests by it, and
- * descriptions show it. A new method is a row here, its function in rpc/control.c, and a conformance case.
- * Constant data; any thread.
+ * The table of control methods, which callers call on the peer itself. The JSON codec reads requests by it (the
+ * binary codec has its own), and descriptions show it. A new method is a row here, its function in rpc/control.c, and
+ * a conformance case. Constant data; any thread.
  */
 #include "base/text.h"
 
@@ -32,22 +32,20 @@ struct op_control_method {
   struct text name;
   enum op_command command;
   bool takes_refs;  /* its arguments are OP_REF values, one at least */
-  struct text text; /* the name of the text that it may be given as an argument; otherwise it takes none */
-  bool
-      takes_id; /* it is given a request's id, which becomes the text: JSON, as json_write_string writes it */
-  bool is_addition; /* of this peer, so that --compat pal does not have it */
-  bool is_safe;     /* it changes nothing, so that HTTP GET may call it */
+  struct text text; /* the name of its text argument; empty: it has none */
+  bool takes_id; /* its argument is a request's id, which becomes the text: JSON, as json_write_string writes it */
+  bool is_addition; /* an addition of this peer, absent with --compat pal */
+  bool is_safe;     /* it changes nothing: HTTP GET may call it */
   /* it needs neither Java nor a session: a peer whose threads are all busy answers it */
   bool needs_no_runner;
-  /* it runs no code of the application and waits for nothing, so that the thread that is reserved for control may
-   * serve it */
+  /* it runs no code of the application and never blocks: the thread that is reserved for control may serve it */
   bool is_brief;
 };
 
 /* By enum op_command. */
 extern const struct op_control_method op_control_methods[OP_COMMANDS];
 
-/* The method of this name, in upper or lower case; NULL: there is none. */
+/* The method of this name, in upper or lower case; NULL: none. */
 const struct op_control_method *op_control_find(struct text name);
 
 #endif

@@ -1,6 +1,6 @@
 #ifndef JPEER_OP_MEMBER_H
 #define JPEER_OP_MEMBER_H
-/* What kind of member of a class an operation reaches, and the flags that class files give to members. Constant data. */
+/* The kinds of members that an operation reaches, and the flags of members in class files. Constant data. */
 
 enum op_member_kind {
   OP_MEMBER_METHOD,

@@ -1,8 +1,7 @@
 #ifndef JPEER_OP_OPERATION_H
 #define JPEER_OP_OPERATION_H
 /*
- * What a request asks for: made by its codec, run by rpc/run.h. Plain data; everything is borrowed, as
- * op/value.h says.
+ * The operation of a request: made by its codec, run by rpc/run.h. Plain data; everything is borrowed (op/value.h).
  */
 #include "op/control_methods.h"
 #include "op/piece.h"
@@ -19,33 +18,33 @@ enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHAN
 
 struct operation {
   enum op_kind kind;
-  bool base64_result;   /* the request asks for arrays of primitives in base64, */
-  bool base64_bytes;    /* and for those of bytes alone */
-  bool longs_as_text;   /* and, where it is by_value, for longs and Longs as text */
-  bool element_values;  /* the value of an array of objects is the list of their values or refs */
-  bool tells_throwable; /* an error has the ref of what Java threw */
-  bool element_types;   /* these, and the elements of OP_FETCH, tell their types */
+  bool base64_result;     /* the request asks for arrays of primitives in base64, */
+  bool base64_bytes;      /* and for those of bytes alone */
+  bool longs_as_text;     /* and, where it is by_value, for longs and Longs as text */
+  bool element_values;    /* the value of an array of objects is the list of their values or refs */
+  bool returns_throwable; /* an error has the ref of what Java threw */
+  bool element_types;     /* these, and the elements of OP_FETCH, have their types */
   bool has_array_value_max;
-  size_t array_value_max; /* in place of the peer's limit, where has_array_value_max */
+  size_t array_value_max; /* replaces the peer's limit if has_array_value_max */
   bool element_refs;      /* the value of an array of objects is the list of their refs, as whole numbers */
-  bool by_value; /* arrays, collections and maps come back whole, as an OP_LIST, OP_MAP or OP_PACKED */
+  bool by_value; /* arrays, collections and maps are returned whole, as an OP_LIST, OP_MAP or OP_PACKED */
   bool
       value_refs; /* primitives (boxed), wrappers and Strings have a ref, too: the oldest of them beyond a number end */
-  bool collection_values;      /* a small collection or map of what has a JSON text has that beside its ref */
-  struct text thread_affinity; /* the executor that the caller asks to run it; data NULL: none */
-  int64_t timeout_ms;          /* how long the caller waits for it; 0: as long as it takes */
+  bool collection_values;      /* a small collection or map of values has their JSON text beside its ref */
+  struct text thread_affinity; /* the executor that the caller wants to run it; data NULL: any */
+  int64_t timeout_ms; /* the caller waits at most this long; 0: without a limit */
 
   /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH has the instance alone, OP_DESCRIBE the instance or the type */
-  struct text type;   /* as the caller wrote it; data NULL, beside an instance: the class of that */
+  struct text type;   /* as the caller wrote it; data NULL: the class of the instance */
   bool implies_type;  /* the caller wrote none: type is Class.getName() of the instance's class */
   struct text member; /* method or field; for OP_NEW "<init>"; for a piece of an array OP_PIECE_NAME */
   bool has_instance;
   uint32_t instance;            /* valid where has_instance */
-  struct op_value *receiver;    /* the instance is made of this value; NULL: has_instance tells */
-  const struct op_piece *piece; /* of an OP_GET or OP_PUT on an array; NULL: it means a field */
-  bool tells_loaders;    /* an error lists the loaders that have a class of the name, where several have */
-  uint32_t loader;       /* the ref of the class loader that names mean; 0: none is given */
-  struct op_value *args; /* OP_PUT: args[0] is the value */
+  struct op_value *receiver;    /* the instance is made from this value; NULL: see has_instance */
+  const struct op_piece *piece; /* of an OP_GET or OP_PUT on an array; NULL: of a field */
+  bool lists_loaders;           /* an error lists the loaders if several have a class of the name */
+  uint32_t loader;              /* the ref of the class loader for names; 0: none is given */
+  struct op_value *args;        /* OP_PUT: args[0] is the value */
   size_t arg_count;
 
   /* OP_CONTROL; the refs to delete are OP_REF values in args */
@@ -76,9 +75,9 @@ struct operation {
     struct {
       size_t max;
       size_t from;
-      size_t room;     /* bytes that the text of the elements may have */
-      size_t room_max; /* what that would be in an answer that has nothing else */
-      /* The bytes of a value's text, or a little more: the codec's. */
+      size_t room;     /* bytes available for the text of the elements */
+      size_t room_max; /* the same in an answer that has nothing else */
+      /* The codec's upper bound for the bytes of a value's text. */
       size_t (*text_length)(const struct op_value *value);
     } fetch;
 

@@ -11,44 +11,44 @@
 
 enum outcome_kind { OUTCOME_VOID, OUTCOME_VALUE, OUTCOME_ERROR, OUTCOME_BODY };
 
-/* What went wrong. Each codec has its own numbers; those of JSON-RPC 2.0 are shown here. */
+/* The kind of failure. Each codec has its own numbers; those of JSON-RPC 2.0 are shown here. */
 enum outcome_failure {
   FAILURE_INVALID_REQUEST, /* -32600 */
   FAILURE_INVALID_PARAMS,  /* -32602 */
   FAILURE_NOT_FOUND,       /* -32601: class, constructor, method or field */
   FAILURE_SERVER,          /* -32000: Java threw, an unknown ref, a limit */
   FAILURE_DENIED,          /* -32001 */
-  FAILURE_INTERNAL,        /* -32603: a mistake of ours, or memory is short */
+  FAILURE_INTERNAL,        /* -32603: a defect of the peer, or memory is short */
   FAILURE_NOT_SAFE         /* JSON-RPC 1.1 alone: not to be called by HTTP GET */
 };
 
 struct outcome_throwable {
   struct text type;    /* "java.lang.ArithmeticException" */
   struct text message; /* data NULL: getMessage() gave null, or threw */
-  struct text *frames; /* one text a Java frame, innermost first; the peer's own frame left out */
+  struct text *frames; /* one text for each Java frame, innermost first, except the peer's own */
   size_t frame_count;
   struct text *superclasses; /* their names, the nearest first, up to java.lang.Object */
   size_t superclass_count;
   struct outcome_throwable *cause; /* NULL at the end; a cycle is cut */
 };
 
-/* A class loader that has a class of the name that was asked for. */
+/* A class loader that has a class of the requested name. */
 struct outcome_loader {
   uint32_t ref;
   struct text type; /* its class */
   struct text name; /* ClassLoader.getName(); data NULL: it has none */
 };
 
-/* A large answer that is made while it is sent. read appends at most about max bytes to out and returns
- * JP_OK, or JP_CLOSED at the end (nothing appended), or another status on failure. One reader, any one thread
- * at a time. close frees it, whether read to the end or not. */
+/* A large answer that is produced while it is sent. read appends at most about max bytes to out and returns JP_OK, or
+ * JP_CLOSED at the end (nothing appended), or another status on failure. One reader, any one thread at a time. close
+ * frees it, whether read to the end or not. */
 struct outcome_body {
   void *state;
   enum jp_status (*read)(void *state, struct buffer *out, size_t max);
   void (*close)(void *state);
 };
 
-/* The elements of an array of primitives that was given by value, and that the call has changed. */
+/* The elements of an array of primitives, passed by value, that the call has changed. */
 struct outcome_out {
   size_t argument;       /* its index */
   struct op_value value; /* an OP_PACKED */
@@ -56,16 +56,17 @@ struct outcome_out {
 
 struct outcome {
   enum outcome_kind kind;
-  struct outcome_out *outs; /* of a call or new, beside what it gave */
+  struct outcome_out *outs; /* of a call or new, beside the result */
   size_t out_count;
 
   /* OUTCOME_VALUE */
   struct text type; /* declared type where primitive, else the runtime class (Class.getName()); of null the
                        declared type */
   bool is_null;
-  uint32_t ref;                            /* 0: none; of an operation by_value: one of those in value */
-  const struct op_told_callback *callback; /* that the object of the ref is; NULL: none, or value tells it */
-  bool has_value;                          /* a scalar, or a small array beside its ref */
+  uint32_t ref; /* 0: none; of an operation by_value: one of those in value */
+  const struct op_callback_identity
+      *callback;  /* if the object of the ref is one; NULL: none, or value has it */
+  bool has_value; /* a scalar, or a small array beside its ref */
   struct op_value value;
 
   /* OUTCOME_ERROR */
@@ -73,16 +74,16 @@ struct outcome {
   struct text message;        /* data.message; data NULL: the throwable has none */
   struct text throwable_type; /* data NULL: none */
   struct text status;         /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
-  struct text reason;         /* a word that a program can tell the failure by: "stale"; data NULL: none */
-  bool is_unknown_ref;        /* FAILURE_SERVER: a ref that was to be deleted names nothing */
-  bool lacks_instance;        /* FAILURE_INVALID_PARAMS: the member is an object's, and none was given */
+  struct text reason;         /* a word by which a program recognises the failure: "stale"; data NULL: none */
+  bool is_unknown_ref;        /* FAILURE_SERVER: a ref to delete is unknown */
+  bool lacks_instance;        /* FAILURE_INVALID_PARAMS: an instance member, without an instance */
   bool is_ambiguous;          /* FAILURE_NOT_FOUND: several loaders have a class of the name */
-  bool is_misfit; /* FAILURE_INVALID_PARAMS: the value of a put does not become what the field holds */
+  bool is_misfit;             /* FAILURE_INVALID_PARAMS: the value of a put does not fit the field */
   /* FAILURE_NOT_FOUND: near names that the caller may use */
   struct text *suggestions;
   size_t suggestion_count;
-  struct outcome_throwable *throwable; /* frames and cause; NULL: none came from Java */
-  uint32_t throwable_ref;              /* the caller's, where the operation asks for it; 0: none */
+  struct outcome_throwable *throwable; /* frames and cause; NULL: Java threw nothing */
+  uint32_t throwable_ref;              /* the caller's ref, if the operation wants it; 0: none */
   /* FAILURE_NOT_FOUND, where several loaders have a class of the name. Their refs are the caller's. */
   const struct outcome_loader *loaders;
   size_t loader_count;
@@ -91,20 +92,20 @@ struct outcome {
   struct outcome_body body;
 };
 
-/* What a message shows of a name that a caller chose (arena_shorten), and the longest message: an error must
- * not grow with what was sent. */
+/* The bytes of a caller's name that a message shows (arena_shorten), and of the longest message: the size of an error
+ * must not depend on the request. */
 enum { OUTCOME_NAME_SHOWN = 256, OUTCOME_MESSAGE_MAX = 8192 };
 
-/* Makes *outcome the error of a request that is meant for another epoch of its session. */
+/* Makes *outcome the error of a request for another epoch of its session. */
 void outcome_fail_stale(struct outcome *outcome);
 
-/* Makes *outcome an error with a formatted message in the arena; what has over
- * OUTCOME_MESSAGE_MAX bytes is cut, with "...". throwable_type is borrowed, NULL for none. */
+/* Makes *outcome an error with a formatted message in the arena; a message of over OUTCOME_MESSAGE_MAX bytes is cut,
+ * with "...". throwable_type is borrowed, NULL for none. */
 void outcome_fail(struct outcome *outcome, struct arena *arena, enum outcome_failure failure,
                   const char *throwable_type, const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Makes *outcome the error that memory is short: FAILURE_INTERNAL, "out of memory". Returns JP_NO_MEMORY. */
 enum jp_status outcome_fail_memory(struct outcome *outcome);
-/* Makes *outcome what a lower function has failed with, and returns its status: FAILURE_INTERNAL for JP_NO_MEMORY and
+/* Makes *outcome the error of a lower function, and returns its status: FAILURE_INTERNAL for JP_NO_MEMORY and
  * JP_INTERNAL, else FAILURE_SERVER. */
 enum jp_status outcome_fail_error(struct outcome *outcome, struct arena *arena, const struct jp_error *error);
 

@@ -1,7 +1,7 @@
 #include "op/piece.h"
 
 /* Reads an optional '-' and digits from the beginning of rest. False: there are no digits, and rest stays. */
-static bool take_index(struct text *rest, int64_t *index)
+static bool read_index(struct text *rest, int64_t *index)
 {
   bool is_negative = rest->len > 0 && rest->data[0] == '-';
   size_t start = is_negative ? 1 : 0;
@@ -32,10 +32,10 @@ bool op_piece_parse(struct text written, struct op_piece *piece)
   *piece = (struct op_piece){.kind = OP_PIECE_ELEMENT, .written = written};
   if (!take_char(&rest, '['))
     return false;
-  bool has_index = take_index(&rest, &piece->from);
+  bool has_index = read_index(&rest, &piece->from);
   if (take_char(&rest, ':')) {
     piece->kind = OP_PIECE_RANGE;
-    piece->is_open = !take_index(&rest, &piece->to);
+    piece->is_open = !read_index(&rest, &piece->to);
   } else if (!has_index) {
     return false;
   }

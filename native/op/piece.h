@@ -1,8 +1,8 @@
 #ifndef JPEER_OP_PIECE_H
 #define JPEER_OP_PIECE_H
 /*
- * A part of an array where a field's name may stand: "[3]" is an element, "[10:20]" a range (docs/protocol.md,
- * "Elements and ranges"). No member of Java has a '[' in its name (JVMS 4.2.2). Pure text, any thread.
+ * A part of an array, in place of a field's name: "[3]" is an element, "[10:20]" a range (docs/pieces.md, "Elements
+ * and ranges"). No member of Java has a '[' in its name (JVMS 4.2.2). Pure text, any thread.
  */
 #include "base/text.h"
 
@@ -19,10 +19,10 @@ struct op_piece {
   struct text written; /* for messages; borrowed */
 };
 
-/* The name of every piece: what the policy is asked about, and what a thread keeps the access by. */
+/* The name of every piece, for the policy and for a thread's cache of accesses. */
 #define OP_PIECE_NAME TEXT("[]")
 
-/* True where a member's name means a piece, right or wrong. */
+/* True if a member's name means a piece, valid or not. */
 static inline bool op_piece_is_meant(struct text member)
 {
   return member.len > 0 && member.data[0] == '[';

@@ -78,7 +78,7 @@ static void store_float(float decimal, char letter, void *out)
     *(double *)out = decimal;
 }
 
-/* Digits beyond the type's range become infinite and do not fit; an infinity without digits was meant. */
+/* Digits beyond the type's range become infinite and do not fit; an infinity without digits was intended. */
 static enum op_scalar_fit store_decimal(const struct op_value *value, char letter, void *out)
 {
   bool has_digits = value->literal.data != NULL;
@@ -120,7 +120,7 @@ static enum op_scalar_fit read_number(const struct op_value *value, char letter,
   return value->kind == OP_BIG_INTEGER ? OP_SCALAR_RANGE : OP_SCALAR_FRACTION;
 }
 
-/* JSON has no numbers for these three; Java's words are taken. */
+/* JSON has no numbers for these three; Java's words are accepted. */
 static bool find_special(struct text text, float *out)
 {
   static const struct {

@@ -1,8 +1,8 @@
 #ifndef JPEER_OP_SESSION_KEY_H
 #define JPEER_OP_SESSION_KEY_H
 /*
- * The key by which clients share a session (a `peer-id`, or a ZeroMQ routing id), and the name that a session has in the
- * log. Pure, any thread.
+ * The key by which clients share a session (a `peer-id`, or a ZeroMQ routing id), and a session's name in the log.
+ * Pure, any thread.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -25,8 +25,8 @@ void op_session_key_peer_id(struct op_session_key *key, const struct uuid *peer_
 bool op_session_key_routing_id(struct op_session_key *key, struct text routing_id) JP_MUST_CHECK;
 /* Reads the `peer-id` in the bytes of a key; false: they are a routing id. */
 bool op_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id) JP_MUST_CHECK;
-/* Writes the name of the session in the log: the UUID of a peer-id; "zmq:" and a routing id in hexadecimal; "#" and the
- * serial of a session without a key; "" where the serial is 0, too. */
+/* Writes the name of the session in the log: the UUID of a peer-id; "zmq:" and a routing id in hexadecimal; "#" and
+ * the serial of a session without a key; "" where the serial is 0, too. */
 void op_session_key_describe(const struct op_session_key *key, char out[OP_SESSION_NAME_MAX]);
 
 #endif

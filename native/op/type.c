@@ -144,7 +144,7 @@ static bool is_class_name(struct text name)
     }
     bool is_digit = c >= '0' && c <= '9';
     bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
-    /* Every character beyond ASCII passes: the class lookup finds out which of them Java takes for letters. */
+    /* Every character beyond ASCII passes: the class lookup finds out which of them are letters to Java. */
     if (!is_letter && ((unsigned char)c & 0x80) == 0 && (!is_digit || at_start))
       return false;
     at_start = false;
@@ -154,7 +154,7 @@ static bool is_class_name(struct text name)
 
 /* Reads "[[I" or "[Ljava.lang.String;", as Class.getName() writes them: sets *primitive, or leaves the
  * class's name in *name. */
-static bool take_binary_array(struct text *name, size_t *count, const struct primitive **primitive)
+static bool read_binary_array(struct text *name, size_t *count, const struct primitive **primitive)
 {
   while (*count < name->len && name->data[*count] == '[')
     ++*count;
@@ -169,14 +169,14 @@ static bool take_binary_array(struct text *name, size_t *count, const struct pri
   return true;
 }
 
-/* Reads what arguments and targets have in common. */
+/* Reads the syntax common to arguments and targets. */
 static enum jp_status parse(struct text written, struct op_type *type, struct jp_error *error)
 {
   const struct primitive *primitive = NULL;
   struct text name = written;
   size_t dimensions = 0;
   if (written.len > 0 && written.data[0] == '[') {
-    if (!take_binary_array(&name, &dimensions, &primitive))
+    if (!read_binary_array(&name, &dimensions, &primitive))
       return fail_characters(written, error);
   } else {
     for (; text_ends_with(name, TEXT("[]")); dimensions++)
@@ -277,8 +277,8 @@ enum jp_status op_type_parse_descriptor(struct text *descriptor, struct arena *a
   *type = (struct op_type){.base = rest.data[0], .dimensions = (unsigned)dimensions};
   size_t used = 1;
   if (type->base == 'L') {
-    const char *behind = memchr(rest.data, ';', rest.len);
-    struct text name = behind == NULL ? TEXT("") : text_slice(rest, 1, (size_t)(behind - rest.data));
+    const char *end = memchr(rest.data, ';', rest.len);
+    struct text name = end == NULL ? TEXT("") : text_slice(rest, 1, (size_t)(end - rest.data));
     if (!is_internal_name(name))
       return JP_INVALID;
     type->name = arena_text(arena, name);

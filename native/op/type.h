@@ -10,11 +10,11 @@
 
 /* The longest name that a class file can give a class or a member (JVMS 4.4.7), in bytes. */
 enum { OP_NAME_MAX = 65535 };
-/* What a caller may write for a type: such a name with the brackets of an array. What is longer is refused before any
- * rule of the policy sees it. */
+/* The longest type that a caller may write: such a name with the brackets of an array. A longer text is refused
+ * before any rule of the policy is checked. */
 enum { OP_TYPE_TEXT_MAX = OP_NAME_MAX + 1024 };
-/* The dimensions of an array type that a caller may name freely. The JVM makes a class for each dimension and keeps it
- * as long as the element's class, so that every name of a class would otherwise stand for 255 more (JVMS 4.3.2). */
+/* The dimensions of an array type that a caller may name freely. The JVM makes a class for each dimension and keeps
+ * it as long as the element's class, so that each class name would otherwise allow 255 more (JVMS 4.3.2). */
 enum { OP_NAMED_DIMENSIONS_MAX = 8 };
 
 struct op_type {
@@ -28,8 +28,8 @@ struct op_type {
 
 /*
  * Reads the `type` of an argument. Common names of java.lang and java.util (Integer, String, Object, List,
- * Map, ArrayList, HashMap, ...) may be written without their package and are completed (docs/protocol.md,
- * "Scalars"). JP_INVALID: the error's text may begin with "Invalid characters in type" or "Type name is a
+ * Map, ArrayList, HashMap, ...) may be written without their package and are completed (docs/values.md,
+ * "Typed values"). JP_INVALID: the error's text may begin with "Invalid characters in type" or "Type name is a
  * Java reserved keyword", which clients know.
  */
 enum jp_status op_type_parse_argument(struct text written, struct op_type *type,
@@ -43,7 +43,7 @@ enum jp_status op_type_parse_target(struct text written, struct op_type *type,
 /* "int[][]", "java.lang.String[]": the name that a policy, a message or a result's list of candidates shows.
  */
 struct text op_type_source_name(const struct op_type *type, struct arena *arena);
-/* "[[I", "[Ljava.lang.String;", "java.lang.String", "int": what Class.getName() says. data NULL: no memory.
+/* "[[I", "[Ljava.lang.String;", "java.lang.String", "int": the result of Class.getName(). data NULL: no memory.
  */
 struct text op_type_binary_name(const struct op_type *type, struct arena *arena);
 /*

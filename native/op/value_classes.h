@@ -1,9 +1,9 @@
 #ifndef JPEER_OP_VALUE_CLASSES_H
 #define JPEER_OP_VALUE_CLASSES_H
 /*
- * The Java classes whose objects travel as values: how an object is made of a value, which text it has, what a
- * description says of it. tools/value-classes makes the table from native/op/value_classes.json at build time
- * (docs/architecture.md, "A value class"). Constant data; any thread.
+ * The Java classes whose objects are sent as values: how an object is made from a value, its text, and its
+ * description. tools/value-classes makes the table from native/op/value_classes.json at build time
+ * (docs/internals/additions.md, "A value class"). Constant data; any thread.
  */
 #include "base/text.h"
 
@@ -11,7 +11,7 @@
 
 /* How a value becomes an object of a class, where the name of the class determines it. */
 enum class_maker {
-  MAKER_OTHER,   /* the name does not: an enum, a collection, or a class that accepts refs only */
+  MAKER_OTHER,   /* the name does not: an enum, a collection, or a class that accepts only refs */
   MAKER_NATURAL, /* Object, Number, CharSequence, Comparable, ...: the class that the value's form suggests */
   MAKER_STRING,  /* java.lang.String */
   MAKER_WRAPPER, /* Integer, Boolean, ... */
@@ -28,22 +28,22 @@ enum class_maker {
 enum class_text {
   CLASS_TEXT_NONE,
   CLASS_TEXT_NAME,     /* an enum: the name of the constant; of no row */
-  CLASS_TEXT_STRING,   /* what toString of a final class of the JDK gives */
-  CLASS_TEXT_YEAR,     /* the same, changed such that the class's own parse accepts it */
+  CLASS_TEXT_STRING,   /* the result of toString of a final class of the JDK */
+  CLASS_TEXT_YEAR,     /* the same, changed so that the class's own parse accepts it */
   CLASS_TEXT_INTEGER,  /* BigInteger itself, whose digits are bounded */
-  CLASS_TEXT_DECIMAL,  /* BigDecimal itself, likewise */
-  CLASS_TEXT_OPTIONAL, /* the text, or the value, of what is in it */
+  CLASS_TEXT_DECIMAL,  /* the same for BigDecimal */
+  CLASS_TEXT_OPTIONAL, /* the text, or the value, of its content */
   CLASS_TEXT_CLASS     /* the name of the class */
 };
 
 /* The numbers that a class accepts beside texts. */
 enum class_numbers {
   CLASS_NUMBERS_NONE,
-  CLASS_NUMBERS_WHOLE, /* not those that a double is inferred for */
+  CLASS_NUMBERS_WHOLE, /* except those for which a double is inferred */
   CLASS_NUMBERS_ALL
 };
 
-/* What a description says of the values of a class. */
+/* The description of the values of a class. */
 enum class_schema {
   CLASS_SCHEMA_NONE, /* a ref, or by its supertypes a collection or a map */
   /* A JSON form of its own. */
@@ -78,20 +78,20 @@ struct value_class {
   unsigned costs[CLASS_COSTS]; /* MAKER_PARSE, MAKER_CONSTRUCT, MAKER_CLASS */
   enum class_text text;
   enum class_schema schema;
-  bool needs_no_rule; /* no default action of a policy is asked where an argument names the class */
+  bool needs_no_rule; /* an argument may name the class without a rule for it */
 };
 
-/* The row of a class, by its name. NULL: there is none. */
+/* The row of a class, by its name. NULL: none. */
 const struct value_class *value_class_find(struct text name);
 
-/* The row of a class whose maker is not MAKER_OTHER. NULL: there is none. */
+/* The row of a class whose maker is not MAKER_OTHER. NULL: none. */
 const struct value_class *value_class_find_maker(struct text name);
 
 /* Whether the class carries values and runs no code of an application (docs/policy.md, "What arguments name"). */
 bool value_class_needs_no_rule(struct text name);
 
-/* True for the classes of java.util and the packages below it, and for those that one of them is made for: an
- * argument may become such a collection or map. */
+/* True for the classes of java.util and the packages below it, and for their supertypes for which an argument becomes
+ * such a collection or map. */
 bool value_class_is_container(struct text name);
 
 /* Sorted by text_order. Made by tools/value-classes. */

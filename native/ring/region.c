@@ -14,7 +14,7 @@
 
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
-/* vm.overcommit_memory=2: memory is promised to nobody, and a page of a memfd is asked for when it is touched. */
+/* vm.overcommit_memory=2: the system reserves no memory for a memfd; a page is allocated at its first access. */
 static bool refuses_overcommit(void)
 {
   char mode = '0';

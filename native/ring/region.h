@@ -3,8 +3,8 @@
 /*
  * The memory of a pair of rings (ring/ring.h): a memfd that the peer makes and the client maps.
  *
- * The peer seals it against growing, shrinking and further seals: a client could otherwise end the peer by
- * SIGBUS, or keep it from giving pages back. A child process has no map of it (MADV_DONTFORK). Any thread.
+ * The peer seals it against growing, shrinking and further seals: a client could otherwise end the peer by SIGBUS, or
+ * keep it from releasing pages. A child process has no map of it (MADV_DONTFORK). Any thread.
  */
 #include "base/status.h"
 #include "ring/ring.h"
@@ -14,7 +14,7 @@ struct ring_region {
   size_t ring_size;
 };
 
-/* Bytes of the control page and both rings. A connection counts so many against --shm-total. */
+/* Bytes of the control page and both rings. A connection counts them against --shm-total. */
 static inline size_t ring_region_size(size_t ring_size)
 {
   return RING_CONTROL_SIZE + 2 * ring_size;
@@ -25,19 +25,19 @@ static inline bool ring_size_is_valid(size_t ring_size)
   return ring_size >= RING_SIZE_MIN && ring_size <= RING_SIZE_MAX && ring_size % RING_SIZE_STEP == 0;
 }
 
-/* The peer's: makes a memfd, *fd, which the caller sends and closes, and its map. JP_NO_MEMORY or JP_IO where
- * the system has none, JP_LIMIT under vm.overcommit_memory=2, where a page that is touched for the first time
- * may be a SIGBUS. ring_size is valid. */
+/* For the peer: makes a memfd, *fd, which the caller sends and closes, and maps it. JP_NO_MEMORY or JP_IO where the
+ * system has none, JP_LIMIT under vm.overcommit_memory=2, where the first access to a page may be a SIGBUS. ring_size
+ * is valid. */
 enum jp_status ring_region_create(size_t ring_size, struct ring_region *region, int *fd,
                                   struct jp_error *error) JP_MUST_CHECK;
-/* The client's: maps fd, which stays the caller's and may be closed afterwards. JP_INVALID where it is not what a
- * peer makes, with rings of ring_size. */
+/* For the client: maps fd, which the caller still owns and may close afterwards. JP_INVALID if fd is not a sealed
+ * region with rings of ring_size. */
 enum jp_status ring_region_map(int fd, size_t ring_size, struct ring_region *region,
                                struct jp_error *error) JP_MUST_CHECK;
-/* Removes the map. Does nothing where there is none. */
+/* Removes the map. Does nothing without a map. */
 void ring_region_unmap(struct ring_region *region);
 
-/* The ends of a side. The region outlives them. Once for each side: positions begin at 0. */
+/* Initialise the ends of one side, which the region must outlive. Call once for each side: positions begin at 0. */
 void ring_region_open_peer(const struct ring_region *region, struct ring_writer *writer,
                            struct ring_reader *reader);
 void ring_region_open_client(const struct ring_region *region, struct ring_writer *writer,

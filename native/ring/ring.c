@@ -4,11 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A writer away from home asks once in so many bytes how far the other side has read. Asking is slow: it reads a
- * line that the other side writes all the time. */
-enum { HOME_LOOK_EVERY = 1024 };
+/* A writer away from home polls `taken` once in so many bytes. The poll is slow: it reads a line that the other side
+ * writes all the time. */
+enum { HOME_POLL_EVERY = 1024 };
 
-/* A small frame: its lines are fetched from the other side's cache at once, and not one after the other. */
+/* Lines of a small frame, which are prefetched from the other side's cache together. */
 enum { CACHE_LINE = 64, FETCHED_LINES = 4 };
 
 /* The lines that this side reads next. */
@@ -35,7 +35,7 @@ void ring_writer_prepare(const struct ring_writer *writer)
   fetch_line_to_write(writer->bytes + writer->offset);
 }
 
-/* The lines that this side writes next, behind the one that the other side is about to read. */
+/* The lines that this side writes next, after the line that the other side is about to read. */
 static void fetch_to_write(const struct ring_writer *writer)
 {
   size_t offset = writer->offset / CACHE_LINE * CACHE_LINE + CACHE_LINE;
@@ -87,10 +87,10 @@ void ring_end_frame(struct buffer *out, size_t begin, enum ring_kind kind)
   buffer_append(out, zeros, count_padding(length));
 }
 
-/* The other side may not have read less than before, nor more than it was told of. */
-static void look_at_taken(struct ring_writer *writer)
+/* The other side may not have read less than before, nor more than was published. */
+static void poll_taken(struct ring_writer *writer)
 {
-  uint64_t taken = ring_bell_look(&writer->other->taken);
+  uint64_t taken = ring_poll_position(&writer->other->taken);
   if (taken - writer->taken > writer->published - writer->taken)
     writer->is_broken = true;
   else
@@ -105,7 +105,7 @@ static size_t count_room(const struct ring_writer *writer)
 bool ring_writer_is_empty(struct ring_writer *writer)
 {
   if (writer->taken != writer->position)
-    look_at_taken(writer);
+    poll_taken(writer);
   return !writer->is_broken && writer->taken == writer->position;
 }
 
@@ -137,7 +137,7 @@ static void copy_into_ring(struct ring_writer *writer, const char *bytes, size_t
 static size_t write_some(struct ring_writer *writer, const char *bytes, size_t count)
 {
   if (count > count_room(writer))
-    look_at_taken(writer);
+    poll_taken(writer);
   size_t room = count_room(writer);
   if (count > room)
     count = room;
@@ -145,8 +145,8 @@ static size_t write_some(struct ring_writer *writer, const char *bytes, size_t c
   return count;
 }
 
-/* True if home has room for the frame, behind which the part that is passed over and all that is in flight have
- * room, too: the frame need not wait because of the way home. */
+/* True if home has room for the frame, and after it for the skipped part and all that is in flight: the frame need
+ * not wait because of the way home. */
 static bool is_home_free(const struct ring_writer *writer, size_t frame_size)
 {
   size_t in_flight = (size_t)(writer->position - writer->taken);
@@ -157,11 +157,11 @@ static void go_home(struct ring_writer *writer, size_t frame_size)
 {
   if (writer->offset + frame_size + RING_HEAD_SIZE <= RING_HOME || frame_size > writer->offset)
     return;
-  if (writer->position - writer->home_look > UINT64_MAX / 2)
+  if (writer->position - writer->home_poll_at > UINT64_MAX / 2)
     return;
   if (!is_home_free(writer, frame_size)) {
-    look_at_taken(writer);
-    writer->home_look = writer->position + HOME_LOOK_EVERY;
+    poll_taken(writer);
+    writer->home_poll_at = writer->position + HOME_POLL_EVERY;
   }
   if (writer->is_broken || !is_home_free(writer, frame_size))
     return;
@@ -172,7 +172,7 @@ static void go_home(struct ring_writer *writer, size_t frame_size)
   if (skipped > 0)
     advance_writer(writer, skipped);
   writer->reach = reach; /* nothing was written there */
-  writer->home_look = writer->position;
+  writer->home_poll_at = writer->position;
 }
 
 size_t ring_write(struct ring_writer *writer, const char *bytes, size_t count)
@@ -195,7 +195,7 @@ size_t ring_write(struct ring_writer *writer, const char *bytes, size_t count)
   return done;
 }
 
-/* Goes on with the frame under way; true if all of it went into the ring. */
+/* Continues the current frame; true if all bytes went into the ring. */
 static bool write_part(struct ring_writer *writer, const char *bytes, size_t count, struct buffer *rest)
 {
   size_t written = write_some(writer, bytes, count);
@@ -204,23 +204,23 @@ static bool write_part(struct ring_writer *writer, const char *bytes, size_t cou
   return written == count;
 }
 
-/* As write_part, but shows each piece, so that the other side reads it while the next one is written. */
-static bool write_pieces(struct ring_writer *writer, struct text payload, const struct ring_rope *rope,
-                         struct buffer *rest)
+/* As write_part, but publishes each piece, so that the other side reads it while the next one is written. */
+static bool write_pieces(struct ring_writer *writer, struct text payload,
+                         const struct ring_notifier *notifier, struct buffer *rest)
 {
   while (payload.len > RING_PIECE) {
     size_t written = write_some(writer, payload.data, RING_PIECE);
     writer->left -= written;
     payload = text_slice(payload, written, payload.len);
     if (ring_writer_publish(writer))
-      rope->ring(rope->context);
+      notifier->notify(notifier->context);
     if (written < RING_PIECE)
       break;
   }
   return write_part(writer, payload.data, payload.len, rest);
 }
 
-/* False: it has to go around the end of the ring, to be shown in pieces, or to wait for room. The padding is in the
+/* False: the frame wraps around the end of the ring, is published in pieces, or waits for room. The padding is in the
  * last word, of which the head or the payload may be a part. */
 static bool write_at_once(struct ring_writer *writer, uint64_t head, struct text payload)
 {
@@ -238,7 +238,7 @@ static bool write_at_once(struct ring_writer *writer, uint64_t head, struct text
 }
 
 void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct text payload,
-                      const struct ring_rope *rope, struct buffer *rest)
+                      const struct ring_notifier *notifier, struct buffer *rest)
 {
   static const char zeros[8] = {0};
   uint64_t head = make_head(kind, payload.len);
@@ -250,7 +250,7 @@ void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct te
   if (!write_part(writer, (const char *)&head, sizeof head, rest)) {
     buffer_append_text(rest, payload);
     buffer_append(rest, zeros, padding);
-  } else if (!write_pieces(writer, payload, rope, rest)) {
+  } else if (!write_pieces(writer, payload, notifier, rest)) {
     buffer_append(rest, zeros, padding);
   } else {
     write_part(writer, zeros, padding, rest);
@@ -262,17 +262,17 @@ bool ring_writer_publish(struct ring_writer *writer)
   if (writer->published == writer->position)
     return false;
   writer->published = writer->position;
-  bool must_ring =
-      ring_bell_move(&writer->mine->written, writer->position, &writer->other->sleeps, &writer->rung);
+  bool must_notify =
+      ring_move_position(&writer->mine->written, writer->position, &writer->other->sleeps, &writer->notified);
   fetch_to_write(writer);
-  return must_ring;
+  return must_notify;
 }
 
 bool ring_writer_await_room(struct ring_writer *writer)
 {
   if (writer->is_broken || count_room(writer) > 0)
     return false;
-  uint64_t taken = ring_bell_sleep(&writer->other->taken, &writer->mine->wants_room, &writer->waits);
+  uint64_t taken = ring_begin_sleep(&writer->other->taken, &writer->mine->wants_room, &writer->waits);
   if (taken == writer->taken)
     return true;
   ring_writer_wake(writer);
@@ -281,17 +281,17 @@ bool ring_writer_await_room(struct ring_writer *writer)
 
 void ring_writer_wake(struct ring_writer *writer)
 {
-  ring_bell_wake(&writer->mine->wants_room);
+  ring_end_sleep(&writer->mine->wants_room);
 }
 
-bool ring_writer_give_back(struct ring_writer *writer)
+bool ring_writer_release_pages(struct ring_writer *writer)
 {
   if (!ring_writer_is_empty(writer))
     return false;
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   size_t begin = ((uintptr_t)(writer->bytes + RING_HOME) + page - 1) / page * page - (uintptr_t)writer->bytes;
   size_t end = ((uintptr_t)(writer->bytes + writer->size)) / page * page - (uintptr_t)writer->bytes;
-  /* Where the system refuses, the pages stay as they are: nothing else depends on it. */
+  /* If the system refuses, the pages stay: nothing depends on their release. */
   if (begin < end && begin < writer->reach)
     (void)madvise(writer->bytes + begin, end - begin, MADV_REMOVE);
   writer->reach = 0;
@@ -300,17 +300,17 @@ bool ring_writer_give_back(struct ring_writer *writer)
 
 /* --- reading --- */
 
-bool ring_reader_look(struct ring_reader *reader)
+bool ring_reader_poll(struct ring_reader *reader)
 {
-  return ring_reader_look_within(reader, reader->size);
+  return ring_reader_poll_within(reader, reader->size);
 }
 
-bool ring_reader_look_within(struct ring_reader *reader, size_t most)
+bool ring_reader_poll_within(struct ring_reader *reader, size_t most)
 {
-  uint64_t written = ring_bell_look(&reader->other->written);
+  uint64_t written = ring_poll_position(&reader->other->written);
   if (reader->is_broken || written == reader->written)
     return false;
-  /* It has moved forward, and lies within the ring. */
+  /* The position may only grow, and stay within the ring. */
   uint64_t available = written - reader->position;
   uint64_t before = reader->written - reader->position;
   if (available > reader->size || available < before) {
@@ -334,8 +334,8 @@ static void advance_reader(struct ring_reader *reader, size_t count)
     reader->offset -= reader->size;
 }
 
-/* It is taken with the payload, or the ring would not look empty to its writer. */
-static void take_padding(struct ring_reader *reader)
+/* Padding is consumed with the payload, or its writer would not see an empty ring. */
+static void consume_padding(struct ring_reader *reader)
 {
   if (ring_reader_available(reader) < reader->padding)
     return;
@@ -343,12 +343,12 @@ static void take_padding(struct ring_reader *reader)
   reader->padding = 0;
 }
 
-/* It was shown as a whole, but the last look may have seen a part of it. */
-static enum ring_found pass_over(struct ring_reader *reader, size_t length)
+/* A skip frame is published as a whole, but the last poll may have seen a part of it. */
+static enum ring_found skip_frame(struct ring_reader *reader, size_t length)
 {
   size_t size = ring_frame_size(length);
   if (size > ring_reader_available(reader))
-    (void)ring_reader_look(reader);
+    (void)ring_reader_poll(reader);
   if (size > ring_reader_available(reader)) {
     reader->is_broken = true;
     return RING_BROKEN;
@@ -362,7 +362,7 @@ enum ring_found ring_read_head(struct ring_reader *reader, uint32_t *kind, size_
   if (reader->is_broken)
     return RING_BROKEN;
   if (reader->padding > 0)
-    take_padding(reader);
+    consume_padding(reader);
   if (ring_reader_available(reader) < reader->padding + RING_HEAD_SIZE)
     return RING_NOTHING;
   ring_position *word = (ring_position *)(void *)(reader->bytes + reader->offset);
@@ -370,7 +370,7 @@ enum ring_found ring_read_head(struct ring_reader *reader, uint32_t *kind, size_
   *kind = (uint32_t)(head >> 32);
   *length = (uint32_t)head;
   if (*kind == RING_SKIP)
-    return pass_over(reader, *length);
+    return skip_frame(reader, *length);
   advance_reader(reader, RING_HEAD_SIZE);
   reader->left = *length;
   reader->padding = count_padding(*length);
@@ -393,7 +393,7 @@ size_t ring_read(struct ring_reader *reader, char *into, size_t count)
   advance_reader(reader, count);
   reader->left -= count;
   if (reader->left == 0)
-    take_padding(reader);
+    consume_padding(reader);
   return count;
 }
 
@@ -402,14 +402,15 @@ bool ring_reader_publish(struct ring_reader *reader)
   if (reader->published == reader->position)
     return false;
   reader->published = reader->position;
-  return ring_bell_move(&reader->mine->taken, reader->position, &reader->other->wants_room, &reader->rung);
+  return ring_move_position(&reader->mine->taken, reader->position, &reader->other->wants_room,
+                            &reader->notified);
 }
 
 bool ring_reader_sleep(struct ring_reader *reader)
 {
   if (reader->is_broken)
     return false;
-  uint64_t written = ring_bell_sleep(&reader->other->written, &reader->mine->sleeps, &reader->sleeps);
+  uint64_t written = ring_begin_sleep(&reader->other->written, &reader->mine->sleeps, &reader->sleeps);
   if (written == reader->written)
     return true;
   ring_reader_wake(reader);
@@ -418,5 +419,5 @@ bool ring_reader_sleep(struct ring_reader *reader)
 
 void ring_reader_wake(struct ring_reader *reader)
 {
-  ring_bell_wake(&reader->mine->sleeps);
+  ring_end_sleep(&reader->mine->sleeps);
 }

@@ -1,53 +1,53 @@
 #ifndef JPEER_RING_RING_H
 #define JPEER_RING_RING_H
 /*
- * Two rings of bytes in memory that a peer and a client share (ring/region.h): one to the peer, one to the
- * client, each with one writer and one reader. Messages travel as frames. Knows no socket: where a function
- * says that the other side must be rung, the caller does it.
+ * Two rings of bytes in memory that a peer and a client share (ring/region.h): one to the peer, one to the client,
+ * each with one writer and one reader. Messages travel as frames. Knows no socket: where a function says that the
+ * other side must be notified, the caller does so.
  *
- * Nothing that the other side writes is trusted. A side keeps its own positions in private memory. The other
- * side's position is read once a look and held against them; a frame's head is read once. A payload is copied
- * out before anybody looks at it, and it may change until then: it is the other side's own message. Whatever is
- * wrong makes the ring `is_broken`, for good: its functions find nothing and take nothing then.
+ * Nothing that the other side writes is trusted. A side keeps its own positions in private memory. Each poll reads
+ * the other side's position once and checks it against them; a frame's head is read once. A payload is copied out
+ * before it is parsed; the other side may change its own message until then. A wrong position or frame makes the ring
+ * `is_broken` for good: its functions then find and consume nothing.
  *
  * Shape: a control page, the ring to the peer, the ring to the client. Positions count bytes and only grow. A
  * frame is a head of 8 bytes (uint32 length, uint32 kind; the machine's byte order, which is little-endian
  * everywhere), the payload, and zeros up to a multiple of 8, so that a head never crosses the end of the ring.
  * A frame may be longer than the ring and is then written and read in pieces.
  *
- * Home: a writer that would leave the first RING_HOME bytes goes back to the ring's beginning, by a skip frame
- * over the rest, if little is in flight, so that a connection with small messages touches few pages. Pages that
- * larger messages have touched are given back by ring_writer_give_back.
+ * Home: a writer that would leave the first RING_HOME bytes goes back to the ring's beginning, by a skip frame over
+ * the rest, if little is in flight, so that a connection with small messages touches few pages.
+ * ring_writer_release_pages releases the pages that larger messages have touched.
  *
  * A writer or a reader belongs to one thread at a time.
  */
 #include "base/buffer.h"
-#include "ring/ring_bell.h"
+#include "ring/ring_notification.h"
 
 #include <stdalign.h>
 #include <stddef.h>
 
 enum { RING_CONTROL_SIZE = 4096, RING_HOME = 8192, RING_LINE = 128, RING_HEAD_SIZE = 8 };
 enum { RING_SIZE_MIN = 4096, RING_SIZE_MAX = 1 << 30, RING_SIZE_STEP = 4096 };
-enum { RING_PIECE = 64 * 1024 }; /* of a long message: so much is shown at once */
+enum { RING_PIECE = 64 * 1024 }; /* bytes of a long message that are published at once */
 enum { RING_VERSION = 1 };
 #define RING_MAGIC UINT64_C(0x6d687372656570a6) /* bytes a6 "peershm" */
 
 enum ring_kind {
   RING_JSON = 1,      /* a JSON message, or the end of one of which RING_JSON_PART brought the beginning */
-  RING_SKIP = 2,      /* passed over; published as a whole */
-  RING_JSON_PART = 3, /* of a message that goes on in the next frame; from the peer alone */
-  RING_END = 4        /* why the connection ends, as text: the last frame; from the peer alone */
+  RING_SKIP = 2,      /* skipped; published as a whole */
+  RING_JSON_PART = 3, /* of a message that continues in the next frame; from the peer only */
+  RING_END = 4        /* why the connection ends, as text: the last frame; from the peer only */
 };
 
-/* The words in shared memory that one side writes and the other one reads. `taken` has a line of its own: it
- * changes with each message, and the other side rarely looks at it. */
+/* The words in shared memory that one side writes and the other one reads. `taken` has a line of its own: it changes
+ * with each message, and the other side rarely reads it. */
 struct ring_side {
   alignas(RING_LINE) ring_position written; /* how far it has written its ring */
-  ring_word sleeps;                         /* it waits for the other's `written` */
-  ring_word wants_room;                     /* it waits for the other's `taken` */
-  ring_word processor;                    /* 1 + the processor that it ran on lately; 0: not known; a hint */
-  alignas(RING_LINE) ring_position taken; /* how far it has read the other's ring */
+  ring_word sleeps;                         /* the number of a sleep until the other's `written` changes */
+  ring_word wants_room;                     /* the same for the other's `taken` */
+  ring_word processor;                      /* 1 + the processor on which it ran last; 0: unknown; a hint */
+  alignas(RING_LINE) ring_position taken;   /* how far it has read the other's ring */
 };
 
 /* The control page. The first line is the peer's, written once. */
@@ -69,15 +69,15 @@ struct ring_writer {
   size_t size;
   struct ring_side *mine;
   struct ring_side *other;
-  uint64_t position;  /* written so far */
-  size_t offset;      /* of it in the ring */
-  uint64_t published; /* of it, what the other side was told */
-  uint64_t taken;     /* by the other side, as last seen */
-  uint64_t home_look; /* before this position it is not asked again what was taken */
-  size_t left;        /* bytes that are to come of a frame that was begun */
-  size_t reach;       /* the highest offset that was written since pages were given back */
-  uint32_t rung;      /* ring_bell_move */
-  uint32_t waits;     /* ring_bell_sleep */
+  uint64_t position;     /* written so far */
+  size_t offset;         /* of position in the ring */
+  uint64_t published;    /* position, as published last */
+  uint64_t taken;        /* by the other side, at the last poll */
+  uint64_t home_poll_at; /* `taken` is not polled for the way home before this position */
+  size_t left;           /* bytes still missing of the current frame */
+  size_t reach;          /* the highest offset written since pages were released */
+  uint32_t notified;     /* for ring_move_position */
+  uint32_t waits;        /* for ring_begin_sleep */
   bool is_broken;
 };
 
@@ -87,102 +87,101 @@ struct ring_reader {
   size_t size;
   struct ring_side *mine;
   struct ring_side *other;
-  uint64_t position; /* taken so far */
+  uint64_t position; /* read so far */
   size_t offset;
   uint64_t published;
-  uint64_t written; /* by the other side, as last seen */
-  size_t left;      /* bytes of the payload that are to come */
-  size_t padding;   /* behind them */
-  uint32_t rung;
+  uint64_t written; /* by the other side, at the last poll */
+  size_t left;      /* bytes of the payload still to read */
+  size_t padding;   /* after them */
+  uint32_t notified;
   uint32_t sleeps;
   bool is_broken;
 };
 
 /* --- writing --- */
 
-/* Bytes of a frame with so long a payload. */
+/* Bytes of a frame with a payload of this length. */
 static inline size_t ring_frame_size(size_t length)
 {
   return RING_HEAD_SIZE + (length + 7) / 8 * 8;
 }
 /* Appends a frame to out. payload: below 4 GiB. */
 void ring_append_frame(struct buffer *out, enum ring_kind kind, struct text payload);
-/* Leaves room for a head in out. The payload is then appended by the caller. Returns the offset of the frame. */
+/* Leaves room for a head in out. The caller then appends the payload. Returns the offset of the frame. */
 size_t ring_begin_frame(struct buffer *out);
-/* Makes a frame of what was appended since ring_begin_frame gave `begin`. out becomes failed where the payload is
+/* Makes a frame of the bytes appended since ring_begin_frame returned `begin`. out becomes failed if the payload is
  * longer than a frame may be. */
 void ring_end_frame(struct buffer *out, size_t begin, enum ring_kind kind);
-/* Writes frames as ring_append_frame makes them, or the rest of them, as far as there is room; returns how many
- * bytes. bytes begin where the last call has ended. */
+/* Writes frames made by ring_append_frame, or the rest of them, as far as there is room, and returns the number of
+ * bytes written. bytes begin where the last call ended. */
 size_t ring_write(struct ring_writer *writer, const char *bytes, size_t count);
-/* How the other side is rung. */
-struct ring_rope {
-  void (*ring)(void *context);
+/* How to notify the other side. */
+struct ring_notifier {
+  void (*notify)(void *context);
   void *context;
 };
-/* Writes a frame straight into the ring, and appends the bytes that have no room to rest. Earlier frames must be in
- * the ring already. Of a payload longer than RING_PIECE each piece is shown at once, with the rope. */
+/* Writes a frame straight into the ring, and appends the bytes that do not fit to rest. Earlier frames must be in the
+ * ring already. A payload longer than RING_PIECE is published piece by piece, with a notification if one is needed. */
 void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct text payload,
-                      const struct ring_rope *rope, struct buffer *rest);
-/* A hint: the other side has read all that was written, so that its cache may give up the line that comes next. */
+                      const struct ring_notifier *notifier, struct buffer *rest);
+/* A hint: the other side has read all that was written, so its cache can release the next line. */
 void ring_writer_prepare(const struct ring_writer *writer);
-/* Publishes this side's position, so that the other side sees all that was written. True: ring it. */
+/* Publishes this side's position, so that the other side sees all that was written. True: notify it. */
 bool ring_writer_publish(struct ring_writer *writer);
-/* Says that this side waits for room. False: there is some already, or the ring is broken; it does not wait. */
+/* Publishes that this side waits for room. False: there is room already, or the ring is broken; do not wait. */
 bool ring_writer_await_room(struct ring_writer *writer);
 void ring_writer_wake(struct ring_writer *writer);
-/* True if the other side has taken all. */
+/* True if the other side has read everything. */
 bool ring_writer_is_empty(struct ring_writer *writer);
-/* True if ring_writer_give_back may find pages. */
-static inline bool ring_writer_has_roamed(const struct ring_writer *writer)
+/* True if ring_writer_release_pages may have pages to release. */
+static inline bool ring_writer_has_pages_to_release(const struct ring_writer *writer)
 {
   return writer->reach > RING_HOME;
 }
-/* Gives the pages above RING_HOME back to the system if the ring is empty; false if it is not. */
-bool ring_writer_give_back(struct ring_writer *writer);
+/* Releases the pages above RING_HOME if the ring is empty; false if it is not. */
+bool ring_writer_release_pages(struct ring_writer *writer);
 
 /* --- reading --- */
 
 enum ring_found {
-  RING_NOTHING, /* no whole head is there */
+  RING_NOTHING, /* no whole head has arrived */
   RING_FRAME,   /* *kind and *length; the payload follows */
-  RING_SKIPPED, /* a skip frame was passed over */
+  RING_SKIPPED, /* it was a skip frame */
   RING_BROKEN
 };
 
-/* Takes the head of the next frame. The payload of the one before was read. */
+/* Reads the head of the next frame. The previous frame's payload must have been read. */
 enum ring_found ring_read_head(struct ring_reader *reader, uint32_t *kind, size_t *length);
-/* Copies bytes of the payload, as many as there are; 0 if none is there now. reader->left is how many are still
- * to come. */
+/* Copies bytes of the payload, as many as have arrived, which may be 0. reader->left is the number still missing. */
 size_t ring_read(struct ring_reader *reader, char *into, size_t count);
-/* Looks at the other side's position. True if it has written more since the last look. */
-bool ring_reader_look(struct ring_reader *reader);
-/* The same, but sees no more than so many bytes that are not taken; the rest shows as more (ring_reader_has_more). */
-bool ring_reader_look_within(struct ring_reader *reader, size_t most);
-/* True if there is more than at the last look. Changes nothing. */
+/* Polls the other side's position. True if it has written more since the last poll. */
+bool ring_reader_poll(struct ring_reader *reader);
+/* The same, but makes at most `most` unread bytes available; the rest shows as more (ring_reader_has_more). */
+bool ring_reader_poll_within(struct ring_reader *reader, size_t most);
+/* True if there is more than at the last poll. Changes nothing. */
 static inline bool ring_reader_has_more(const struct ring_reader *reader)
 {
-  return ring_bell_look(&reader->other->written) != reader->written;
+  return ring_poll_position(&reader->other->written) != reader->written;
 }
-/* Bytes that were there at the last look and are not taken. */
+/* Unread bytes as of the last poll. */
 static inline uint64_t ring_reader_available(const struct ring_reader *reader)
 {
   return reader->is_broken ? 0 : reader->written - reader->position;
 }
-/* Publishes this side's position, so that the other side sees the room. True: ring it. */
+/* Publishes this side's position, so that the other side sees the room. True: notify it. */
 bool ring_reader_publish(struct ring_reader *reader);
-/* Says that nobody looks. False: there is more already, or the ring is broken; it does not sleep. */
+/* Publishes that this side sleeps. False: there is more to read already, or the ring is broken; do not sleep. */
 bool ring_reader_sleep(struct ring_reader *reader);
 void ring_reader_wake(struct ring_reader *reader);
 
 /* --- hints --- */
 
-/* processor: as sched_getcpu returns it. */
-static inline void ring_tell_processor(struct ring_side *mine, int processor)
+/* processor: the result of sched_getcpu. */
+static inline void ring_publish_processor(struct ring_side *mine, int processor)
 {
   RING_STORE(&mine->processor, processor < 0 ? 0 : (uint32_t)processor + 1, RING_RELAXED);
 }
-/* -1: not known. It may be any number. */
+/* -1: unknown. The other side may have written any number. */
 static inline int ring_processor_of(struct ring_side *other)
 {
   uint32_t processor = RING_LOAD(&other->processor, RING_RELAXED);

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_COMPAT_H
 #define JPEER_RPC_COMPAT_H
 /*
- * What --compat pal makes of a request or of its outcome (docs/protocol.md,
- * "--compat pal"). How values are written in it is json_outcome.c's. Pure, any thread.
+ * What --compat pal makes of a request or of its outcome (docs/compat.md). json_outcome.c writes the
+ * values of that form. Pure, any thread.
  */
 #include "op/operation.h"
 #include "op/outcome.h"

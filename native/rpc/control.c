@@ -16,10 +16,10 @@ static enum jp_status delete_object(const struct rpc_run *run, struct rpc_sessio
 {
   struct jvm_thread *thread = run->runner->thread;
   if (session == NULL)
-    return object->tellings > 0 ? JP_OK : JP_NOT_FOUND;
-  if (object->tellings == 0)
+    return object->release_count > 0 ? JP_OK : JP_NOT_FOUND;
+  if (object->release_count == 0)
     return jvm_objects_delete(thread, rpc_session_objects(session), object->ref);
-  jvm_objects_forget(thread, rpc_session_objects(session), object->ref, object->tellings);
+  jvm_objects_forget(thread, rpc_session_objects(session), object->ref, object->release_count);
   return JP_OK;
 }
 

@@ -47,7 +47,7 @@ struct rpc_peer_config {
   struct policy_source *policies; /* borrowed; a message is served under the one in force when it comes */
   struct catalog *catalog;        /* borrowed; NULL: metadata is not served (tests) */
   struct rpc_limits limits;
-  bool compat_pal;                      /* docs/protocol.md, "--compat pal" */
+  bool compat_pal;                      /* docs/compat.md */
   const struct jvm_executor *executors; /* borrowed: the thread affinities that requests may name */
   size_t executor_count;
 };

@@ -173,11 +173,11 @@ static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome
 static void describe(struct rpc_run *run, struct outcome *outcome)
 {
   const struct jvm_request *request = &run->request;
-  struct op_look look = {.tells_class = request->operation->type.data != NULL};
+  struct op_look look = {.is_of_class = request->operation->type.data != NULL};
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
   if (request->drops_result)
     return;
-  bool is_seen = look.tells_class ? find_class(run, &look, outcome) : jvm_look(request, &look, outcome);
+  bool is_seen = look.is_of_class ? find_class(run, &look, outcome) : jvm_look(request, &look, outcome);
   if (!is_seen)
     return;
   const struct judge *judge = &run->judge;
@@ -324,8 +324,8 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     return;
   begin_operation(run, session, operation);
   const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
-  bool tells_throwable = operation->tells_throwable && !run->request.drops_result;
-  if (tells_throwable)
+  bool returns_throwable = operation->returns_throwable && !run->request.drops_result;
+  if (returns_throwable)
     jvm_throwable_want(runner->thread);
   rpc_call_begin(runner->watch, operation, &run->reached, run->client->number, executor != NULL);
   if (executor == NULL)
@@ -338,7 +338,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_take_back(run);
   run->request.operation = NULL; /* it may be run->named; the functions for a result need no operation */
-  if (tells_throwable)
+  if (returns_throwable)
     jvm_throwable_tell(&run->request, outcome);
 }
 

@@ -1,7 +1,7 @@
 #ifndef JPEER_TESTS_COLFER_FRAMES_H
 #define JPEER_TESTS_COLFER_FRAMES_H
 /*
- * What goes between interop.py and a codec in C; java/src/main/java/interop/GeneratedCodec.java has the same form.
+ * The format between interop.py and a codec in C; java/src/main/java/interop/GeneratedCodec.java has the same form.
  *
  * A sample is a byte count and the name of its struct, then a count of four bytes, big endian, and the struct. A
  * verdict is the byte 1 and the struct written again, or the byte 0 and the complaint, with such a count, too.

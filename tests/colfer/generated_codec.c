@@ -17,7 +17,7 @@ struct block {
   max_align_t memory[];
 };
 
-static struct block *blocks; /* of the sample at hand */
+static struct block *blocks; /* of the current sample */
 
 void *sample_calloc(size_t count, size_t size);
 void *sample_malloc(size_t size);
@@ -53,7 +53,7 @@ static void free_blocks(void)
     jpeer_##name value = {0};                                                                                \
     size_t read = jpeer_##name##_unmarshal(&value, sample->bytes, sample->size);                             \
     if (read == 0 || read != sample->size) {                                                                 \
-      const char *complaint = read == 0 ? strerror(errno) : "bytes behind the struct";                       \
+      const char *complaint = read == 0 ? strerror(errno) : "bytes after the struct";                        \
       frames_write_verdict(stdout, false, complaint, strlen(complaint));                                     \
       return;                                                                                                \
     }                                                                                                        \

@@ -1,5 +1,6 @@
-"""Samples of the binary form, right, wrong and changed ones, and what has to hold between three codecs' verdicts on them: the
-peer's, and those that Colfer's compiler generates in Java and in C. support/colfer.py, a fourth one, writes the samples.
+"""Valid, invalid and changed samples of the binary form, and the required relations between three codecs' verdicts on them:
+the peer's, and those that Colfer's compiler generates in Java and in C. support/colfer.py, a fourth one, writes the
+samples.
 """
 
 import random
@@ -68,13 +69,13 @@ def of_hex(rows):
 
 WRONG = """
 Message
-Message 7f 7f                  # bytes behind the end
+Message 7f 7f                  # bytes after the end
 Message 09 7f                  # no such field
 Message 80 03 7f               # no second form
 Message 00 03 00 03 7f         # twice
 Message 02 7f 01 7f 7f         # out of order
 Message 01 7f                  # one end for two structs
-Class 00 05 61 62 7f           # more than is left
+Class 00 05 61 62 7f           # more than remains
 Class 00 ff ff ff ff 07 7f
 Class 00 ff ff ff ff ff ff ff ff ff 7f
 Obj 82 00 20 7f                # three of four fixed bytes
@@ -157,16 +158,16 @@ def cut(samples):
 
 def change(data, rng):
     at = rng.randrange(len(data))
-    behind = at + rng.randint(1, 8)
+    after = at + rng.randint(1, 8)
     edge = bytes([rng.choice(EDGE_BYTES)])
     flipped = bytes([data[at] ^ 1 << rng.randrange(8)])
-    put, end = rng.choice(((edge, at + 1), (edge, at), (b"", behind), (data[at:behind], at), (BOMB, at + 1),
+    put, end = rng.choice(((edge, at + 1), (edge, at), (b"", after), (data[at:after], at), (BOMB, at + 1),
                            (ENDLESS, at), (flipped, at + 1), (flipped, at + 1)))
     return data[:at] + put + data[end:]
 
 
 def changed(samples, rng):
-    """Most are no struct any more, and some are another one."""
+    """Most are no longer a struct, and some are another one."""
     for name, data in samples:
         data = change(data, rng)
         while data and rng.random() < 1 / 3:
@@ -174,7 +175,7 @@ def changed(samples, rng):
         yield name, data
 
 
-# ---- what has to hold: of a sample's bytes and what each codec has written again, which is None where it refused them ----
+# ---- required relations between a sample's bytes and each codec's output, which is None if it refused them ----
 
 def is_same(data, peer, java, c):
     return peer == java == c == data
@@ -189,8 +190,8 @@ def is_refused_by_peer(_, peer, _java, _c):
 
 
 def is_agreed(data, peer, java, c):
-    """The peer's codec reads nothing that a generated one refuses, and understands it as they do; and it reads what a
-    generated one would have written just so."""
+    """The peer's codec reads nothing that a generated one refuses, and reads the same values; and it reads all that a
+    generated one would have written in the same form."""
     return java != data if peer is None else peer == java == c
 
 
@@ -217,14 +218,14 @@ class Codec:
         return data if head[0] else None
 
     def close(self):
-        """Fails where the program did not end well: a sanitizer's complaint would be such an end."""
+        """Fails if the program ended with an error, such as a sanitizer's complaint."""
         self.process.stdin.close()
         status = self.process.wait()
         assert status == 0, f"{self.process.args[0]} ended with {status}"
 
 
 def check(what, holds, samples, codecs):
-    """True where it holds for all of them."""
+    """True if it holds for all of them."""
     count = accepted = 0
     samples = iter(samples)
     while batch := list(islice(samples, BATCH)):
@@ -233,8 +234,8 @@ def check(what, holds, samples, codecs):
         for name, data in batch:
             verdicts = [codec.verdict() for codec in codecs]
             if not holds(data, *verdicts):
-                told = [None if verdict is None else verdict.hex() for verdict in verdicts]
-                print(f"failed: {what}: {name} {data.hex()[:2000]}, which the peer's codec, Java and C write again as {told}")
+                written = [None if verdict is None else verdict.hex() for verdict in verdicts]
+                print(f"failed: {what}: {name} {data.hex()[:2000]}, which the peer's codec, Java and C write again as {written}")
                 return False
             accepted += verdicts[0] is not None
         count += len(batch)
@@ -254,7 +255,7 @@ def run(commands, seed, count):
              ("changed structs", is_agreed, changed(RandomStructs(seed + 2).samples(count), random.Random(seed))))
     passed = 0
     for what, holds, samples in kinds:
-        if not check(what, holds, samples, codecs):  # other verdicts are still on their way
+        if not check(what, holds, samples, codecs):  # other verdicts have not arrived yet
             return passed, 1
         passed += 1
     for codec in codecs:

@@ -32,7 +32,7 @@ static void serve(const struct sample *sample, struct arena *arena, struct buffe
 {
   const struct colfer_type *type = find_type(sample->name);
   struct text bytes = {(const char *)sample->bytes, sample->size};
-  void *value = malloc(type->size); /* exactly, so that a table with a wrong offset is found */
+  void *value = malloc(type->size); /* the exact size, so that a table with a wrong offset is found */
   struct jp_error error;
   if (value == NULL)
     abort();

@@ -1,10 +1,10 @@
-"""Holds the binary form against code that others wrote: a line for each part, and a closing line of counts.
+"""Compares the binary form with code of other authors: a line for each part, and a closing line of counts.
 
-Maven makes codecs of jpeer.colf below build/java-client, in Java and in C, by Colfer's own compiler. Where it cannot
-fetch what it needs, all is skipped, and a line says why.
+Maven makes codecs of jpeer.colf below build/java-client, in Java and in C, by Colfer's own compiler. If it cannot fetch its
+dependencies, all is skipped, and a line says why.
 
-interop: random structs go to and fro between these codecs and the peer's (the program peer_codec); interop.py says what has
-to hold.
+interop: random structs are exchanged between these codecs and the peer's (the program peer_codec); interop.py has the
+required relations.
 
 client: a check of each kind of message by a Java client with the generated codec and a REQ socket of JeroMQ.
 
@@ -30,7 +30,7 @@ PARTS = ("interop", "client")
 
 
 def compile_generated_codec(project):
-    """The generated codec in C, as a program that speaks of samples as peer_codec does."""
+    """The generated codec in C, as a program with the interface of peer_codec."""
     generated, program = project / "target/c", project / "target/generated_codec"
     memory = ["-Dmalloc=sample_malloc", "-Dcalloc=sample_calloc"]  # see generated_codec.c
     subprocess.run(["cc", "-O1", "-w", *memory, "-c", generated / "Colfer.c", "-o", generated / "Colfer.o"], check=True)
@@ -57,7 +57,7 @@ def run_java(project, *arguments):
 
 def build():
     if platform.machine() != "x86_64":
-        raise maven.Unavailable("Colfer's Maven plugin has a compiler for x86_64 alone")
+        raise maven.Unavailable("Colfer's Maven plugin has a compiler only for x86_64")
     return maven.build(HERE, "java-client", "compile", project="java")
 
 

@@ -1,21 +1,20 @@
 """The conformance cases in binary form: each step's JSON-RPC request as a Colfer message, its reply as JSON-RPC again.
 
-What a case compares in this form:
+A case compares in this form:
 - results: void or not, type, null, ref; the value as the JSON text that an Obj holds, which is without its quotes for
-  a string, and with them under --compat pal. The value beside the ref of a collection or map, which JSON-RPC has not,
+  a string, and with them under --compat pal. The value beside the ref of a collection or map, which JSON-RPC lacks,
   is left to tests/integration/test_binary.py.
 - errors: throwable type, message, frames and causes of the raised throwable. It carries neither code nor suggestions.
-  Where a case names no throwable type, the type is that of its code (THROWABLES).
+  If a case names no throwable type, the type is that of its code (THROWABLES).
 - control and meta: the status, by the code of the error that is expected (STATUS_OF), and the body.
-- the ref of a value, which --compat pal gives in this form alone, is left to tests/integration/test_binary_values.py.
-- "from", where --compat pal has it in JSON-RPC, too.
+- the ref of a value, which --compat pal has only in this form, is left to tests/integration/test_binary_values.py.
+- "from", if --compat pal has it in JSON-RPC, too.
 - null and empty texts are one: Colfer leaves both out.
 
-What has no binary form, and is left out: notifications, batches, JSON-RPC 1.1, ids that are neither strings nor
-integers, malformed JSON and malformed envelopes (codes -32700 and -32600), a Java member as the method, members of
-params and of arguments that say more than type, value and ref (such as encoding), refs and names of the wrong JSON
-type, and what is null here alone: an argument with neither value nor ref, and a metadata query's null. Number
-suffixes are part of a value's text.
+Without a binary form, and left out: notifications, batches, JSON-RPC 1.1, ids that are neither strings nor integers,
+malformed JSON and malformed envelopes (codes -32700 and -32600), a Java member as the method, members of params and of
+arguments beside type, value and ref (such as encoding), refs and names of the wrong JSON type, and null values of JSON
+only: an argument with neither value nor ref, and a metadata query's null. Number suffixes are part of a value's text.
 """
 
 import json
@@ -27,7 +26,7 @@ from support.binary_client import (COMMANDS, DENIED, REQUESTS, SERVICES, STATUSE
                                    obj_ref, obj_text)
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.S)
-# The throwable of an error of that code, where the case names none.
+# The throwable of an error of that code, if the case names none.
 THROWABLES = {-32602: "java.lang.IllegalArgumentException", -32001: DENIED, -32603: "java.lang.InternalError",
               -32601: "$any-of:" + "|".join(f"java.lang.{name}Exception" for name in (
                   "ClassNotFound", "NoSuchMethod", "NoSuchField")),
@@ -36,7 +35,7 @@ STATUS_OF = {-32001: "UNAUTHORIZED", -32601: "UNSUPPORTED", -32602: "ERROR"}
 # By the method, and whether there is an instance.
 NUMBERS = {("new", False): 1, ("call", True): 2, ("call", False): 3, ("get", False): 4, ("get", True): 5,
            ("put", False): 6, ("put", True): 7}
-# Those that have a ref in this form alone, with --compat pal.
+# Those that have a ref only in this form, with --compat pal.
 VALUE_TYPES = {"boolean", "byte", "char", "short", "int", "long", "float", "double", "java.lang.String",
                *(f"java.lang.{name}" for name in ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float",
                                                   "Double"))}
@@ -50,7 +49,7 @@ MEMBERS = {"new": {"type", "args"}, "call": {"type", "method", "instance", "args
 
 
 class NotExpressible(Exception):
-    """A step has no binary form. If it would have been run, what comes behind it may depend on that."""
+    """A step has no binary form. If JSON-RPC would run it, later steps may depend on it."""
 
     def __init__(self, why, is_run=False):
         super().__init__(why)
@@ -63,7 +62,7 @@ def require(condition, why):
 
 
 def parts(text):
-    """The texts of what a container holds, as they stand there."""
+    """The texts of a container's contents, unchanged."""
     depth, begin, found = 0, 0, []
     for token in TOKEN.finditer(text):
         if token[0] in "[{":
@@ -174,7 +173,7 @@ def argument(text, pal):
     told = members(text, "an argument") if text.startswith("{") else {}
     if not set(told) & {"type", "value", "ref"}:
         return obj_text(text)
-    require(set(told) <= {"type", "value", "ref"}, "an argument says more than type, value and ref")
+    require(set(told) <= {"type", "value", "ref"}, "an argument has more than type, value and ref")
     require(not {"value", "ref"} <= set(told), "an argument with a value and a ref")
     type_name = string(told["type"], "an argument's type") if "type" in told else None
     if "ref" in told:
@@ -253,7 +252,7 @@ class BinaryForm:
         return value
 
     def reached(self, request, told):
-        """The member that was reached, as --compat pal tells it."""
+        """The member that was reached, as --compat pal reports it."""
         kind = {"new": "constructor", "call": "method", "get": "field"}[request.method]
         assert set(told) == {kind}, told
         return self.member(kind, told[kind])
@@ -272,7 +271,7 @@ class BinaryForm:
         return {"class": told["clazz"]["name"], kind: told["name"], "modifiers": told.get("modifiers", 0)}
 
     def expected(self, reply):
-        """What a reply in this form has of the one that a case expects."""
+        """The part of a case's expected reply that this form has."""
         if not isinstance(reply, dict) or "error" not in reply:
             return reply
         code = reply["error"].get("code", -32000)
@@ -297,7 +296,7 @@ class BinaryForm:
 
 
 def in_colfer(data):
-    """Of a throwable and its causes: Colfer has no empty text apart from none, and its struct no superclasses."""
+    """A throwable and its causes in Colfer, which does not distinguish an empty text from none, and has no superclasses."""
     data = {name: in_colfer(value) if isinstance(value, dict) else value
             for name, value in data.items() if name != "superclasses"}
     return {**data, "message": None} if data.get("message") == "" else data

@@ -8,35 +8,36 @@ A suite is a folder; each of its *.json files is a case or a list of cases, and 
 
     {"name": "...", "options": ["--compat", "pal"], "steps": [{"request": ..., "reply": ...}, ...]}
 
-The steps of a case share a session. "request" is JSON, or with "raw" the text itself. "reply" is what has to come
-back, null for nothing at all. In a reply, a string that begins with "$" stands for a kind of value:
+The steps of a case share a session. "request" is JSON, or with "raw" the text itself. "reply" is the expected reply, null
+for none. In a reply, a string that begins with "$" means a kind of value:
 
     "$any"            anything             "$text"           any string
     "$ref", "$ref:x"  a ref, kept as x     "$frames"         a list of strings
     "$begins:T"       a text that begins   "$contains:T"     a text that contains T
-    "$same:x"         what was kept as x   "$any-of:A|B"     the text A, or B
+    "$same:x"         the value kept as x  "$any-of:A|B"     the text A, or B
     "$text:x"         any string, kept as x
     "$call:x"         the id of a callback, kept as x
 
-and the member "...": true lets an object have more members than are listed. In a request, "$ref:x" is what was kept
-as x, and in a raw text <x>. A step may also be written short, for one of the six methods:
+and the member "...": true lets an object have more members than are listed. In a request, "$ref:x" is the value kept as x,
+and in a raw text <x>. A step may also be written short, for one of the six methods:
 
     {"call": "fixtures.Calculator.add", "on": "$ref:x", "args": [...], "gives": {"type": "int", "value": "8"}}
 
-with call, get, put ("value"), new, control or meta; "args" and "value" may be raw text. It "gives" a value object
-("null": false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which
-the last may be left out. A raw request with the id 1 may have "fails" as well. "only" names the transports that a case is
-for; what is for WebSocket is for shared memory, too, unless it "happens": "once" in a peer. "contains" beside (or instead
-of) "reply" is text that has to stand in the reply byte for byte. "times" repeats a step.
+with call, get, put ("value"), new, control or meta; "args" and "value" may be raw text. It "gives" a value object ("null":
+false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which the last may be
+left out. A raw request with the id 1 may have "fails" as well. "only" names the transports of a case; a case for WebSocket
+is for shared memory, too, unless it "happens": "once" in a peer. "contains" beside (or instead of) "reply" is text that the
+reply has to contain byte for byte. "times" repeats a step.
 
-JPEER_LEDGER=1 and JPEER_CHECK_JNI=1 (tests/support/peer.py) run the cases under the reference ledger and -Xcheck:jni, and
-what either complains of fails the case.
+JPEER_LEDGER=1 and JPEER_CHECK_JNI=1 (tests/support/peer.py) run the cases under the reference ledger and -Xcheck:jni, and a
+complaint of either fails the case.
 
-Where the peer calls the client, "meanwhile" lists what comes before the reply, in order, and what is sent upon it:
+If the peer calls the client, "before_reply" lists the messages that the client receives before the reply, in order, and the
+answers that it sends:
 
-    "meanwhile": [{"comes": {"method": "callback", "id": "$call:c", ...}, "sends": [{"id": "$ref:c", "result": 5}]}]
+    "before_reply": [{"receives": {"method": "callback", "id": "$call:c", ...}, "sends": [{"id": "$ref:c", "result": 5}]}]
 
-What the binary form compares, and which steps it has not, is told in binary_form.py; --verbose names those left out.
+binary_form.py describes what the binary form compares, and the steps without such a form; --verbose names those left out.
 """
 
 import argparse
@@ -65,11 +66,11 @@ STANDARD = ("--rpc-default-action", "ALLOW")
 
 
 class Mismatch(Exception):
-    """Where and how a reply differs from what was expected."""
+    """Where and how a reply differs from the expected one."""
 
 
 def fill(request, kept):
-    """The request with "$ref:x" replaced by what was kept as x."""
+    """The request with "$ref:x" replaced by the value kept as x."""
     if isinstance(request, str) and request.startswith("$ref:"):
         return kept[request[5:]]
     if isinstance(request, list):
@@ -187,18 +188,18 @@ def expand(step, kept):
 
 
 def converse(messages, client, kept):
-    """Takes what the peer sends before the reply, and sends what answers it."""
+    """Receives the peer's messages before the reply, and sends the answers."""
     for message in messages:
-        compare(message["comes"], json.loads(client.receive()), kept, "meanwhile")
+        compare(message["receives"], json.loads(client.receive()), kept, "before_reply")
         for text in message.get("sends", []):
             client.send(text if isinstance(text, str) else json.dumps(fill(text, kept)))
 
 
 def exchange(step, text, client, kept):
-    if "meanwhile" not in step:
+    if "before_reply" not in step:
         return client.exchange(text)
     client.send(text)
-    converse(step["meanwhile"], client, kept)
+    converse(step["before_reply"], client, kept)
     return client.receive()
 
 
@@ -214,7 +215,7 @@ def run_step(step, client, kept):
     if reply is None:
         raise Mismatch(f"no answer to {text}")
     if "contains" in step and step["contains"] not in reply:
-        raise Mismatch(f"{step['contains']!r} does not stand in {reply}")
+        raise Mismatch(f"{step['contains']!r} is not in {reply}")
     if "reply" in step:
         expected = client.expected(step["reply"]) if isinstance(client, BinaryForm) else step["reply"]
         try:
@@ -224,13 +225,13 @@ def run_step(step, client, kept):
 
 
 def run_clean_step(step, client, kept, peer):
-    """A step in which nothing may complain: a sanitizer, -Xcheck:jni, or the reference ledger."""
+    """Runs a step; a sanitizer, -Xcheck:jni or the reference ledger must not complain."""
     failed = None
     try:
         run_step(step, client, kept)
     except NotExpressible:
         raise
-    except Exception as error:  # of any kind, where the peer has ended itself
+    except Exception as error:  # any exception, if the peer has ended
         failed = error
     found = peer.new_complaints()
     if found:
@@ -249,11 +250,11 @@ def run_steps(case, client, peer):
         except NotExpressible as reason:
             left_out.append(str(reason))
             if reason.is_run:
-                return left_out + ["a step behind it"] * (len(case["steps"]) - number - 1)
+                return left_out + ["a later step"] * (len(case["steps"]) - number - 1)
         except KeyError:
             if not left_out:
                 raise
-            left_out.append("a step that needs what one left out keeps")
+            left_out.append("a step that needs a value of a step left out")
     return left_out
 
 
@@ -262,7 +263,7 @@ def run_case(case, transport, peer):
     try:
         left_out = run_steps(case, client, peer)
     except BaseException:
-        with contextlib.suppress(Exception):  # what the case has failed by counts
+        with contextlib.suppress(Exception):  # the first failure counts
             client.close()
         raise
     client.close()
@@ -289,7 +290,7 @@ def read_cases(suite):
     return cases
 
 
-def tell(case, transport, left_out):
+def report(case, transport, left_out):
     word = "--  " if len(left_out) == len(case["steps"]) else "ok  "
     print(f"{word} {case['name']} ({transport.name})")
     for why, steps in Counter(left_out).items():
@@ -316,7 +317,7 @@ def run_on_one_peer(options, cases, transports, verbose, counts):
                     counts["passed"] += len(left_out) < len(case["steps"])
                     counts["left out"] += len(left_out)
                     if verbose:
-                        tell(case, transport, left_out)
+                        report(case, transport, left_out)
                 except (Mismatch, AssertionError, OSError, ValueError, KeyError) as error:
                     counts["failed"] += 1
                     print(f"FAIL {case['name']} ({transport.name})\n      {type(error).__name__}: {error}")
@@ -328,7 +329,7 @@ def run_group(options, cases, transports, verbose):
     counts = Counter()
     try:
         run_on_one_peer(options, cases, transports, verbose, counts)
-    except Exception as error:  # the peer itself fell over: one more failure, and the next group runs
+    except Exception as error:  # the peer itself failed: one more failure, and the next group runs
         print(f"FAIL peer {' '.join(options)}: {error}")
         counts["failed"] += 1
     return counts

@@ -1,4 +1,4 @@
-/* Argument files and JDK_JAVA_OPTIONS: what is read lies in the text, and says the same when it is quoted and
+/* Argument files and JDK_JAVA_OPTIONS: the arguments are inside the text, and stay the same when they are quoted and
  * read once more. */
 #include "cli/argument_file.h"
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Quotes one argument so that any file may have it: returns the end of what it wrote. */
+/* Quotes one argument for any file, and returns the end of the output. */
 static char *quote(const char *word, char *out)
 {
   static const char special[] = "\"\\\n\r\t\f";

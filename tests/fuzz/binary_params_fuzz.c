@@ -1,6 +1,6 @@
 /*
- * Binary requests: the input is a message. The operation that was read is walked to its last byte; whatever the
- * input is, each of its answers has to be a message, too.
+ * Binary requests: the input is a message. The operation that was read is walked to its last byte; for any input,
+ * each of its answers has to be a message, too.
  */
 #include "rpc/colfer/binary_codec.h"
 #include "tests/fuzz/touch_operation.h"

@@ -1,9 +1,9 @@
 """Random chains (batches whose requests name each other's results), and what a peer must answer to each.
 
 A chain is made beside a model of what Java does: lists of numbers, texts and lists. So an answer can be wrong in its value,
-not only in its form: a result that stands in for another one, an object that is another one's, a request that ran although
-the one that it needs had failed, or did not run. Functions of the client that a chain gives are called in the middle of it;
-they answer by the model, and may send chains of their own, nested in that call.
+not only in its form: the result of another request, an object of another one, a request that ran although the one that it
+needs had failed, or did not run. Functions of the client that a chain gives are called in the middle of it; they answer by
+the model, and may send chains of their own, nested in that call.
 """
 
 import json
@@ -11,18 +11,18 @@ import json
 LIST = "java.util.ArrayList"
 CALLING = "fixtures.Calling"
 TEXT_MAX = 2000
-# Escapes, beyond the BMP, what JSON and base64 treat apart, and nothing.
+# Escapes, beyond the BMP, characters special to JSON and base64, and the empty text.
 TEXTS = ("", "a", "\"\\", "\u00e9\u20ac", "\U0001f600", "\0", "null", "[]", "x" * 300)
 
 
 class Failed:
-    """What a request gives that does not run to its end: the code, and the words that its error has."""
+    """The result of a failed request: the code, and the words of its error."""
 
     def __init__(self, code, words):
         self.code, self.words = code, words
 
 
-NOTHING = object()  # void, or told to nobody: it cannot be named
+NOTHING = object()  # void, or without an answer: it cannot be named
 
 
 def text_of(value):
@@ -50,13 +50,12 @@ def is_odd(value):
 
 
 class Chain:
-    """
-    requests: of the batch. give(function) makes an argument of a function of the client's, which is given a
+    """ requests: of the batch. give(function) makes an argument of a function of the client's, which receives a
     support.callback_client.Call and returns its answer; nest(call) is called in the middle of some of them. check(answers)
-    says what is wrong with the answers, one text a fault.
+    returns the faults of the answers, one text each.
 
-    What a function of the client does to a list is known when the chain is made, as all else is: functions decide by
-    their arguments alone.
+    The effect of a client's function on a list is known when the chain is made, like all else: functions decide by their
+    arguments alone.
     """
 
     def __init__(self, rng, give, nest=lambda call: None, within=None):
@@ -75,7 +74,7 @@ class Chain:
         return self.rng.choice([number, f"r{number}", number + 0.5, -number - 1, f"\u00e9{number}\"\\"])
 
     def add(self, number, verb, params, result, **beside):
-        """Gives the id, as it stands in `results`."""
+        """Returns the id, as in `results`."""
         id = self.new_id(number)
         request = {"jsonrpc": "2.0", "id": id, "method": verb, "params": params, **beside}
         options = {**request.get("options", {}), **({"within": self.within} if self.within else {})}
@@ -101,7 +100,7 @@ class Chain:
             params["instance"] = on[0]["ref"]
         self.add(number, "call", params, run() if result is None else Failed(-32000, "depends on failed request"))
 
-    # ---- what stands in them ----
+    # ---- their arguments ----
 
     def ids(self, fits):
         return [id for id, value in self.results.items() if fits(value)]
@@ -131,7 +130,7 @@ class Chain:
             return {"type": "java.lang.Object", "value": None}, None
         return value, value
 
-    # ---- ways to go on ----
+    # ---- kinds of requests ----
 
     def make_list(self, number):
         self.add(number, "new", {"type": LIST, "args": []}, [])
@@ -147,7 +146,7 @@ class Chain:
         self.call(number, on, "add", [element], run)
 
     def has_room(self, to, value):
-        """True where no list holds itself then, and no text becomes long."""
+        """True if no list then contains itself, and no text becomes long."""
         if isinstance(value, Failed):
             return True
         if holds(value, to):
@@ -214,7 +213,7 @@ class Chain:
             self.add(number, "java.lang.String.valueOf", [named[0]], Failed(-32602, ""))
 
     def add_last(self):
-        """So that something is answered."""
+        """Ensures that there is an answer."""
         self.requests.append({"jsonrpc": "2.0", "id": "last", "method": "java.lang.String.valueOf", "params": ["end"],
                               **({"options": {"within": self.within}} if self.within else {})})
         self.wanted.append(("last", "end", True))
@@ -222,7 +221,7 @@ class Chain:
     # ---- functions of the client ----
 
     def counted(self, times, answer):
-        """A function that answers so, and has to be called so often."""
+        """A function with this answer, which has to be called `times` times."""
         counts = [times, 0]
         self.calls.append(counts)
 
@@ -287,7 +286,7 @@ class Chain:
 
 
 def given(argument):
-    """An argument of a callback as the model has it; lists and others are not told apart."""
+    """An argument of a callback as the model has it; lists and others are not distinguished."""
     value = argument.get("value")
     return int(value) if argument["type"] == "java.lang.Integer" else value
 

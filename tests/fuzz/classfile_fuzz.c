@@ -1,4 +1,4 @@
-/* Any bytes as a class file: parsed, and what a member's types are written out as a query would. */
+/* Any bytes as a class file: parsed, and the types of its members written as a query would. */
 #include "classfile/class_file.h"
 #include "classfile/signature.h"
 
@@ -32,7 +32,7 @@ FUZZ_TARGET(input)
   struct jp_error error = {.text = ""};
   arena_init(&arena);
   enum jp_status status = class_file_parse((const uint8_t *)input.data, input.len, &arena, &file, &error);
-  require(status != JP_INVALID || error.text[0] != '\0'); /* a refusal says why */
+  require(status != JP_INVALID || error.text[0] != '\0'); /* a refusal has a reason */
   if (status == JP_OK) {
     for (size_t i = 0; i < file.method_count && i < MEMBERS; i++)
       read_member(&file.methods[i], true);

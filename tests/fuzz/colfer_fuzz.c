@@ -1,6 +1,7 @@
 /*
- * The reader of binary messages: the input is a message, and also a struct with a field of each kind. What was read is
- * written, in no more bytes than it came in, and read once more: that has to give the same, byte for byte and as shown.
+ * The reader of binary messages: the input is a message, and also a struct with a field of each kind. The struct is
+ * written again, in no more bytes than the input, and read once more: both have to be equal, byte for byte and as
+ * shown.
  */
 #include "colfer/messages.h"
 #include "tests/support/colfer_print.h"
@@ -8,7 +9,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-/* A struct that was read, as it is written and shown. */
+/* A struct as it is written and shown. */
 struct forms {
   struct buffer bytes;
   struct buffer printed;
@@ -19,7 +20,7 @@ static void require_same(const struct buffer *a, const struct buffer *b)
   require(!a->failed && !b->failed && text_equal(buffer_text(a), buffer_text(b)));
 }
 
-/* Reads the struct and makes its forms, also of the part that stands before a mistake. */
+/* Reads the struct and makes its forms, also of the part before a fault. */
 static enum jp_status read_forms(const struct colfer_type *type, struct text bytes, struct arena *arena,
                                  struct forms *forms)
 {

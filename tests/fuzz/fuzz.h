@@ -1,7 +1,7 @@
 #ifndef JPEER_TESTS_FUZZ_FUZZ_H
 #define JPEER_TESTS_FUZZ_FUZZ_H
-/* What a fuzz target is made of. FUZZ_TARGET(input) { ... } defines what is done with each input, a struct text;
- * libFuzzer calls it, or replay_main.c. */
+/* The parts of a fuzz target. FUZZ_TARGET(input) { ... } defines the use of each input, a struct text; libFuzzer
+ * calls it, or replay_main.c. */
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -34,8 +34,8 @@ static inline char *copy_with_end(struct text text)
   return copy;
 }
 
-/* Takes the line off *rest that a line feed ends; false: there is none. */
-static inline bool take_line(struct text *rest, struct text *line)
+/* Removes the next line, which a line feed ends, from *rest; false: there is none. */
+static inline bool next_line(struct text *rest, struct text *line)
 {
   const char *feed = rest->len == 0 ? NULL : memchr(rest->data, '\n', rest->len);
   if (feed == NULL)
@@ -45,7 +45,7 @@ static inline bool take_line(struct text *rest, struct text *line)
   return true;
 }
 
-/* No name of a class has an empty segment, and what is said about patterns for every name leaves those out. */
+/* No name of a class has an empty segment, so statements about every name leave those out. */
 static inline bool has_empty_segment(struct text t)
 {
   return t.len == 0 || t.data[0] == '.' || t.data[t.len - 1] == '.' || memmem(t.data, t.len, "..", 2) != NULL;

@@ -1,7 +1,7 @@
 /*
- * Requests as the server reads them: the bytes at once and in two pieces must come to the same, each request
- * that is taken is judged and its body read, and what is said to be used is never more than was given. A head
- * that is recognised means what reading it says.
+ * Requests as the server reads them: the bytes at once and in two pieces must have the same result, each accepted
+ * request is judged and its body read, and no more bytes are used than there are. A recognised head must mean the
+ * same as a parsed one.
  */
 #include "net/http/http_heads.h"
 

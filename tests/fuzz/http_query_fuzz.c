@@ -1,4 +1,4 @@
-/* Targets of GET: whatever comes, it is refused, or it is a request of JSON-RPC 1.1 in good JSON. */
+/* Targets of GET: each is refused, or is a request of JSON-RPC 1.1 in valid JSON. */
 #include "net/http/http_query.h"
 
 #include "json/reader.h"

@@ -1,5 +1,5 @@
-/* Names as identifiers: the input is an identifier that a client may send, and a name that a document may list. What is
- * taken for the one is written the same way again, and every name is read back. */
+/* Names as identifiers: the input is an identifier that a client may send, and a name that a document may list. An
+ * accepted identifier is written in the same way again, and every name is read back. */
 #include "rpc/methods/identifiers.h"
 
 #include "tests/fuzz/fuzz.h"

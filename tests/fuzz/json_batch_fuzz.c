@@ -1,6 +1,6 @@
 /*
- * Results in place of their names: the input is JSON, in which any id may be named. What comes of it must be JSON
- * again, within the limits, and name nothing any more that has a result.
+ * Results that replace their names: the input is JSON, in which any id may be named. The output must be JSON again,
+ * within the limits, and must no longer name an id that has a result.
  */
 #include "rpc/jsonrpc/json_batch.h"
 

@@ -1,6 +1,6 @@
 /*
- * The messages that a client with callbacks sends: what they are, the answers among them, and what they give. What an
- * answer's value names is walked to its last byte; nothing is taken that a scan of the message does not find.
+ * The messages that a client with callbacks sends: their kinds, the answers among them, and their callbacks. An
+ * answer's value is walked to its last byte; no callback is accepted that a scan of the message does not find.
  */
 #include "rpc/jsonrpc/json_callbacks.h"
 #include "rpc/values/value_read.h"

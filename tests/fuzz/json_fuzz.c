@@ -1,4 +1,4 @@
-/* The reader against jansson: the input is the text. See tests/unit/json/oracle.h for what may differ. */
+/* The reader against jansson: the input is the text. See tests/unit/json/oracle.h for the allowed differences. */
 #include "tests/unit/json/oracle.h"
 
 #include "tests/fuzz/fuzz.h"

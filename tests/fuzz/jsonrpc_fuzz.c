@@ -1,6 +1,6 @@
 /*
- * JSON-RPC messages: the input is the message. The handler sends the params back, which json_fuzz reads; whatever came in,
- * what goes out must be a JSON text, and an error or a result for each id.
+ * JSON-RPC messages: the input is the message. The handler sends the params back, which json_fuzz reads; for any
+ * input, the output must be a JSON text, with an error or a result for each id.
  */
 #include "jsonrpc/jsonrpc.h"
 
@@ -22,7 +22,7 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
     json_write_string(jsonrpc_error(response, JSONRPC_SERVER_ERROR, "Server error"), request->method);
 }
 
-/* Whatever the text is, an id that is made out of it is a JSON text inside it. */
+/* In any text, an id that is found is a JSON text inside it. */
 static void salvage(struct text message, size_t fault, enum jsonrpc_version version)
 {
   struct json_fault unused;
@@ -45,7 +45,7 @@ FUZZ_TARGET(input)
   require(handled != JSONRPC_STREAM && (handled == JSONRPC_NO_REPLY) == (out.len == 0));
   if (handled != JSONRPC_NO_REPLY) {
     struct json_fault fault;
-    /* The envelope, and a batch, are deeper than what came in. */
+    /* The envelope and a batch add depth to the input. */
     require(json_validate(buffer_text(&out), (struct json_limits){40}, TEXT_ABSENT, &fault) == JP_OK);
   }
   for (size_t fault = 0; fault <= input.len; fault += 1 + input.len / 4) {

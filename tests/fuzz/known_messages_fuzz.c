@@ -36,7 +36,7 @@ FUZZ_TARGET(rest)
   static struct service_bench *bench;
   if (bench == NULL) {
     bench = known_bench_create();
-    stub.members[KNOWN_CONSTRUCTOR].outcome.ref = 0; /* that would be another one each time */
+    stub.members[KNOWN_CONSTRUCTOR].outcome.ref = 0; /* it would differ each time */
   }
   learn_all(bench);
   while (rest.len >= HEAD) {

@@ -1,4 +1,4 @@
-/* The public library: what it answers is JSON that its own client side takes, with a map and without one. */
+/* The public library: its answers are JSON that its own client side accepts, with and without a map. */
 #include "include/jpeer/jsonrpc.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -6,7 +6,7 @@
 
 enum { DEPTH_MAX = 200 };
 
-/* Answers with what it was asked, or fails in one of the ways that a handler can. */
+/* Answers with the params, or fails in one of the ways that a handler can. */
 static int handle(void *context, struct jp_jsonrpc_call *call)
 {
   (void)context;

@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_FUZZ_MEMORY_FILE_H
 #define JPEER_TESTS_FUZZ_MEMORY_FILE_H
-/* An input as a file, for what is read from a path. */
+/* An input as a file, for readers of a path. */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

@@ -3,16 +3,16 @@
 usage: mutate_callbacks.py [--seconds N] [--jvm HOME] [--seed N] [--clients N] [--check-jni]
 
 Each client has Java call it: from the thread of its request, from others, from virtual ones, deep in the stack, in events.
-Most calls are answered by something else than they should be: with bytes changed, with another id, twice, late, in a batch, by
-an error that names a throwable, after requests that are nested in this call, in an ended one, in another client's, or with the
-session deleted, or not at all. They also send chains (chains.py) in which something was changed. Held must be: every message that
-comes is a call, a release or an answer; somebody else's calls back and forth, and chains that call back and are nested in such
-calls, are answered rightly all the time; when the clients have gone, no session, no descriptor and no thread of
-theirs is left; and the peer ends by its signal, at once, clean, and with nothing but warnings about callbacks in its log.
+Most calls are answered wrongly: with bytes changed, with another id, twice, late, in a batch, by an error that names a
+throwable, after requests that are nested in this call, in an ended one, in another client's, or with the session deleted,
+or not at all. They also send chains (chains.py) in which something was changed. Promises that must hold: every message of
+the peer is a call, a release or an answer; calls of other clients, and their chains with nested callbacks, always get right
+answers; after the clients have left, no session, descriptor or thread of theirs remains; and the peer ends by its signal,
+at once, clean, and with only warnings about callbacks in its log.
 
-Java may wait for itself: a thread holds the monitor of fixtures.Calling and runs invokeAll there, and a request that is nested in
-a worker's call asks for the monitor. No client can end that, and all others that want the monitor wait as well. The fixture knows
-both threads; each such deadlock is ended by an interrupt, counted, and the first is shown.
+Java may wait for itself: a thread holds the monitor of fixtures.Calling and runs invokeAll there, and a request that is
+nested in a worker's call asks for the monitor. No client can end that, and all others that want the monitor wait as well.
+The fixture knows both threads; each such deadlock is ended by an interrupt, counted, and the first is shown.
 """
 
 import argparse
@@ -35,8 +35,8 @@ from support.peer import Peer  # noqa: E402
 
 CALLING = "fixtures.Calling"
 SILENT_SECONDS = 2  # a client that leaves a call unanswered goes; others may wait for a lock that this call's thread holds
-QUIET_SECONDS = 0.1  # then a client asks whether its requests are over
-PATIENCE_SECONDS = 30  # for what has to come
+QUIET_SECONDS = 0.1  # then a client checks whether its requests are over
+PATIENCE_SECONDS = 30  # for expected messages
 SETTLE_SECONDS = 60
 SPARE_DESCRIPTORS = 64  # jars, and what the crew opens when it grows
 SPARE_THREADS = 32  # of the JVM's pools, its compilers and the crew
@@ -51,7 +51,7 @@ RESULTS = (7, -1, 2**40, 1.5, "text", "\ud800", True, None, [], [1, [2, None]], 
 FLAGS = ({}, {}, {"origin": True}, {"borrow": True}, {"oneway": True, "origin": True}, {"arity": 1}, {"arity": 9}, {"overrides": ["equals", "reversed"]},
          {"interfaces": ["java.util.Comparator"]}, {"interfaces": ["java.lang.Runnable", "java.util.concurrent.Callable"]},
          {"type": "java.util.function.Function"}, {"interfaces": []}, {"borrow": True, "oneway": True})
-# (method, arguments after the callback, of a type that Java tells)
+# (method, arguments after the callback, of a type that Java names)
 CALLS = (("here", ()), ("here", ()), ("onThread", ()), ("onThreads", (3,)), ("holdingMonitor", ()), ("parallelSort", (300, 7)),
          ("invokeAll", (20,)), ("tell", (30,)), ("hereTold", ()), ("onVirtualThreads", (4,)), ("ask", ()))
 
@@ -75,7 +75,7 @@ CHAINS_OF_ONE_CLIENT = 100
 
 
 class ChainClient:
-    """Runs chains, some of them nested in its calls, and counts what is wrong in their answers."""
+    """Runs chains, some of them nested in its calls, and counts the faults in their answers."""
 
     def run_chain(self, run, rng, within=None):
         def nest(call):
@@ -95,11 +95,11 @@ class ChainClient:
         answers, self.answers = self.answers, None
         return answers
 
-    def take(self, message):
+    def handle(self, message):
         if isinstance(message, list):
             self.answers = message
         else:
-            super().take(message)
+            super().handle(message)
 
 
 class WebSocketChains(ChainClient, CallbackClient):
@@ -111,7 +111,7 @@ class ShmChains(ChainClient, ShmCallbackClient):
 
 
 class Attack:
-    """One connection, and what its client does with what comes."""
+    """One connection, whose client handles its messages."""
 
     def __init__(self, run, client, rng):
         self.run, self.client, self.rng = run, client, rng
@@ -122,7 +122,7 @@ class Attack:
         self.is_silent = False  # Java may wait for an answer that this client never gives
         self.leaves_at = float("inf")
         self.is_over = False
-        self.has_fence = False  # the answer to its last request has come
+        self.has_fence = False  # the answer to its last request has arrived
         self.said = []  # its last messages
 
     def send(self, message):
@@ -163,7 +163,7 @@ class Attack:
         for _ in range(MESSAGES_MAX):
             if self.is_over or self.run.is_over() or time.monotonic() > self.leaves_at:
                 return
-            self.take_next()
+            self.handle_next()
             if self.rng.random() < 0.3:
                 self.send_request()
         self.end()
@@ -180,10 +180,10 @@ class Attack:
         self.sent += 1
         return [*chain.requests, self.request()]
 
-    def take_next(self):
-        """Where nothing comes, all may be over: a change has taken the id from a request, or the request from a message."""
+    def handle_next(self):
+        """Without a message, all may be over: a change has removed the id of a request, or the request of a message."""
         try:
-            self.take(self.client.receive_within(QUIET_SECONDS))
+            self.handle(self.client.receive_within(QUIET_SECONDS))
         except (TimeoutError, shm.TimedOut):
             self.end()
 
@@ -197,18 +197,18 @@ class Attack:
         self.send({"jsonrpc": "2.0", "id": "fence", "method": "control", "params": {"method": "ping"}})
         try:
             while not self.has_fence and not self.is_silent:
-                self.take(self.client.receive_within(PATIENCE_SECONDS))
+                self.handle(self.client.receive_within(PATIENCE_SECONDS))
         except (TimeoutError, shm.TimedOut):
-            self.run.fault(f"nothing came any more after {self.said}")
+            self.run.fault(f"no message arrived after {self.said}")
 
-    # ---- what comes ----
+    # ---- received messages ----
 
-    def take(self, text):
+    def handle(self, text):
         message = json.loads(text)
         method = message.get("method") if isinstance(message, dict) else None
         if method == "callback":
             self.run.count("calls")
-            self.take_call(message)
+            self.handle_call(message)
         elif method != "callback_released":
             self.replies += len(message) if isinstance(message, list) else 1
             self.run.count("answers")
@@ -221,7 +221,7 @@ class Attack:
         result = {"compare": 0, "accept": None, "run": None}.get(method, 7)
         return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
-    def take_call(self, message):
+    def handle_call(self, message):
         if "id" not in message:
             return
         ways = (self.answer_rightly, self.answer_with_changes, self.answer_otherwise, self.answer_another, self.answer_twice,
@@ -270,7 +270,7 @@ class Attack:
         wanted = self.replies + 1
         self.send(self.mutated(request) if self.rng.random() < 0.2 else request)
         while self.depth < DEPTH_MAX and self.replies < wanted and not self.is_over and not self.run.is_over():
-            self.take_next()
+            self.handle_next()
         self.answer_rightly(message)
 
     def ask_in_batch(self, message):
@@ -330,7 +330,7 @@ class Run(Mutation):
                     attack.play()
             except (*GONE, shm.Ended, shm.TimedOut):
                 self.count("abandoned")
-            except Exception as error:  # whatever else it is, it is a fault
+            except Exception as error:  # any other exception is a fault
                 said = attack.said if attack is not None else []
                 self.fault(f"client {number}: {type(error).__name__}: {error}, after {said}")
 
@@ -345,11 +345,11 @@ class Run(Mutation):
                     for _ in range(CHAINS_OF_ONE_CLIENT):
                         if not self.is_over():
                             client.run_chain(self, rng)
-            except Exception as error:  # whatever it is, it is a fault
+            except Exception as error:  # any exception is a fault
                 self.fault(f"chains: {type(error).__name__}: {error}")
 
     def watch(self):
-        """Somebody else's calls back and forth, meanwhile."""
+        """Calls and callbacks of another client during that time."""
         while not self.is_over():
             try:
                 with CallbackClient(self.peer) as client:
@@ -358,8 +358,8 @@ class Run(Mutation):
                         self.end_deadlock(client)
                         self.count("checked")
                         time.sleep(0.01)
-            except Exception as error:  # whatever it is, it is a fault
-                self.fault(f"somebody else's calls: {type(error).__name__}: {error}")
+            except Exception as error:  # any exception is a fault
+                self.fault(f"another client's calls: {type(error).__name__}: {error}")
 
     def check(self, client):
         number = random.randrange(10**6)
@@ -369,18 +369,18 @@ class Run(Mutation):
         assert client.call(CALLING, "parallelSort", compare, 100, 5) == "true"
 
     def end_deadlock(self, client):
-        told = client.call(CALLING, "endDeadlock")
-        if told is None:
+        deadlock = client.call(CALLING, "endDeadlock")
+        if deadlock is None:
             return
         self.count("deadlocks of Java's own")
         if not self.is_deadlock_shown:
             self.is_deadlock_shown = True
-            print(f"Java waits for itself: {told}", flush=True)
+            print(f"Java waits for itself: {deadlock}", flush=True)
 
-    # ---- what is left ----
+    # ---- remains ----
 
     def settle(self, descriptors, threads):
-        """The clients have gone: so have their sessions, and all that was open for them."""
+        """Waits until the clients' sessions and all that was open for them are gone."""
         deadline = time.monotonic() + SETTLE_SECONDS
         while time.monotonic() < deadline:
             with clients.WebSocketClient(self.peer) as client:

@@ -1,12 +1,13 @@
-"""Sends mutated conformance requests to a real peer over every transport, under -Xcheck:jni, and says what held.
+"""Sends mutated conformance requests to a real peer over every transport, under -Xcheck:jni, and reports which promises
+held.
 
 usage: mutate_requests.py [--seconds N] [--jvm HOME] [--seed N] [--clients N]
 
-Each client replays the steps of a case, and changes most of them on the way: bytes of the text, or a value, a name or
-a member of the JSON; what still has a binary form goes as a binary message, too, in which bytes are changed. Held
-must be: every answer is JSON with a result or an error (a batch: a list of such); a call on a connection of its own
-is answered rightly all the time; the peer ends with its signal, and neither the JVM nor a sanitizer complained. What
-a mutation leaves waiting in Java is left there: its connection is given up and counted.
+Each client replays the steps of a case, and changes most of them on the way: bytes of the text, or a value, a name or a
+member of the JSON; requests that still have a binary form are sent as binary messages, too, in which bytes are changed.
+Promises that must hold: every answer is JSON with a result or an error (a batch: a list of such); a call on a connection of
+its own is always answered rightly; the peer ends with its signal, and neither the JVM nor a sanitizer complained. A
+mutation that waits in Java stays there: its connection is abandoned and counted.
 """
 
 import argparse
@@ -33,7 +34,7 @@ from support.peer import Peer  # noqa: E402
 PRESETS = "deny-unsafe,deny-jdk-internals,deny-classloading,deny-reflection,deny-serialization,deny-scripting"
 PATIENCE_SECONDS = 5
 GONE = (OSError, EOFError, TimeoutError, http.client.HTTPException, websockets.WebSocketException, zmq.ZMQError)
-# Values that stand where others did.
+# Values that replace others.
 VALUES = (0, 1, -1, 2**31, -2**31 - 1, 2**63, 10**30, 1e400, 5.5, "", "a", "\0", "\ud800", "é" * 300, True, None, [], {},
           [[]] * 40, {"ref": 1}, {"ref": 2**32}, {"type": "int"}, {"type": "int[]", "value": [1, 2]}, "java.lang.String",
           {"type": "java.util.ArrayList", "value": [1, None, {"ref": 1}]}, {"type": "java.lang.Object", "value": None},
@@ -96,7 +97,7 @@ def mutate(text, rng, donor):
     except ValueError:
         tree = None
     if tree is None or rng.random() < 0.4:
-        # Bytes that are no UTF-8 cross as lone surrogates, whose own bytes are none either.
+        # Bytes that are no UTF-8 become lone surrogates, whose bytes are no UTF-8 either.
         return mutate_bytes(text.encode("utf-8", "surrogatepass"), rng, TEXTS).decode("utf-8", "surrogateescape")
     return json.dumps(mutate_tree(tree, rng, other))
 
@@ -114,7 +115,7 @@ class AnyWebSocket(clients.WebSocketClient):
 
 
 class AnyHttp(clients.HttpClient):
-    """Takes whatever status an answer has."""
+    """Accepts any status of an answer."""
 
     def exchange_or_nothing(self, text):
         response, body = self.post(text)
@@ -122,14 +123,14 @@ class AnyHttp(clients.HttpClient):
 
 
 class AnyZmq(clients.ZmqClient):
-    """Sends what is JSON by its first byte."""
+    """Sends messages that are JSON by their first byte."""
 
     def exchange_or_nothing(self, text):
         return super().exchange_or_nothing(text) if text and text[0] not in "\0\1\2\3\4\5\6\7\10\x7f" else None
 
 
 class AnyBinary(BinaryClient):
-    """Answers for a binary message as JSON does; what is wrong with its reply is raised."""
+    """Answers for a binary message as JSON does; a fault of its reply is raised."""
 
     def __init__(self, peer):
         super().__init__(peer, seconds=PATIENCE_SECONDS)
@@ -153,7 +154,7 @@ TRANSPORTS = (AnyWebSocket, AnyHttp, AnyZmq, AnyBinary)
 
 
 class Mutation:
-    """For how long clients go on, and what they have seen."""
+    """The duration of the attack, and its results."""
 
     def __init__(self, peer, seconds, seed, counted):
         self.peer = peer
@@ -181,7 +182,7 @@ class Mutation:
             thread.join(max(0, self.end - time.monotonic()) + patience)
 
     def watchers(self):
-        """What runs beside the attacks."""
+        """Runs beside the attacks."""
         return [self.watch]
 
     def report(self, passed):
@@ -194,7 +195,7 @@ class Mutation:
 
 class Run(Mutation):
     def __init__(self, peer, seconds, seed):
-        super().__init__(peer, seconds, seed, ("sent", "answered", "given up", "checked"))
+        super().__init__(peer, seconds, seed, ("sent", "answered", "abandoned", "checked"))
         self.steps = [step for case in read_cases(None) for step in case["steps"] if case.get("only") is None]
 
     def send_one(self, client, rng, refs):
@@ -230,12 +231,12 @@ class Run(Mutation):
                             return
                         self.send_one(client, rng, Refs(rng))
             except GONE:
-                self.count("given up")
-            except Exception as error:  # whatever else it is, it is a fault
+                self.count("abandoned")
+            except Exception as error:  # any other exception is a fault
                 self.faults.append(f"client {number}: {type(error).__name__}: {error}")
 
     def watch(self):
-        """Somebody else's calls, meanwhile."""
+        """Calls of another client during that time."""
         while not self.is_over():
             try:
                 with clients.WebSocketClient(self.peer) as client:
@@ -243,8 +244,8 @@ class Run(Mutation):
                         assert client.call("java.lang.Math", "max", 3, 5) == "5"
                         self.count("checked")
                         time.sleep(0.02)
-            except Exception as error:  # whatever it is, it is a fault
-                self.faults.append(f"somebody else's call: {type(error).__name__}: {error}")
+            except Exception as error:  # any exception is a fault
+                self.faults.append(f"another client's call: {type(error).__name__}: {error}")
 
 
 class Refs(dict):

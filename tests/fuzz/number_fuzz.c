@@ -1,5 +1,5 @@
-/* Suffixed numbers: the input is the text. What is taken is rounded as the C library rounds it, and what is
- * written of it reads back as the same value. */
+/* Suffixed numbers: the input is the text. An accepted number is rounded as by the C library, and its output reads
+ * back as the same value. */
 #include "base/decimal.h"
 #include "base/number.h"
 #include "base/number_format.h"

@@ -1,5 +1,5 @@
-/* Elements and ranges of arrays: the input is what stands where a field's name may. What is taken lies inside arrays of
- * any length, or is refused. */
+/* Elements and ranges of arrays: the input is in place of a field's name. An accepted piece is inside arrays of any
+ * length, or is refused. */
 #include "op/piece.h"
 
 #include "tests/fuzz/fuzz.h"

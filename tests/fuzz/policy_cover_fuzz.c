@@ -1,6 +1,6 @@
 /*
- * Two patterns and a name, with line feeds between them. Where one pattern covers the other, it matches each name that the
- * other matches; and covering needs no more than reflexivity and "**".
+ * Two patterns and a name, with line feeds between them. If one pattern covers the other, it matches each name that
+ * the other matches; every pattern covers itself, and "**" every pattern.
  */
 #include "policy/match.h"
 
@@ -20,7 +20,7 @@ static void check(const struct policy_pattern *general, const struct policy_patt
 FUZZ_TARGET(name)
 {
   struct text sources[2];
-  if (!take_line(&name, &sources[0]) || !take_line(&name, &sources[1]))
+  if (!next_line(&name, &sources[0]) || !next_line(&name, &sources[1]))
     return;
   struct policy_pattern patterns[2];
   struct arena arena;

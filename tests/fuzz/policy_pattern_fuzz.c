@@ -1,6 +1,6 @@
 /*
- * A pattern, a line feed, a name. Whatever they are, matching ends; and where both are short and ASCII, the
- * answer is that of the plainest matcher that there is, which tries every way.
+ * A pattern, a line feed, a name. Matching always ends; and if both are short and ASCII, the result is that of the
+ * plainest matcher, which tries every way.
  */
 #include "policy/match.h"
 
@@ -25,8 +25,8 @@ static bool plain_glob(struct text pattern, struct text name)
   return plain_glob(tail, text_slice(name, 1, name.len));
 }
 
-/* Takes the first segment off *rest, whose data is NULL when nothing is left. */
-static struct text take_segment(struct text *rest)
+/* Removes the first segment from *rest, whose data is NULL at the end. */
+static struct text next_segment(struct text *rest)
 {
   const char *dot = memchr(rest->data, '.', rest->len);
   size_t len = dot == NULL ? rest->len : (size_t)(dot - rest->data);
@@ -40,14 +40,14 @@ static bool plain_match(struct text pattern, struct text name)
   if (pattern.data == NULL)
     return name.data == NULL;
   struct text pattern_rest = pattern;
-  struct text segment = take_segment(&pattern_rest);
+  struct text segment = next_segment(&pattern_rest);
   bool deep = text_equal(segment, TEXT("**"));
   if (deep && plain_match(pattern_rest, name))
     return true;
   if (name.data == NULL)
     return false;
   struct text name_rest = name;
-  struct text name_segment = take_segment(&name_rest);
+  struct text name_segment = next_segment(&name_rest);
   if (deep)
     return plain_match(pattern, name_rest);
   return plain_glob(segment, name_segment) && plain_match(pattern_rest, name_rest);
@@ -64,7 +64,7 @@ static bool is_short_ascii(struct text t)
 FUZZ_TARGET(name)
 {
   struct text source;
-  if (!take_line(&name, &source))
+  if (!next_line(&name, &source))
     return;
   struct arena arena;
   arena_init(&arena);

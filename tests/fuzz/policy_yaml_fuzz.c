@@ -1,4 +1,5 @@
-/* Any bytes as a policy file: it loads, or the error has a place; what loaded can be asked, and warned of. */
+/* Any bytes as a policy file: it loads, or the error has a place; a loaded policy can judge, and warnings can be made
+ * of it. */
 #include "policy/lint.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -1,6 +1,6 @@
 /*
- * The params of the six methods, and the options of requests: the input is a JSON-RPC message. What was read is
- * walked to its last byte; what was refused must say so as JSON.
+ * The params of the six methods, and the options of requests: the input is a JSON-RPC message. An accepted operation
+ * is walked to its last byte; a refusal must be JSON.
  */
 #include "rpc/jsonrpc/json_options.h"
 #include "rpc/jsonrpc/json_outcome.h"

@@ -1,13 +1,13 @@
 #ifndef JPEER_TESTS_FUZZ_TOUCH_OPERATION_H
 #define JPEER_TESTS_FUZZ_TOUCH_OPERATION_H
-/* Reads an operation to its last byte, so that a sanitizer sees what it should not have; aborts where it breaks a
- * promise of op/operation.h. */
+/* Reads an operation to its last byte, so that a sanitizer sees invalid pointers; aborts if it breaks a promise of
+ * op/operation.h. */
 #include "base/status.h"
 #include "op/operation.h"
 
 void touch_operation(const struct operation *operation);
 
-/* Callbacks of a message: those that were taken, and those that a scan finds, which have to be as many at least. */
+/* Callbacks of a message: the accepted ones, and those that a scan finds, which must be at least as many. */
 struct callback_counts {
   size_t taken;
   size_t found;

@@ -1,4 +1,4 @@
-/* Type names and descriptors: the input is the name. What is taken has forms that read back as the same type.
+/* Type names and descriptors: the input is the name. An accepted name has forms that read back as the same type.
  */
 #include "op/type.h"
 

@@ -1,6 +1,6 @@
 /*
- * Frames as the server reads them: the bytes at once and in two pieces must come to the same events, a
- * message is UTF-8 and within its bound, and a decoder that is clean has nothing left.
+ * Frames as the server reads them: the bytes at once and in two pieces must give the same events, a message is UTF-8
+ * and within its bound, and a clean decoder has no bytes left.
  */
 #include "net/websocket/ws_frames.h"
 

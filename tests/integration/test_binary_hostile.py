@@ -119,7 +119,7 @@ class Bytes(HostileCase):
                 (b"\0\3\1\1\5x", ERROR, "", "decoded: exec_message.message_id, byte 4: 5 bytes, and 1 are left"),
                 (b"\0\x1f\2\1\1x\4\xff\xff\3", ERROR, "x",
                  "decoded: control_message.params, byte 7: 65535 elements, and 0 bytes are left"),
-                (b"\0\3\x7f\x7f", ERROR, "", "The message cannot be decoded: message, byte 3: 1 bytes are behind the end")):
+                (b"\0\3\x7f\x7f", ERROR, "", "The message cannot be decoded: message, byte 3: 1 bytes after the end")):
             self.assert_refused(payload, status, answers, says)
 
     def test_bytes_behind_the_end(self):

@@ -193,6 +193,33 @@ class Collected(EndCase):
         client.await_released(7)
         self.assert_stops()
 
+    def test_an_id_is_released_with_the_last_of_its_objects(self):
+        """It is one for each interface and for what the parameters declare."""
+        client = self.serve()
+        kept = client.call("java.util.Objects", "requireNonNull", client.give(number=7, type="java.util.function.Function"))
+        for _ in range(2):
+            self.assertEqual(client.call("fixtures.Declared", "apply", client.give(lambda call: 1, 7)), "2")
+        self.assertEqual(client.call("fixtures.Declared", "any", ref(kept)), "Integer:1")
+        for _ in range(3):
+            client.control("gc")
+        self.assertEqual(client.released[7], 0)
+        self.assertEqual(client.call("fixtures.Declared", "apply", client.give(lambda call: 1, 7)), "2")
+        client.control("delete_object", ref(kept))
+        client.await_released(7)
+        self.assertEqual(client.released, {7: 4})
+        self.assert_stops()
+
+    def test_classes_that_type_arguments_name_can_be_unloaded(self):
+        client = self.serve()
+        for _ in range(2):
+            twin = ref(client.call("fixtures.members.Loaders", "twin"))
+            given = client.give(lambda call, own=twin: own, 7)
+            self.assertEqual(client.call("fixtures.members.Twin", "isGiven", given, on=twin["ref"]), "true")
+            client.control("delete_object", twin)
+        self.assertEqual(client.call("fixtures.members.Loaders", "alive"), "0")
+        client.await_released(7)
+        self.assert_stops()
+
     def test_the_same_id_again_and_again(self):
         """While its release travels: each argument is accounted for once, and each is a callback that works."""
         client = self.serve()

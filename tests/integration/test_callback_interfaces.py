@@ -186,6 +186,26 @@ class Classes(CallbackCase):
             self.assertEqual(raised.exception.code, -32602)
         self.assertEqual(self.give_and_call(client, INTERFACES[2:3]), "works")
 
+    def test_one_callback_as_many_objects(self):
+        """Each set of interfaces is another object, of which one ID has 256 at most; other IDs are not held up."""
+        self.start("--callback-classes-max", "600")
+        client = self.connect(CallbackClient)
+        held = client.new("java.util.ArrayList")
+        names = (*INTERFACES, "java.util.function.BooleanSupplier", "java.lang.Cloneable")
+        sets = [each for count in range(1, 10) for each in itertools.combinations(names, count)][:257]
+
+        def give(interfaces, number=1):
+            return client.call("java.util.ArrayList", "add", client.give(number=number, interfaces=list(interfaces)), on=held)
+
+        for interfaces in sets[:256]:
+            give(interfaces)
+        with self.assertRaisesRegex(RpcError, "limit of 256 objects in Java of one callback") as raised:
+            give(sets[256])
+        self.assertEqual(raised.exception.code, -32000)
+        give(sets[0])  # which Java has
+        give(sets[256], number=2)
+        self.assertEqual(client.call("java.util.ArrayList", "size", on=held), "258")
+
     def test_where_the_jvm_has_little_room_for_classes(self):
         """Callbacks of every order, and of sets up to the limit, leave other clients their calls."""
         self.start("-XX:MaxMetaspaceSize=48m", "--callback-classes-max", "50")

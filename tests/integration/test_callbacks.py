@@ -512,6 +512,6 @@ class OrderOfAnswers(CallbackCase):
                                "params": {"method": "delete_object", "args": [ref(told)]}}])
             return number
         client = self.connect(CallbackClient)
-        take = client.take
-        client.take = lambda message: take(message[0] if isinstance(message, list) else message)
+        handle = client.handle
+        client.handle = lambda message: handle(message[0] if isinstance(message, list) else message)
         self.supply(client, let_go)

@@ -1,6 +1,8 @@
 """The documents' links lead somewhere, the files and names that they mention exist, and so do the headings that code
-cites. docs/states.md is as tools/state-diagrams draws it."""
+cites. The diagrams are as tools/state-diagrams draws them, and docs/house.md shows the folders and structs that exist. Each
+figure of docs/performance.md has the command that repeats it."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -10,15 +12,14 @@ from pathlib import Path
 
 from support.peer import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-HISTORY = ROOT / "docs/performance-history.md"  # has the names of its time
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = ("native", "jni", "policy", "tests", "bench", "tools", "cmake", "java-fixtures", "demo")
 # A mentioned path begins at one of these.
 BASES = [ROOT, *(ROOT / base for base in ("native", "native/include", "docs", "tests", "tests/unit", "bench"))]
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
 FILE = re.compile(r"[\w.-]+\.(?:c|h|py|md|json|yaml|txt|mjs|svg)")
 PLACEHOLDER = re.compile(r"(?:^|/)[A-Z_]+(?:[./]|$)|_FILE|_fuzz\.c$|^(?:build|sys|arpa|netinet)/")
-CITATION = re.compile(r'(docs/)?([\w.-]+\.md)((?:,? "[^"\n]+")*)')
+CITATION = re.compile(r'(docs/)?((?:internals/)?[\w.-]+\.md)((?:,? "[^"\n]+")*)')
 
 
 def without_code(text):
@@ -67,8 +68,6 @@ class DocsLinks(unittest.TestCase):
 
     def test_mentioned_paths_exist(self):
         for page in PAGES:
-            if page == HISTORY:
-                continue
             for token in re.findall(r"`([^`\n]+)`", without_code(page.read_text(encoding="utf-8"))):
                 if is_path(token):
                     with self.subTest(page=page.name, path=token):
@@ -78,8 +77,6 @@ class DocsLinks(unittest.TestCase):
         """`folder/file.c` `name`, and `name` in `folder/file.c`."""
         found = 0
         for page in PAGES:
-            if page == HISTORY:
-                continue
             text = page.read_text(encoding="utf-8")
             pairs = [(path, name) for path, names in re.findall(r"`([\w./-]+\.[ch])`((?:,? `\w+`)+)", text)
                      for name in re.findall(r"`(\w+)`", names)]
@@ -109,6 +106,64 @@ class DocsLinks(unittest.TestCase):
         self.assertGreater(found, 3)
 
 
+def code_blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
+
+
+def declarations(struct):
+    """The lines of a struct, without comments and spaces at their ends."""
+    return {line.strip() for line in re.sub(r"/\*.*?\*/", "", struct, flags=re.S).splitlines()} - {""}
+
+
+class House(unittest.TestCase):
+    PAGE = ROOT / "docs/house.md"
+
+    def test_the_picture_has_the_arrows_between_the_top_folders(self):
+        """Those of tools/includes.json, except those that follow from others."""
+        arrows = {}
+        for folder, entry in json.loads((ROOT / "tools/includes.json").read_text(encoding="utf-8"))["folders"].items():
+            top = re.sub(r"^native/(include/)?", "", folder).split("/")[0]
+            arrows.setdefault(top, set()).update(name.split("/")[0] for name in entry["may_include"])
+        arrows = {top: targets - {top} for top, targets in arrows.items()}
+
+        def reached(top):
+            return arrows[top].union(*(reached(target) for target in arrows[top]))
+
+        expected = {(top, target) for top, targets in arrows.items() for target in targets
+                    if not any(target in reached(other) for other in targets)}
+        picture = code_blocks(self.PAGE, "mermaid")[0]
+        drawn = set(re.findall(r"^ *(\w+)(?:\[.*?\])? --> (\w+)", picture, re.M))
+        self.assertEqual(drawn, expected)
+
+    def test_the_structs_have_the_members_that_are_shown(self):
+        structs = code_blocks(self.PAGE, "c")
+        self.assertEqual(len(structs), 6)
+        for shown in structs:
+            name, header = re.match(r"struct (\w+) \{ */\* (\S+) \*/", shown).groups()
+            source = find(header).read_text(encoding="utf-8")
+            struct = re.search(rf"^struct {name} \{{\n.*?^\}};", source, re.S | re.M).group()
+            with self.subTest(struct=name):
+                self.assertEqual(declarations(shown) - declarations(struct), set())
+
+
+class Performance(unittest.TestCase):
+    MEASURED = re.compile(r"<!-- bench: \w+ -->\n(.*?)<!-- end -->", re.S)
+    FIGURE = re.compile(r"\d[\d,.]*[kM]? ?(?:ns|us|ms|s|[KMG]i?B|a second|%)(?![\w.])")
+    COMMAND = re.compile(r"`(?:tools/bench )?--only ([\w,]+)[^`]*`, (?:commit )?[0-9a-f]{7,}")
+
+    def test_each_figure_has_the_command_that_repeats_it(self):
+        page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+        blocks = self.MEASURED.findall(page)
+        self.assertEqual(self.FIGURE.findall(self.MEASURED.sub("", page)), [])
+        parts = {path.stem for path in (ROOT / "bench").glob("*.py")} | {"load"}
+        lines = [line for line in blocks[-1].splitlines()[3:] if line]
+        self.assertGreater(len(lines), 20)
+        for text in [*blocks[:-1], *lines]:
+            with self.subTest(text=text):
+                self.assertLessEqual(set(self.COMMAND.search(text)[1].split(",")), parts)
+        self.assertEqual(len(lines), sum(self.FIGURE.search(line) is not None for line in lines))
+
+
 DOOR = """enum door {
   DOOR_OPEN,  /* nobody is held up */
   DOOR_CLOSED /* who has a key may open it */
@@ -127,17 +182,18 @@ class StateDiagrams(unittest.TestCase):
         run = subprocess.run([ROOT / "tools/state-diagrams", "--check"], capture_output=True, text=True, check=False)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
-    def draw(self, source, *options, page=MARKERS):
+    def draw(self, source, *options, page=MARKERS, name="states.md"):
         """What the script says of a project of one source, and the page afterwards."""
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
-            for name in ("tools", "docs", "native"):
-                (root / name).mkdir()
+            for path in ("tools", "docs/internals", "native"):
+                (root / path).mkdir(parents=True)
             shutil.copy(ROOT / "tools/state-diagrams", root / "tools")
             (root / "native/door.h").write_text(source, encoding="utf-8")
-            (root / "docs/states.md").write_text(page, encoding="utf-8")
+            (root / "docs/states.md").write_text(MARKERS, encoding="utf-8")
+            (root / "docs" / name).write_text(page, encoding="utf-8")
             run = subprocess.run([root / "tools/state-diagrams", *options], capture_output=True, text=True, check=False)
-            return run.returncode, run.stderr, (root / "docs/states.md").read_text(encoding="utf-8")
+            return run.returncode, run.stderr, (root / "docs" / name).read_text(encoding="utf-8")
 
     def test_states_and_transitions_are_drawn(self):
         code, said, page = self.draw(DOOR)
@@ -145,6 +201,14 @@ class StateDiagrams(unittest.TestCase):
         self.assertIn("| `CLOSED` | Who has a key may open it | `OPEN` |", page)
         self.assertIn("    [*] --> OPEN\n    OPEN --> CLOSED\n    CLOSED --> OPEN\n```", page)
         self.assertEqual(self.draw(DOOR, "--check", page=page), (0, "", page))
+
+    def test_a_page_of_internals_gets_the_diagram_that_it_names(self):
+        place = "before\n<!-- tools/state-diagrams draws enum {} -->\n<!-- to here -->\nafter\n"
+        code, said, page = self.draw(DOOR, page=place.format("door"), name="internals/crew.md")
+        self.assertEqual((code, said), (0, ""))
+        self.assertRegex(page, r"(?s)^before\n<!--.*stateDiagram-v2\n.*OPEN --> CLOSED\n.*<!-- to here -->\nafter\n$")
+        code, said, _ = self.draw(DOOR, page=place.format("gate"), name="internals/crew.md")
+        self.assertEqual((code, said), (1, "state-diagrams: docs/internals/crew.md: enum gate has no table of transitions\n"))
 
     def test_a_page_that_is_old_is_a_complaint_and_is_left_alone(self):
         page = self.draw(DOOR)[2]

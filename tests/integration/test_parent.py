@@ -5,7 +5,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 from support.clients import WebSocketClient
 from support.peer import BINARY, STOP_SECONDS, Peer, environment, eventually, has_ended, run_to_end
@@ -49,6 +51,24 @@ class Parent(PeerCase):
         os.close(writer)
         self.assertEqual(peer.process.wait(STOP_SECONDS), 0)
         self.assertNotIn("is gone", peer.stderr())
+
+    def check_folder(self, files, left):
+        with tempfile.TemporaryDirectory() as outer:
+            folder = Path(outer, "folder")
+            folder.mkdir()
+            for name, content in files.items():
+                Path(folder, name).write_text(content)
+            peer, writer = self.peer_with_pipe("--json-rpc", f"unix:{folder}/socket", "--remove-on-eof", str(folder))
+            self.assertEqual(sorted(os.listdir(folder)), sorted([*files, "socket"]))
+            os.close(writer)
+            self.assertEqual(peer.process.wait(STOP_SECONDS), 0)
+            self.assertEqual(sorted(os.listdir(folder)) if folder.exists() else None, left)
+
+    def test_removes_the_folder_of_its_sockets(self):
+        self.check_folder({"socket2.lock": ""}, None)
+
+    def test_keeps_what_others_have_put_into_the_folder(self):
+        self.check_folder({"file": "kept", "socket.lock": "no lock", "empty": ""}, ["empty", "file", "socket.lock"])
 
     def test_says_why_it_does_not_start(self):
         ours, theirs = socket.socketpair()

@@ -85,7 +85,7 @@ class Pages(PeerCase):
 
     def test_bytes_behind_the_head_are_refused(self):
         with self.assertRaises(shm.Refused) as caught:
-            shm.Channel(path_of(self.peer), behind_head=b"!")
+            shm.Channel(path_of(self.peer), after_head=b"!")
         self.assertEqual(400, caught.exception.status)
 
     def test_the_memory_cannot_change_its_size_or_be_sealed(self):

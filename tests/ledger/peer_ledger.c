@@ -1,6 +1,6 @@
 /*
- * Stands between `jpeer run` and the core of the peer, in a program that is jpeer otherwise: each message is served under
- * the reference ledger. CMakeLists.txt gives run_subcommand.c these functions in place of those of rpc/peer.h.
+ * A layer between `jpeer run` and the core of the peer, in a program that is otherwise jpeer: each message is served
+ * under the reference ledger. CMakeLists.txt gives run_subcommand.c these functions instead of those of rpc/peer.h.
  */
 #include "tests/ledger/peer_ledger.h"
 
@@ -15,7 +15,7 @@ enum jp_status ledger_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct
 {
   JNIEnv *env = NULL;
   if ((*jvm->vm)->GetEnv(jvm->vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK || !reference_ledger_start(env))
-    return jp_fail(error, JP_JAVA, "the JVM lets nobody count references");
+    return jp_fail(error, JP_JAVA, "the JVM does not allow counting of references");
   return rpc_peer_attach(peer, jvm, error);
 }
 
@@ -24,7 +24,7 @@ static bool ends_with_connection(const struct rpc_client *client)
   return rpc_channels[client->channel].span == RPC_SPAN_CONNECTION && client->key.length == 0;
 }
 
-/* For each codec a serve, and a copy of the codec with that. */
+/* For each codec a serve function, and a copy of the codec with it. */
 #define DEFINE_CODEC(id, name)                                                                               \
   static enum rpc_served serve_##name(void *context, struct rpc_worker *worker, struct rpc_client *client,   \
                                       struct text message, struct buffer *out, size_t reply_max,             \

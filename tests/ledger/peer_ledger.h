@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_LEDGER_PEER_LEDGER_H
 #define JPEER_TESTS_LEDGER_PEER_LEDGER_H
-/* As the functions of rpc/peer.h after which they are named, with each message under the reference ledger. */
+/* Like the functions of rpc/peer.h with the same names, with each message under the reference ledger. */
 #include "rpc/peer.h"
 
 enum jp_status ledger_peer_attach(struct rpc_peer *peer, struct jvm *jvm,

@@ -34,7 +34,7 @@ struct frame {
   struct reference *references;
   size_t count;
   size_t room;
-  size_t capacity; /* what was asked for */
+  size_t capacity; /* as requested */
   bool is_native;  /* the JVM's own, of a native method; no PushLocalFrame has made it */
 };
 
@@ -52,7 +52,7 @@ struct global {
   const void *site;
   struct request *request; /* NULL: made outside of requests */
   bool is_type;            /* to a class or to a loader of classes */
-  bool is_told;
+  bool is_reported;
 };
 
 static const struct JNINativeInterface_ *real; /* the JVM's own functions */
@@ -112,13 +112,13 @@ static void free_ledger(void *memory)
   own_ledger = NULL;
 }
 
-/* In the executable, as addr2line takes it. */
+/* In the executable, for addr2line. */
 static size_t offset_of(const void *site)
 {
   return (size_t)((const char *)site - &__executable_start);
 }
 
-static void tell_breach(const char *what, const void *site, const struct request *request)
+static void report_breach(const char *what, const void *site, const struct request *request)
 {
   atomic_fetch_add(&breaches, 1);
   fprintf(stderr, "reference ledger: %s (at 0x%zx) in the request %s\n", what, offset_of(site),
@@ -155,8 +155,8 @@ static void note_reference(jobject object, const void *site)
     char what[128];
     snprintf(what, sizeof what, "%zu local references in frame %zu, which has room for %zu", frame->count,
              ledger->count, frame->capacity);
-    tell_breach(what, site, ledger->request);
-    frame->capacity = frame->count; /* each excess is told once */
+    report_breach(what, site, ledger->request);
+    frame->capacity = frame->count; /* each excess is reported once */
   }
 }
 
@@ -195,7 +195,7 @@ static jobject JNICALL pop_local_frame(JNIEnv *env, jobject result)
   const void *site = SITE();
   struct ledger *ledger = is_own(site) ? find_ledger() : NULL;
   if (ledger != NULL && ledger->count > 0 && ledger->frames[ledger->count - 1].is_native)
-    tell_breach("a frame is popped that was not pushed", site, ledger->request);
+    report_breach("a frame is popped that was not pushed", site, ledger->request);
   else if (ledger != NULL && ledger->count > 0)
     ledger->count--;
   return noted(site, real->PopLocalFrame(env, result));
@@ -275,7 +275,7 @@ static jweak JNICALL new_weak_global_ref(JNIEnv *env, jobject object)
   return note_global(real->NewWeakGlobalRef(env, object), is_type(env, object), site);
 }
 
-/* Forgotten first: another thread may get the same one right after. */
+/* Forgotten first: another thread may get the same reference directly afterwards. */
 static void JNICALL delete_global_ref(JNIEnv *env, jobject object)
 {
   forget_global(object);
@@ -290,7 +290,7 @@ static void JNICALL delete_weak_global_ref(JNIEnv *env, jweak object)
 
 /* ---- calls of Java, which may run native methods of the program ---- */
 
-/* Of any number of native methods: what each leaves is gone when it returns, and only the JVM sees that. */
+/* For any number of native methods: the JVM frees the references of each when it returns, unseen by the ledger. */
 static size_t enter_java(const void *site)
 {
   if (!is_own(site))
@@ -306,7 +306,7 @@ static void leave_java(size_t frames, const void *site)
     return;
   struct ledger *ledger = find_ledger();
   if (ledger->count != frames)
-    tell_breach("a native method has pushed frames that it did not pop", site, ledger->request);
+    report_breach("a native method has pushed frames that it did not pop", site, ledger->request);
   ledger->count = frames - 1;
 }
 
@@ -335,7 +335,7 @@ static void leave_java(size_t frames, const void *site)
   X(CallNonvirtual##Type##Method, type, ON_OBJECT_AS, THE_OBJECT_AS)                                         \
   X(CallStatic##Type##Method, type, ON_CLASS, THE_OBJECT)
 
-/* kept: what is made of the result. */
+/* kept: the expression for the result. */
 #define DEFINE_CALL_OF(name, type, parameters, arguments, kept)                                              \
   static type JNICALL call_##name##A(parameters(), const jvalue *values)                                     \
   {                                                                                                          \
@@ -525,17 +525,17 @@ void reference_ledger_end(void)
     const struct frame *frame = &ledger->frames[ledger->count - 1];
     if (frame->count == 0)
       frame = &ledger->frames[0];
-    tell_breach("a local reference is left", frame->references[frame->count - 1].site, ledger->request);
+    report_breach("a local reference is left", frame->references[frame->count - 1].site, ledger->request);
   }
   if (ledger->count > FRAMES || !ledger->frames[0].is_native)
-    tell_breach("a frame is left open", SITE(), ledger->request);
+    report_breach("a frame is left open", SITE(), ledger->request);
   if ((*machine)->GetEnv(machine, (void **)&env, JNI_VERSION_1_8) == JNI_OK && real->ExceptionCheck(env))
-    tell_breach("an exception is pending", SITE(), ledger->request);
+    report_breach("an exception is pending", SITE(), ledger->request);
   request_release(ledger->request);
   ledger->request = NULL;
 }
 
-/* Tables of classes and loaders have a reference to each, and the same request may come upon a new one each time. */
+/* Tables of classes and loaders have a reference to each, and the same request may find a new one each time. */
 static bool are_twins(JNIEnv *env, const struct global *one, const struct global *other)
 {
   if (other->request == NULL || other->request == one->request || other->site != one->site ||
@@ -556,20 +556,20 @@ static bool has_twin(JNIEnv *env, const struct global *global)
   return false;
 }
 
-/* tells: each is a breach, once. */
-static size_t count_left(JNIEnv *env, bool only_of_clients, bool tells)
+/* reports: each is a breach, once. */
+static size_t count_left(JNIEnv *env, bool only_of_clients, bool reports)
 {
   size_t count = 0;
   pthread_mutex_lock(&globals_lock);
   for (size_t i = 0; i < BUCKETS; i++) {
     for (struct global *global = globals[i]; global != NULL; global = global->next) {
       bool counts = global->request != NULL && (global->request->ends_with_client || !only_of_clients);
-      if (!counts || global->is_told || !has_twin(env, global))
+      if (!counts || global->is_reported || !has_twin(env, global))
         continue;
       count++;
-      global->is_told = tells;
-      if (tells)
-        tell_breach("a global or weak reference is left each time", global->site, global->request);
+      global->is_reported = reports;
+      if (reports)
+        report_breach("a global or weak reference is left each time", global->site, global->request);
     }
   }
   pthread_mutex_unlock(&globals_lock);
@@ -588,7 +588,7 @@ static void collect_garbage(JNIEnv *env)
   real->DeleteLocalRef(env, system);
 }
 
-/* What belongs to a Java object, as a proxy's reference does, goes some time after the object. */
+/* A reference that belongs to a Java object, such as a proxy's, is deleted some time after the object. */
 void reference_ledger_check_globals(JNIEnv *env, bool only_of_clients)
 {
   enum { TRIES = 20 };

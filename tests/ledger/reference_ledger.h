@@ -1,14 +1,14 @@
 #ifndef JPEER_TESTS_LEDGER_REFERENCE_LEDGER_H
 #define JPEER_TESTS_LEDGER_REFERENCE_LEDGER_H
 /*
- * Counts the references that this program's own code makes. Local ones are held against the frame that they are in:
- * what PushLocalFrame and EnsureLocalCapacity were asked for, and 16 outside of a request's frames. -Xcheck:jni counts
- * too, but each JVM leniently in its own way; this count is the same on all of them. JVMs differ in whether
+ * Counts the references that this program's own code makes. Local ones are compared with the capacity of their frame,
+ * as requested by PushLocalFrame and EnsureLocalCapacity, and 16 outside of a request's frames. -Xcheck:jni counts
+ * too, but each JVM leniently in its own way; this count is the same on all JVMs. JVMs differ in whether
  * EnsureLocalCapacity asks for more beside what the frame holds or for so many in all: the second, stricter reading
  * counts here. Of global and weak references the ledger knows which request made them.
  *
- * Counted are the JNI calls that come from the executable itself: JDK code that runs below a call has frames of its own.
- * References that JVMTI makes are not seen, and local ones outside of any frame only within a request.
+ * Only JNI calls from the executable itself are counted: JDK code below a call has its own frames. References that
+ * JVMTI makes are not seen, and local ones outside of any frame only within a request.
  *
  * Each breach is a line on stderr that begins with "reference ledger: ", and names the request. Any thread.
  */
@@ -21,18 +21,18 @@
 /* Puts the counting functions into the JVM's JNI table (JVMTI SetJNIFunctionTable). Once. False: the JVM refused. */
 bool reference_ledger_start(JNIEnv *env);
 
-/* Begins a request on the calling thread, which is attached. ends_with_client: all that it makes and no cache keeps is
- * due to be gone when its client is. */
+/* Begins a request on the calling thread, which is attached. ends_with_client: references that it makes and no cache
+ * keeps must be deleted when its client is gone. */
 void reference_ledger_begin(struct text request, bool ends_with_client);
 /* Ends the request. Breaches are local references that are left, a frame that is left (except one empty frame), and a
  * pending exception. */
 void reference_ledger_end(void);
 
 /*
- * Global and weak references that requests have made and that are still there belong to caches, which do not grow when
- * the same request is repeated. So it is a breach if one place has made them in two requests of the same text; of
- * references to classes or loaders, if both are to the same one. only_of_clients: of requests that end with their client.
- * Call it when the threads that served have ended.
+ * Global and weak references of requests that still exist belong to caches, which do not grow when the same request
+ * is repeated. So it is a breach if one place has made them in two requests of the same text; of references to
+ * classes or loaders, if both are to the same one. only_of_clients: of requests that end with their client. Call it
+ * after the serving threads have ended.
  */
 void reference_ledger_check_globals(JNIEnv *env, bool only_of_clients);
 

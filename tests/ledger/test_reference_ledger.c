@@ -1,4 +1,4 @@
-/* What the ledger notices: the mistakes are made here on purpose, and each is one breach. */
+/* The breaches that the ledger finds: the faults are made here on purpose, and each is one breach. */
 #include "tests/ledger/reference_ledger.h"
 
 #include "jni/runtime/machine.h"
@@ -88,7 +88,7 @@ static void serve_request(void *argument, struct jvm_thread *thread)
   sem_post(&request->is_over);
 }
 
-/* On a thread of its own, with which its local references and frames end. */
+/* On a separate thread, which ends its local references and frames. */
 static size_t count_breaches(void (*serve)(void), const char *text)
 {
   size_t before = reference_ledger_breaches();
@@ -139,7 +139,7 @@ static size_t count_left(void)
   return reference_ledger_breaches() - before;
 }
 
-/* A cache may keep one for a request, and no second one when the request comes again. */
+/* A cache may keep a reference for a request, but no second one when the request is repeated. */
 UNIT_TEST(requests_leave_no_more_each_time)
 {
   static const struct {
@@ -153,7 +153,7 @@ UNIT_TEST(requests_leave_no_more_each_time)
     assert_int_equal(count_left(), 0);
     assert_int_equal(count_breaches(rows[i].serve, rows[i].text), 0);
     assert_int_equal(count_left(), 2); /* both of the request's */
-    assert_int_equal(count_left(), 0); /* each is told once */
+    assert_int_equal(count_left(), 0); /* each is reported once */
   }
 }
 

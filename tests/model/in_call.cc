@@ -1,11 +1,11 @@
-// Model check of native/base/in_call.h: the header itself, with relacy's word and accesses in place of C11's.
+// Model check of native/base/in_call.h: the header itself, with relacy's word and accesses instead of C11's.
 //
-// An owner goes in and out of the service twice, and writes the output between. A visitor comes twice, with the lock,
-// and writes the output if the owner is inside; it may share the call, so that it finds the owner inside again. relacy
-// tells of two accesses of the output that nothing orders.
+// An owner goes in and out of the service twice, and writes the output between. A visitor visits twice, with the
+// lock, and writes the output if the owner is inside; it may share the call, so that it finds the owner inside again.
+// relacy reports two accesses of the output without an order.
 //
 // The protocol as it is has to pass. Then each order is weakened and each step is split or left out, one at a time,
-// and relacy has to find each of that.
+// and relacy has to find each change.
 //
 // usage: in_call [ITERATIONS]
 

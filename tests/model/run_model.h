@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-// True if relacy found nothing. What it tells goes nowhere: a stream that kept it would do so in relacy's own memory.
+// True if relacy found nothing. Its output is dropped: a stream that kept it would allocate in relacy's own memory.
 template <typename Model>
 bool passes(const char *name, rl::scheduler_type_e scheduler, unsigned long iterations)
 {
@@ -25,13 +25,13 @@ bool passes(const char *name, rl::scheduler_type_e scheduler, unsigned long iter
   return good;
 }
 
-// The main function: under_test has to pass as it is, and with each of the sabotages relacy has to find something.
+// The main function: under_test has to pass as it is, and with each sabotage relacy has to find a fault.
 template <typename Model, typename Sabotage>
 int run_model(int argc, char **argv, Sabotage &under_test, const Sabotage *sabotages, unsigned count)
 {
   const unsigned long all = 100000000;
   unsigned long iterations = argc > 1 ? std::strtoul(argv[1], 0, 10) : 20000;
-  // At random, and every execution with at most three switches that nothing forces.
+  // At random, and every execution with at most three preemptions.
   unsigned bad = !passes<Model>(under_test.name, rl::random_scheduler_type, iterations);
   bad += !passes<Model>(under_test.name, rl::fair_context_bound_scheduler_type, all);
   for (unsigned i = 0; i < count; i++) {

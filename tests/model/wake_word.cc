@@ -1,17 +1,17 @@
-// Model check of native/net/workers/wake_word.h: the header itself, with relacy's word and accesses in place of C11's.
+// Model check of native/net/workers/wake_word.h: the header itself, with relacy's word and accesses instead of C11's.
 //
-// Two wakers each change a state of their own and wake the member, which waits for both: it looks for a while, and then
-// sleeps without a time limit, so that a wake that is lost is a deadlock. Only the word brings the states to the member in
-// time: their own accesses have no order.
+// Two wakers each change their own state and wake the member, which waits for both: it polls for a while, and then
+// sleeps without a time limit, so that a lost wake-up is a deadlock. Only the word orders the states: their own
+// accesses are relaxed.
 //
 // The protocol as it is has to pass. Then each order is weakened and each step is split or left out, one at a time,
-// and relacy has to find each of that.
+// and relacy has to find each change.
 //
 // usage: wake_word [ITERATIONS]
 
 #include "run_model.h"
 
-enum damage { INTACT, WAKER_RELAXED, TAKE_RELAXED, WAKER_SPLIT, SLEEP_SPLIT, BELL_LEFT_OUT };
+enum damage { INTACT, WAKER_RELAXED, TAKE_RELAXED, WAKER_SPLIT, SLEEP_SPLIT, NOTIFICATION_LEFT_OUT };
 
 struct sabotage {
   damage what;
@@ -19,9 +19,9 @@ struct sabotage {
 };
 
 static const sabotage sabotages[] = {
-    {WAKER_RELAXED, "the waker relaxed"},         {TAKE_RELAXED, "the member's take relaxed"},
+    {WAKER_RELAXED, "the waker relaxed"},          {TAKE_RELAXED, "the member's take relaxed"},
     {WAKER_SPLIT, "the waker reads, then writes"}, {SLEEP_SPLIT, "the member reads, then sleeps"},
-    {BELL_LEFT_OUT, "no bell"},
+    {NOTIFICATION_LEFT_OUT, "no notification"},
 };
 enum { SABOTAGES = sizeof sabotages / sizeof sabotages[0] };
 
@@ -66,25 +66,25 @@ enum { WAKERS = 2 };
 
 struct waiting_member : rl::test_suite<waiting_member, WAKERS + 1> {
   wake_word word;
-  rl::atomic<int> state[WAKERS]; // without an order of its own
-  HANDLE bell;                   // the eventfd: it stays rung until it is heard
+  rl::atomic<int> state[WAKERS]; // relaxed accesses only
+  HANDLE eventfd;                // stays set until it is read
 
   void before()
   {
     word.shared.store(WAKE_AWAKE, rl::mo_relaxed, $);
     for (int i = 0; i < WAKERS; i++)
       state[i].store(0, rl::mo_relaxed, $);
-    bell = CreateEvent(0, 0, 0, 0);
+    eventfd = CreateEvent(0, 0, 0, 0);
   }
   void after()
   {
-    CloseHandle(bell);
+    CloseHandle(eventfd);
   }
   void wake(int number)
   {
     state[number].store(1, rl::mo_relaxed, $);
-    if (wake_word_wake(&word) && under_test.what != BELL_LEFT_OUT)
-      SetEvent(bell);
+    if (wake_word_wake(&word) && under_test.what != NOTIFICATION_LEFT_OUT)
+      SetEvent(eventfd);
   }
   bool is_over()
   {
@@ -99,7 +99,7 @@ struct waiting_member : rl::test_suite<waiting_member, WAKERS + 1> {
   {
     while (!is_over()) {
       if (!wake_word_is_woken(&word) && wake_word_sleep(&word))
-        WaitForSingleObject(bell, INFINITE);
+        WaitForSingleObject(eventfd, INFINITE);
     }
   }
   void thread(unsigned number)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# bare_root.sh [--as-user] [TEST_STEP...]: makes a Debian 12 with nothing but its base system below a temporary
+# bare_root.sh [--as-user] [TEST_STEP...]: makes a Debian 12 with only its base system below a temporary
 # folder, clones the committed tree into it, and runs the README's two commands there, each twice: as root, or as a
 # user with sudo. Steps narrow tools/test down, and --all widens it (tools/test --list). Needs root; takes what the
 # network of this machine needs (name lookup, apt's settings, certificates) along.
@@ -15,8 +15,9 @@ if [ "${1:-}" = --as-user ]; then
 fi
 
 root=$(mktemp -d)
-chmod 755 "$root" # others than root live in it, too
+chmod 755 "$root" # not only for root
 clean_up() {
+  mountpoint --quiet "$root/dev/pts" && umount "$root/dev/pts"
   mountpoint --quiet "$root/dev/shm" && umount "$root/dev/shm"
   mountpoint --quiet "$root/proc" && umount "$root/proc"
   rm -rf --one-file-system "$root"
@@ -34,8 +35,11 @@ if compgen -G '/usr/local/share/ca-certificates/*.crt' >/dev/null; then
   cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/"
 fi
 mount -t proc proc "$root/proc"
-# The few devices that debootstrap made are enough; this machine's own stay out of reach.
+# The few devices that debootstrap made are enough; this machine's own stay out of reach, its terminals among them.
 mount -t tmpfs tmpfs "$root/dev/shm"
+mkdir -p "$root/dev/pts"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"
+ln -sf pts/ptmx "$root/dev/ptmx"
 
 inside() { # runs a command in the bare root, with a newcomer's environment
   chroot "$root" env -i HOME="$home" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@"

@@ -1,6 +1,6 @@
-"""Opens a page in Chromium that calls a peer in every way that a page can. A page of an origin that --allow-origin
-names has to see the answers; pages of others, or without the option, must see none and leave nothing behind. Installs
-Chromium where it is missing; where it cannot be had, the run is skipped, and says why.
+"""Opens a page in Chromium that calls a peer in every way that a page can. A page of an origin that --allow-origin names
+has to see the answers; pages of others, or without the option, must see none and leave no effects. Installs Chromium if it
+is missing; if it cannot be installed, the run is skipped, and says why.
 """
 
 import json
@@ -26,7 +26,7 @@ PAGE_SECONDS = 60
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync")
 
-# What the steps of browser.html come to.
+# The results of the steps of browser.html.
 SEEN = {"post": "5", "notification": 204, "other_types": ["5", "5"], "get": "2147483647", "get_of_member": 200,
         "head": [200, True, ""], "stream": "java.util.BitSet", "session": "0", "errors": [405, 400, 404, 500, 405],
         "fields_not_granted": "refused", "methods_not_granted": "refused", "credentials": "refused", "websocket": "5",
@@ -35,11 +35,11 @@ REFUSED = {name: "refused" for name in SEEN} | {"unseen": ["opaque", "opaque"]}
 
 
 class Unavailable(Exception):
-    """What is needed cannot be had here."""
+    """A dependency is not available here."""
 
 
 class Site(BaseHTTPRequestHandler):
-    """Serves the page, below /sandboxed as one of the origin null, and takes what it reports."""
+    """Serves the page, below /sandboxed as one of the origin null, and receives its reports."""
 
     def do_GET(self):
         path = urlsplit(self.path).path
@@ -72,7 +72,7 @@ def find_chromium():
 
 
 def open_page(chromium, url, reports):
-    """What the page reports."""
+    """The page's reports."""
     with tempfile.TemporaryDirectory(prefix="jpeer-browser-", ignore_cleanup_errors=True) as folder:
         log = Path(folder) / "log"
         with open(log, "w", encoding="utf-8") as file:
@@ -97,7 +97,7 @@ def check(chromium, site, page, options, expected):
             mark = client.call("java.lang.System", "getProperty", "page")
     wrong = {name: (seen.get(name), value) for name, value in expected.items() if seen.get(name) != value}
     assert not wrong, f"seen and expected: {wrong}"
-    assert mark is None, "the page ran what it was not asked about"
+    assert mark is None, "the page ran an unexpected step"
 
 
 def main():

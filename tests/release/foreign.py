@@ -1,6 +1,7 @@
 """The programs of docs/c-client.md that call libjpeer-client by foreign functions, from Node (koffi) and Ruby (fiddle).
 
-One line a program, and a closing line of counts. Where the language or its package cannot be had, the program is skipped; both must not be.
+One line a program, and a closing line of counts. If the language or its package is not available, the program is skipped;
+both must not be.
 """
 
 import shutil
@@ -40,7 +41,7 @@ def main():
                                         ("calculator.rb", "ruby", shutil.which("ruby") is not None)):
             program = Path(folder, name)
             program.write_text(examples[name], encoding="utf-8")
-            verdict, word = "skipped", f"{runtime}, or what it needs, is not to be had"
+            verdict, word = "skipped", f"{runtime}, or its packages, are not available"
             if is_there:
                 done = subprocess.run([runtime, program, peer.address("ws")], env=variables, capture_output=True, text=True,
                                       timeout=SECONDS, check=False)

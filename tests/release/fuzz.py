@@ -1,5 +1,5 @@
-"""Runs fuzz targets of tests/fuzz for a time, each from its corpus, under ASan and UBSan; what they find on the way stays
-out of the tree. Two run at once.
+"""Runs fuzz targets of tests/fuzz for a time, each from its corpus, under ASan and UBSan; new inputs stay out of the tree.
+Two run at once.
 
 usage: fuzz.py [--seconds N] TARGET...
 """

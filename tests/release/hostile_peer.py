@@ -1,13 +1,14 @@
-"""A peer that answers everything wrongly, for the client library and for the Python package, and says what held.
+"""A peer that answers everything wrongly, for the client library and for the Python package, and reports which promises
+held.
 
 usage: hostile_peer.py [--seconds N] [--seed N] [--clients N] c|python
 
-It serves WebSocket and HTTP on a Unix socket, and ZeroMQ on another one. Handshakes, frames, responses and answers are right,
-changed, cut off, repeated, in batches, for other requests or none at all; answers have values of every type, refs, huge
-numbers, epochs, throwables and elements; calls, releases and requests come that nobody awaits. Programs that use the library
-(client_hostile, built under the preset's sanitizers, or hostile_python.py) open connections to it and use all that they are
-given, until the time is up. Held must be: they end by themselves, in time, clean, and each failure is one of those that the
-library documents.
+It serves WebSocket and HTTP on a Unix socket, and ZeroMQ on another one. Handshakes, frames, responses and answers are
+right, changed, cut off, repeated, in batches, for other requests or none at all; answers have values of every type, refs,
+huge numbers, epochs, throwables and elements; it sends unexpected calls, releases and requests. Programs that use the
+library (client_hostile, built under the preset's sanitizers, or hostile_python.py) open connections to it and use all that
+they receive, until the time is up. Held must be: they end by themselves, in time, clean, and each failure is one of those
+that the library documents.
 """
 
 import argparse
@@ -37,7 +38,7 @@ from support.clients import WebSocketClient  # noqa: E402
 from support.peer import BUILD, Peer, complaints_in, environment  # noqa: E402
 from support.raw_websocket import BINARY, CLOSE, Reader  # noqa: E402
 
-GRACE_SECONDS = 60  # for what a program has begun
+GRACE_SECONDS = 60  # for requests in flight
 MESSAGES_MAX = 200  # of a connection
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 HUGE = ["9" * 400, "-" + "9" * 30, "1e999", "-1e-999", "0." + "1" * 500, "9223372036854775808", "4294967297", "2147483648", "NaN",
@@ -119,8 +120,8 @@ def unasked(rng):
     return made
 
 
-# Results of a real peer, by what was asked: the method, and of a description the class. Without them a client learns nothing
-# of its classes, and gets no further.
+# Results of a real peer, by the method, and for a description by the class. Without them a client learns nothing of
+# its classes, and cannot go on.
 RECORDED = {}
 ASKED = [{"method": "jpeer.describe", "params": {"type": name}} for name in
          ("java.util.ArrayList", "java.lang.Math", "java.lang.Integer", "java.util.List", "java.lang.String")]
@@ -145,7 +146,7 @@ def record():
 
 
 def recorded(request):
-    """By the id of each request in the message: what a peer that is right might answer."""
+    """By the id of each request in the message: a right answer of a peer."""
     try:
         asked = json.loads(request)
     except ValueError:
@@ -229,7 +230,7 @@ class Served(Reader):
                 self.connection.settimeout(30)
                 self.serve()
         except (OSError, ValueError, EOFError):
-            pass  # the client has gone, or sent what this reader does not know
+            pass  # the client is gone, or sent a message that this reader does not know
 
     def send(self, data):
         """At once, in two parts, or only the first of these."""

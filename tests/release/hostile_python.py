@@ -1,5 +1,5 @@
-"""Uses the Python package against tests/release/hostile_peer.py: whatever comes, it goes on. It ends with 0 when the time is
-up, and where all that was raised is what the package documents.
+"""Uses the Python package against tests/release/hostile_peer.py: it goes on after any message. It ends with 0 when the time
+is up, if the package documents all exceptions raised.
 
 usage: hostile_python.py FOLDER SECONDS SEED
 """
@@ -14,13 +14,13 @@ import jpeer
 
 TIMEOUT = 0.05
 CONNECT_TIMEOUT = 0.3
-# What a peer's wrong answer may become, beside Java's exceptions: docs/python.md, "Exceptions".
+# The exceptions for a peer's wrong answer, beside Java's: docs/python.md, "Exceptions".
 EXPECTED = (jpeer.JavaException, jpeer.PeerError, ConnectionError, TimeoutError, OSError, AttributeError, TypeError, ValueError,
             IndexError, StopIteration, RuntimeError)
 
 
 def use(thing, rng, depth=0):
-    """Does with an object what programs do."""
+    """Uses an object as programs do."""
     if depth > 3:
         return
     kind = rng.randrange(8)

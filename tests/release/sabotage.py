@@ -1,20 +1,20 @@
-"""Says how much of the product's behaviour the tests watch: changes lines of the product, and counts the changes that no
-test notices.
+"""Measures how much of the product's behaviour the tests check: changes lines of the product, and counts the changes that
+no test notices.
 
 usage: sabotage.py [--changes N] [--seed N] [--files PATTERN] [--layers] [--parts N/M] [--than FILE]
 
-N lines (100) are chosen by a fixed seed among all C files of the product, or those whose paths have PATTERN in them. Each is
-changed in one of three ways: a comparison (< becomes <=, == becomes !=), a constant (one more), or a call whose result
-nobody uses (dropped). All changes are compiled into one build of a copy of this tree, in build/sabotage, behind a switch
-in the environment (sabotage.h).
+N lines (100) are chosen by a fixed seed among all C files of the product, or those whose paths have PATTERN in them. Each
+is changed in one of three ways: a comparison (< becomes <=, == becomes !=), a constant (one more), or a call whose result
+nobody uses (dropped). All changes are compiled into one build of a copy of this tree, in build/sabotage, behind a switch in
+the environment (sabotage.h).
 
-First each test of the first look (units, conformance, integration, the Python package) runs once as the product is, and
+First each test (units, conformance, integration, the Python package) runs once as the product is, and
 notes which changes it reaches. Then each change is switched on, and the tests that reach it run, the shortest first, until
 one fails, twice. With --layers until one of each layer fails, which says what would be lost without a layer.
 
-What has been found about one state of the tree lies in a file of build/sabotage, which the last line names, and is not done
-again: an interrupted run is started once more, and --parts 1/4 does a quarter. After a change of the tests alone, --than
-gives the results of before: the test that noticed a change then is asked first.
+The results for one state of the tree are in a file of build/sabotage, which the last line names, and are not repeated: an
+interrupted run is started once more, and --parts 1/4 does a quarter. After a change of the tests alone, --than gives the
+earlier results: the test that noticed a change then runs first.
 """
 
 import argparse
@@ -53,7 +53,7 @@ COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==
 ENDS = {"&&", "||", "?", ":", ";", ",", "=", "{", "}", "return", "+=", "-=", "|=", "&=", "<<=", ">>=", "==", "!=", "<", ">",
         "<=", ">="}
 OPEN, CLOSED = set("([{"), set(")]}")
-# Calls that are no behaviour: assertions, the argument lists of C, and what only helps the reader or the compiler.
+# Calls without behaviour: assertions, the argument lists of C, and aids for the reader or the compiler.
 NO_CALL = re.compile(r"^(assert|static_assert|va_\w+|if|while|for|switch|return|sizeof|[A-Z_0-9]+)$")
 
 
@@ -80,7 +80,7 @@ def operand(tokens, index, step):
 
 
 def bodies(tokens):
-    """The ranges of tokens that are in the bodies of functions: what stands in { } after a )."""
+    """The ranges of tokens that are in the bodies of functions: the { } after a )."""
     depth = 0
     for index, token in enumerate(tokens):
         if token.text == "{":
@@ -100,7 +100,7 @@ def statement_start(tokens, index):
 
 
 def sites(source):
-    """Each change that this file can have: what, from, to, and the text to put there with %d for its number."""
+    """Each possible change of this file: kind, from, to, and the replacement with %d for its number."""
     tokens = tokens_of(source)
     for begin, end in bodies(tokens):
         for index in range(begin + 1, end):
@@ -152,7 +152,7 @@ def choose(count, seed, pattern):
 
 
 def identity(change):
-    """What names a change while the product around it changes."""
+    """Identifies a change while the product around it changes."""
     return change["path"], change["what"], change["source"]
 
 
@@ -175,7 +175,7 @@ def write_tree(changes):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(text)
             shutil.copymode(source, target)
-    for path in TREE.rglob("*"):  # what is no longer in the tree would be found by the runners
+    for path in TREE.rglob("*"):  # the runners would find files that are no longer in the tree
         name = str(path.relative_to(TREE))
         if path.is_file() and not name.startswith("build/") and name not in listed and "__pycache__" not in name:
             path.unlink()
@@ -236,7 +236,7 @@ def list_tests():
 
 
 def run(test, limit, **more):
-    """Whether it passed, and the seconds. Whatever it leaves is ended."""
+    """Whether it passed, and the seconds. Its remaining processes are ended."""
     _, _, command, environment = test
     start = time.monotonic()
     with tempfile.TemporaryFile() as output:
@@ -257,7 +257,7 @@ def run(test, limit, **more):
 
 
 class Results:
-    """What has been found about one state of the tree, written after each step."""
+    """The results for one state of the tree, written after each step."""
 
     def __init__(self, changes):
         digest = hashlib.sha256(json.dumps(changes, sort_keys=True).encode())
@@ -272,7 +272,7 @@ class Results:
 
 
 def reach(results, tests, changes):
-    """Runs each test once as the product is, several at a time, and notes what it reaches."""
+    """Runs each test once as the product is, several at a time, and notes the changes that it reaches."""
     def once(test):
         with tempfile.NamedTemporaryFile(dir=WORK) as file:
             file.write(bytes(LARGEST))

@@ -3,11 +3,11 @@
 usage: shm_hostile.py [--seconds N] [--seed N]
 
 The hostile ones connect again and again. Mostly they keep their positions valid, and change lengths and payloads after
-they have published them; now and then they write nonsense anywhere in the pages. The others call over shared memory and
+they have published them; sometimes they write nonsense anywhere in the pages. The others call over shared memory and
 over a WebSocket, and every answer is compared. At the end the peer must have been clean, and must serve a new client.
 
-Prints how many connections ended, and how many messages were served torn: an answer to an honest client that is not
-its own, or one to a hostile client that cannot have come of one copy of its message, because it names two ids.
+Prints how many connections ended, and how many messages were served torn: an answer to an honest client that is not its
+own, or one to a hostile client that cannot be of one copy of its message, because it names two ids.
 """
 
 import argparse
@@ -32,9 +32,9 @@ OPTIONS = ("--shm-ring", str(RING), "--shm-total", "64M", "--message-max", str(M
 HOSTILE_THREADS = 2
 HEAD_BYTES = 8
 FLIPS = 20000
-PATIENCE_MS = 200  # of a client that has written over what it waits for
+PATIENCE_MS = 200  # of a client that has overwritten its answer
 CONTROL_WORDS = (*range(0, 32, 8), *range(128, 160, 8), 256, *range(384, 416, 8), 512)
-# Both ids are read from the message, and so is what an error says about it: one copy has one of the two.
+# Both ids are read from the message, and so is an error's text about it: one copy has one of the two.
 FAILING = b'{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"no.such.Class","method":"m","args":[]}}'
 ID_AT = FAILING.index(b"1,")
 NAMED = re.compile(rb'"(?:id|request_id)":(\d+)')
@@ -45,7 +45,7 @@ class Counts:
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.ended = self.given_up = self.served = self.torn = self.honest = 0
+        self.ended = self.abandoned = self.served = self.torn = self.honest = 0
         self.faults = []
 
     def add(self, **more):
@@ -58,7 +58,7 @@ class Counts:
             self.faults.append(fault)
 
 
-# ---- what a hostile client does ----
+# ---- hostile clients ----
 
 def frame_place(channel, offset=0):
     return channel.place(channel.written() + offset)
@@ -78,7 +78,7 @@ def change_payload(channel, dice):
 
 
 def change_length(channel, dice):
-    """Of a frame with another behind it, so that there is something to run into."""
+    """The length of a frame before another frame, so that reading too much is found."""
     at = frame_place(channel, dice.choice((0, 0, 1, 2, 3)))
     channel.put(shm.KIND_JSON, FAILING)
     channel.send(FAILING)
@@ -96,11 +96,11 @@ def jump(channel, dice):
     at = dice.choice((shm.OWN_WRITTEN, shm.OWN_TAKEN))
     jumps = (1, 7, 8, 64, RING - 8, RING, RING + 8, -1, -8, -RING, 1 << 31, 1 << 32, 1 << 63, dice.getrandbits(64))
     channel.store64(at, (channel.load64(at) + dice.choice(jumps)) & ((1 << 64) - 1))
-    channel.ring()
+    channel.notify()
 
 
 def write_word(channel, dice):
-    """Any word of the control page, the peer's own ones and what it was told once among them."""
+    """Any word of the control page, including the peer's own words and its constants."""
     channel.store64(dice.choice(CONTROL_WORDS), dice.getrandbits(64) >> dice.randrange(64))
     channel.send(FAILING)
 
@@ -126,7 +126,7 @@ def skip_much(channel, _dice):
     channel.send(FAILING)
 
 
-def ring_much(channel, dice):
+def notify_much(channel, dice):
     channel.socket.setblocking(False)
     with contextlib.suppress(BlockingIOError, ConnectionError):
         while True:
@@ -135,7 +135,7 @@ def ring_much(channel, dice):
 
 
 def leave_early(channel, dice):
-    """With a frame that has begun, or an answer that nobody takes."""
+    """With an incomplete frame, or an answer that nobody reads."""
     if dice.random() < 0.5:
         channel.store64(shm.OWN_WRITTEN, channel.written() + 8 * dice.randrange(4))
     else:
@@ -146,15 +146,15 @@ def leave_early(channel, dice):
 
 
 MOSTLY = (change_id, change_id, change_payload, change_length, change_length, change_kind)
-RARELY = (jump, write_word, write_anywhere, lie_in_head, skip_much, ring_much, leave_early)
+RARELY = (jump, write_word, write_anywhere, lie_in_head, skip_much, notify_much, leave_early)
 
 
 def is_torn(answer):
     return len(set(NAMED.findall(answer))) > 1
 
 
-def take_answers(channel, counts):
-    """What is there, without waiting: which requests have an answer is not known."""
+def read_answers(channel, counts):
+    """Reads the available answers, without waiting: it is unknown which requests have an answer."""
     while channel.load64(shm.PEER_WRITTEN) != channel.taken():
         answer = channel.receive()
         counts.add(served=1, torn=is_torn(answer))
@@ -167,7 +167,7 @@ def attack(path, dice, counts):
         for _ in range(dice.randrange(1, 40)):
             deed = dice.choice(MOSTLY if dice.random() < 0.9 else RARELY)
             deed(channel, dice)
-            take_answers(channel, counts)
+            read_answers(channel, counts)
 
 
 def be_hostile(path, seed, ends, counts):
@@ -178,13 +178,13 @@ def be_hostile(path, seed, ends, counts):
         except (shm.Ended, ConnectionError):
             counts.add(ended=1)
         except (shm.TimedOut, shm.Broken):
-            counts.add(given_up=1)
-        except Exception as error:  # a refusal, too: the memory of those that ended is there for others
+            counts.add(abandoned=1)
+        except Exception as error:  # a refusal, too: the memory of ended connections is available to others
             counts.fail(f"a hostile client: {type(error).__name__}: {error}")
             return
 
 
-# ---- what the others do ----
+# ---- honest clients ----
 
 def be_honest(transport, peer, seed, ends, counts):
     dice = random.Random(seed)
@@ -205,7 +205,7 @@ def check(client, text, counts):
 # ---- the run ----
 
 def run(seconds, seed):
-    """The counts; faults among them are what went wrong."""
+    """The counts, including the faults."""
     counts = Counts()
     with Peer(*OPTIONS, sockets=True) as peer:
         path = peer.socket_path("ws+unix")
@@ -230,7 +230,7 @@ def main():
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     counts = run(options.seconds, options.seed)
-    print(f"hostile: {counts.ended:,} connections ended, {counts.given_up:,} given up, "
+    print(f"hostile: {counts.ended:,} connections ended, {counts.abandoned:,} abandoned, "
           f"{counts.served:,} messages served\nothers: {counts.honest:,} messages served\ntorn messages served: {counts.torn:,}")
     for fault in counts.faults:
         print(f"FAIL {fault}")

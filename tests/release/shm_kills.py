@@ -1,10 +1,11 @@
-"""Kills either side of shared memory at any point (SIGKILL): what the other has open, mapped and resident is as before.
+"""Kills either side of shared memory at any point (SIGKILL): the other side's descriptors, maps and resident memory stay as
+before.
 
 usage: shm_kills.py [--kills N] [--seed N] [--growth KIB]
 
 Half of the kills are of clients that call a peer, alone or beside others; the other half are of a peer whose client
 opens the next connection as soon as there is a peer again. That peer is the bench's floor: the peer's own transports,
-without a JVM that would take its time to start.
+without the start of a JVM.
 """
 
 import argparse
@@ -28,14 +29,14 @@ CLIENT = BUILD / "bench/jpeer-bench-client"
 SURVIVOR = BUILD / "tests/integration/client/client_scenarios"
 RING = 65536
 AT_ONCE = 4
-CONNECTIONS_ROOM = AT_ONCE * 4  # of --shm-total: what ended must have been given back
+CONNECTIONS_ROOM = AT_ONCE * 4  # of --shm-total: ended connections must have released theirs
 OPTIONS = ("--shm-ring", str(RING), "--shm-total", str(CONNECTIONS_ROOM * (4096 + 2 * RING)), "--log-level", "error",
            "-J", "-Xmx64m", "-J", "-Xms64m", "-J", "-XX:+AlwaysPreTouch")
 LIFE_SECONDS = 0.02
 SETTLE_SECONDS = 60
 GROWTH_KIB = 4096  # a ring that is left counts 136
 WARM_KILLS = 200
-ROUNDS = 10  # of the survivor, between two looks at it
+ROUNDS = 10  # of the survivor, between two measurements
 
 
 def state_of(pid):
@@ -47,9 +48,8 @@ def state_of(pid):
 
 
 def settled_state(pid, descriptors=None):
-    """When all maps have gone, and so many descriptors are left, or their number has stood still. A defect alone makes
-    this wait to the end.
-    """
+    """When all maps are gone, and so many descriptors remain, or their number is stable. Only with a defect does this wait
+    to the end."""
     deadline = time.monotonic() + SETTLE_SECONDS
     before, state = None, state_of(pid)
     while time.monotonic() < deadline and (state[1] > 0 or state[0] != (descriptors or before)):
@@ -70,7 +70,7 @@ def start_client(peer, dice):
 
 
 def kill_clients(peer, count, dice):
-    """Those that ended by themselves, which none should do, as what they said."""
+    """The output of those that ended by themselves, which none should do."""
     killed, faults, running = 0, [], []
     while killed < count or running:
         while len(running) < AT_ONCE and killed + len(running) < count:
@@ -104,13 +104,13 @@ def compare(who, what, first, last, growth_kib):
     print(f"{what}: descriptors of {who} {first[0]}, then {last[0]}; maps {first[1]}, then {last[1]}; KiB {first[2]:,}, "
           f"then {last[2]:,}", flush=True)
     kept = last[0] != first[0] or first[1] != 0 or last[1] != 0 or last[2] > first[2] + growth_kib
-    return [f"{who} has kept something"] if kept else []
+    return [f"{who} has leaked something"] if kept else []
 
 
 # ---- peers are killed ----
 
 class Mortal(Floor):
-    """At the place of the one before, whose sockets are in its way."""
+    """Replaces the one before, whose sockets still exist."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -129,7 +129,7 @@ class Mortal(Floor):
 
 
 def judge_peers(kills, growth_kib, dice, folder):
-    """Each connection of the client is a round. After some of them it waits until it was looked at."""
+    """Each connection of the client is a round. After some of them it waits until it was measured."""
     survivor = subprocess.Popen([SURVIVOR, f"shm:{folder}/json", "survives"], stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     killed, states = 0, []
@@ -153,7 +153,7 @@ def judge_peers(kills, growth_kib, dice, folder):
 # ---- the run ----
 
 def run(kills, seed, growth_kib):
-    """What was not as it should be."""
+    """The faults."""
     dice = random.Random(seed)
     faults = judge_clients(kills - kills // 2, growth_kib, dice)
     with tempfile.TemporaryDirectory(prefix="jpeer-kills-") as folder:

@@ -1,7 +1,7 @@
-"""A client of the binary messages on a peer's ZeroMQ port, and what it writes and reads them with.
+"""A client of the binary messages on a peer's ZeroMQ port, and the functions that write and read them.
 
-Messages are dicts (support/colfer.py). Every reply that an ask gets is held against what all replies have in common:
-its number, its one part, its ids.
+Messages are dicts (support/colfer.py). Each reply is checked for the common properties of all replies: its number, its one
+part, its ids.
 """
 
 import itertools
@@ -13,7 +13,8 @@ import zmq
 from support import colfer
 from support.clients import SECONDS
 
-# What a request's number says: the part of the message, the member of an exec message, and the number of the answer.
+# The meaning of a request's number: the part of the message, the member of an exec message, and the number of the
+# answer.
 REQUESTS = {
     1: ("execMessage", "constructorCall", 11),
     2: ("execMessage", "instanceMethodCall", 11),
@@ -42,7 +43,7 @@ DENIED = "io.quasient.pal.core.rpc.policy.RpcAccessDeniedException"
 
 
 class Raised(Exception):
-    """A throwable that came back, with the raisedThrowable around it."""
+    """A throwable that was returned, with the raisedThrowable around it."""
 
     def __init__(self, raised):
         self.raised = raised
@@ -83,7 +84,7 @@ def obj_null(type_name=None):
 
 
 def as_obj(value):
-    """Makes an Obj without a type of anything that is none yet."""
+    """Makes an Obj without a type of anything else."""
     return value if isinstance(value, dict) else obj(value)
 
 
@@ -107,7 +108,7 @@ def get_message(type_name, field, on=None):
 
 
 def put_message(type_name, field, value, on=None):
-    """A value that is a bare ref goes as one."""
+    """A bare ref is sent as a ref."""
     value = as_obj(value)
     members = {"clazz": named(type_name), "field": named(field)}
     members.update({"valueObjectRef": value["ref"]} if set(value) == {"ref"} else {"valueObject": value})
@@ -129,7 +130,7 @@ def part_of(message):
 
 
 def plain(value):
-    """What an Obj says: the value, or else the ref, or None."""
+    """The content of an Obj: the value, or else the ref, or None."""
     if value.get("isNull"):
         return None
     return json.loads(value["value"]) if "value" in value else value["ref"]
@@ -184,11 +185,11 @@ class BinaryClient:
         return self.check(colfer.decode("Message", self.receive_bytes()))
 
     def check(self, reply):
-        """What every reply has: the part and the member that its number says, and an id that nobody has used."""
+        """Checks the properties of every reply: the part and the member of its number, and an id that is new."""
         part, name = REPLIES[reply["messageType"]]
         assert set(reply) == {"messageType", part}, reply
-        told = {member for member in reply[part] if isinstance(reply[part][member], dict)}
-        assert told == ({name} if name else set()), reply
+        members = {member for member in reply[part] if isinstance(reply[part][member], dict)}
+        assert members == ({name} if name else set()), reply
         message_id = reply[part]["messageId"]
         assert str(uuid.UUID(message_id)) == message_id and message_id not in self.seen, reply
         self.seen.add(message_id)
@@ -214,7 +215,7 @@ class BinaryClient:
         return reply
 
     def result(self, message):
-        """The Obj that came back, None for void. Raises Raised."""
+        """The returned Obj, None for void. Raises Raised."""
         value = self.run(message)["returnValue"]
         assert value.get("isVoid", False) != ("object" in value), value
         return value.get("object")

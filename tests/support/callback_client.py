@@ -1,4 +1,4 @@
-"""A client that Java calls. One thread: messages are taken in the order in which they come, while something is awaited."""
+"""A client that Java calls. One thread: messages are processed in the order of their arrival, during a wait."""
 
 import collections
 import itertools
@@ -35,10 +35,10 @@ class Call:
 
 class Callable:
     """
-    Of a client that Java calls, whatever its transport.
+    A client that Java calls, over any transport.
 
     give(function) makes an argument of a Python function, which takes a Call and returns the answer's result. Requests
-    that it sends are nested in that call. Calls of what was given without a function are kept in `held`.
+    that it sends are nested in that call. Calls of objects without a function are kept in `held`.
     """
 
     def __init__(self, peer, headers=None):
@@ -49,7 +49,7 @@ class Callable:
         self.held = []
         self.events = []
         self.replies = {}
-        self.order = []  # the ids of replies, as they came
+        self.order = []  # the ids of replies, in the order of arrival
         self.within = None
         super().__init__(peer, headers)
 
@@ -97,14 +97,14 @@ class Callable:
     def request(self, method, params=None, **envelope):
         return self.reply(self.begin(method, params, **envelope))
 
-    # ---- what comes ----
+    # ---- received messages ----
 
     def step(self):
-        self.take(json.loads(self.receive()))
+        self.handle(json.loads(self.receive()))
 
-    def take(self, message):
+    def handle(self, message):
         if message.get("method") == "callback":
-            self.take_call(Call(self, message))
+            self.handle_call(Call(self, message))
         elif message.get("method") == "callback_released":
             for each in message["params"]["callbacks"]:
                 self.released[each["callback"]] += each["given"]
@@ -112,7 +112,7 @@ class Callable:
             self.order.append(message["id"])
             self.replies[message["id"]] = message
 
-    def take_call(self, call):
+    def handle_call(self, call):
         function = self.functions[call.callback]
         if call.id is None:
             self.events.append(call)
@@ -130,7 +130,7 @@ class Callable:
         call.answer(result)
 
     def await_calls(self, count=1):
-        """Takes the calls that are held, so many at least."""
+        """Returns the held calls, at least so many."""
         while len(self.held) < count:
             self.step()
         held, self.held = self.held, []

@@ -1,4 +1,4 @@
-"""Clients of a peer, one a transport, all with the same face: text in, text out."""
+"""Clients of a peer, one for each transport, all with the same interface: text in, text out."""
 
 import asyncio
 import base64
@@ -20,7 +20,7 @@ SECONDS = 60
 
 
 class RpcError(Exception):
-    """An error object that came back."""
+    """An error object that was returned."""
 
     def __init__(self, error):
         super().__init__(json.dumps(error)[:500])
@@ -117,7 +117,7 @@ def plain(value):
 
 
 def await_running(client, count):
-    """Until so many calls are inside fixtures.Blockers."""
+    """Waits until so many calls are inside fixtures.Blockers."""
     eventually(lambda: client.call("fixtures.Blockers", "running") == str(count), f"{count} calls run")
 
 
@@ -138,7 +138,7 @@ def typed(type_name, value):
 
 
 def fetch(client, *include, compress=True, **switches):
-    """What fetch_classes_info tells, as parsed JSON."""
+    """The result of fetch_classes_info, as parsed JSON."""
     args = [{"name": "compress_encode", "type": "boolean", "value": compress}]
     if include:
         args.append({"name": "include_classes", "type": "java.lang.String[]", "value": list(include)})
@@ -181,7 +181,7 @@ class WebSocketClient(Client):
         return self.receive()
 
     def exchange_or_nothing(self, text):
-        """None where no answer came before that of a ping that follows."""
+        """None if no answer arrives before that of the following ping."""
         self.send(text)
         self.send('{"jsonrpc":"2.0","id":"fence","method":"control","params":{"method":"ping"}}')
         reply = self.receive()
@@ -194,7 +194,7 @@ class WebSocketClient(Client):
         if self.loop.is_closed():
             return
         if self.socket is not None:
-            with contextlib.suppress(websockets.ConnectionClosed):  # where the peer ends it at the same time
+            with contextlib.suppress(websockets.ConnectionClosed):  # if the peer ends it at the same time
                 self._run(self.socket.close())
         self.loop.close()
 
@@ -229,7 +229,7 @@ class ShmClient(Client):
 
 
 class HttpClient(Client):
-    """Comes back to its own session by the peer-id that the peer names."""
+    """Returns to its own session by the peer-id that the peer names."""
 
     name = "http"
 

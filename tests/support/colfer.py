@@ -1,9 +1,9 @@
 """Colfer messages for tests: a reader and a writer that share nothing with the peer's own.
 
-A struct is a dict of the fields that are told; one that is missing has its zero value (0, "", b"", False, [] or None),
-and so has one that is there with it. The reader is strict: whatever the reference compiler would write otherwise, or
-refuse, is Malformed. That is a zero value that is told, a longer form of a number than needed, fields out of order, a
-text that is not UTF-8, and bytes behind the end.
+A struct is a dict of the fields that are present; a missing one has its zero value (0, "", b"", False, [] or None). The
+reader is strict: bytes that the reference compiler would write in another way, or refuse, are Malformed. That is a zero
+value that is present, a longer form of a number than needed, fields out of order, a text that is not UTF-8, and bytes after
+the end.
 """
 
 import re
@@ -17,8 +17,8 @@ SCHEMA = Path(__file__).resolve().parent.parent / "colfer/jpeer.colf"
 
 
 def read_schema(text):
-    """The (name, type) of each field in the order of their indexes, by struct; intercept messages are not served. A name may
-    have a capital there, which some language needs."""
+    """The (name, type) of each field in the order of their indexes, by struct; intercept messages are not served. A name
+    may have a capital there, which some language needs."""
     structs = {name: [(field[0].lower() + field[1:], kind) for field, kind in re.findall(r"^\t(\w+) +(\S+)", fields, re.M)]
                for name, fields in re.findall(r"^type (\w+) struct {\n(.*?)^}", text, re.M | re.S)}
     del structs["InterceptMessage"]
@@ -70,11 +70,11 @@ def encode_field(index, kind, value):
 
 
 def encode(struct, fields):
-    """The bytes of a struct. A dict without fields is told, None is not."""
+    """The bytes of a struct. A dict without fields is written, None is not."""
     known = STRUCTS[struct]
     assert set(fields) <= {name for name, _ in known}, (struct, fields)
-    told = [(index, kind, fields.get(name)) for index, (name, kind) in enumerate(known)]
-    written = [encode_field(index, kind, value) for index, kind, value in told if value or value == {}]
+    fields_given = [(index, kind, fields.get(name)) for index, (name, kind) in enumerate(known)]
+    written = [encode_field(index, kind, value) for index, kind, value in fields_given if value or value == {}]
     return b"".join(written) + bytes([END])
 
 
@@ -88,7 +88,7 @@ class Reader:
 
     def take(self, size):
         if size > len(self.data) - self.at:
-            self.fail(f"{size} bytes are told, {len(self.data) - self.at} are left")
+            self.fail(f"{size} bytes are announced, {len(self.data) - self.at} are left")
         self.at += size
         return self.data[self.at - size:self.at]
 
@@ -147,21 +147,21 @@ class Reader:
         while (header := self.byte()) != END:
             index = header & ~FIXED
             if not least <= index < len(known):
-                self.fail(f"field {index} of {name}, behind field {least - 1}")
+                self.fail(f"field {index} of {name}, after field {least - 1}")
             least = index + 1
             field, kind = known[index]
             value = fields[field] = self.value(kind, bool(header & FIXED))
             if not value and value != {}:
-                self.fail(f"the zero value of {name}.{field} is told")
+                self.fail(f"the zero value of {name}.{field} is present")
         return fields
 
 
 def decode(struct, data):
-    """The struct that the bytes are; Malformed where they are none."""
+    """The struct of these bytes; raises Malformed."""
     if len(data) > SIZE_MAX:
         raise Malformed(f"{len(data)} bytes")
     reader = Reader(data)
     fields = reader.struct(struct)
     if reader.at != len(data):
-        reader.fail(f"{len(data) - reader.at} bytes behind the end")
+        reader.fail(f"{len(data) - reader.at} bytes after the end")
     return fields

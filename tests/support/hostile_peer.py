@@ -1,12 +1,12 @@
-"""A peer that sends whatever it is given: a WebSocket server without a JVM, for tests of client libraries.
+"""A peer that sends any given message: a WebSocket server without a JVM, for tests of client libraries.
 
     with HostilePeer(answer) as peer:
         java = jpeer.connect(peer.url)
 
-`answer(request, connection)` is called with each message of a client, decoded, on the connection's own thread. What it
-returns is sent: a dict or list as JSON, str and bytes as they are (str as a text message, bytes as a binary one), None
-not at all. With `connection.send` it sends more, such as calls of callbacks. `result(request, value)` makes an answer,
-`usual(request)` that of a peer in order to what a client asks at its beginning.
+`answer(request, connection)` is called with each message of a client, decoded, on the connection's own thread. Its result
+is sent: a dict or list as JSON, str and bytes unchanged (str as a text message, bytes as a binary one), None not at all.
+`connection.send` sends more messages, such as calls of callbacks. `result(request, value)` makes an answer;
+`usual(request)` makes a normal peer's answer to the first requests of a client.
 """
 
 import base64
@@ -34,7 +34,7 @@ def reference_to(java_type, number, **more):
     return {"void": False, "value": {"type": java_type, "null": False, "ref": number, **more}}
 
 
-# What is asked of a class before it is described: no loader of its own has it.
+# The first question about a class: no other loader has it.
 LOADER_QUESTIONS = {"getClass", "getClassLoader", "getPlatformClassLoader", "getSystemClassLoader", "requireNonNull"}
 
 
@@ -45,13 +45,14 @@ def usual(request):
         return result(request, value_of("java.lang.Object", None))
     if request.get("method") != "control":
         return None
-    session = value_of("java.lang.String", "5c0b7b34-5a3c-4b9c-8f0e-0f1d2c3b4a59")
-    what = (request.get("params") or {}).get("method")
-    return result(request, session if what == "share_session" else {"void": True})
+    texts = {"share_session": "5c0b7b34-5a3c-4b9c-8f0e-0f1d2c3b4a59",
+             "session": '{"epoch":"42fdda62c61b08da","client":1,"capabilities":["callbacks"]}'}
+    text = texts.get((request.get("params") or {}).get("method"))
+    return result(request, {"void": True} if text is None else value_of("java.lang.String", text))
 
 
 def description(name, **changes):
-    """What jpeer.describe answers of a class without members."""
+    """The answer of jpeer.describe for a class without members."""
     return {"class": name, "modifiers": "public", "nested": [], "interfaces": [],
             "superclasses": [] if name == "java.lang.Object" else ["java.lang.Object"],
             "constructors": [], "methods": [], "fields": [], **changes}

@@ -1,4 +1,4 @@
-"""What is installed from a build folder, for tests that build programs with it."""
+"""Installs components of a build folder, for tests that build programs with them."""
 
 import re
 import subprocess

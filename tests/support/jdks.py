@@ -15,7 +15,7 @@ def feature_version(home):
 
 
 def full_version(home):
-    """What the release file tells: "17.0.15+6-Debian-1deb12u1 (Debian)"."""
-    told = dict(re.findall(r'^(\w+)="(.*)"$', (home / "release").read_text(encoding="utf-8"), re.M))
-    version = told.get("JAVA_RUNTIME_VERSION") or told.get("JAVA_VERSION", "of unknown version")
-    return f"{version} ({told.get('IMPLEMENTOR', 'unknown maker')})"
+    """The version in the release file: "17.0.15+6-Debian-1deb12u1 (Debian)"."""
+    release = dict(re.findall(r'^(\w+)="(.*)"$', (home / "release").read_text(encoding="utf-8"), re.M))
+    version = release.get("JAVA_RUNTIME_VERSION") or release.get("JAVA_VERSION", "of unknown version")
+    return f"{version} ({release.get('IMPLEMENTOR', 'unknown maker')})"

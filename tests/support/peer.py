@@ -2,7 +2,7 @@
 
 JPEER_BUILD names the build folder (default build/release), JPEER_CHECK_JNI=1 adds -Xcheck:jni. JPEER_LEDGER=1 runs
 jpeer_ledger in place of jpeer, which serves each message under the reference ledger (tests/ledger). A peer's stderr is
-kept, and stop() fails where a sanitizer, -Xcheck:jni or the ledger complained in it.
+kept, and stop() fails if a sanitizer, -Xcheck:jni or the ledger complained in it.
 """
 
 import itertools
@@ -34,8 +34,8 @@ NATIVE_OF_JDK = re.compile(r"\tat [\w.$]+\((?:java\.(?!base@)|jdk\.)[\w.]+@[^/)]
 def environment(leaks=False, **changes):
     """The environment of a peer: none of the caller's JPEER_ variables, the sanitizers as HotSpot needs them.
 
-    Leaks are looked for only where no JVM is started: what Java objects own (a zip file's inflater) is reachable from
-    the Java heap alone, which LeakSanitizer does not read.
+    Leaks are detected only without a JVM: memory of Java objects (a zip file's inflater) is reachable only from the Java
+    heap, which LeakSanitizer does not read.
     """
     variables = {name: value for name, value in os.environ.items() if not name.startswith("JPEER_")}
     variables["ASAN_OPTIONS"] = f"handle_segv=0:intercept_tls_get_addr=0:detect_leaks={int(leaks)}"
@@ -45,7 +45,7 @@ def environment(leaks=False, **changes):
 
 
 def has_ended(pid):
-    """Of a process that is no child of ours, and whose status perhaps nobody takes."""
+    """For a process that is no child of ours, and may stay a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -69,7 +69,7 @@ def jvm_options():
 
 def complaints_in(text):
     """Each line that complains, with the frames of Java below it. -Xcheck:jni also warns of native code of the JDK (its
-    fonts): the innermost frame is a native method of a module then, and nothing of jpeer's is wrong."""
+    fonts): then the innermost frame is a native method of a module, and jpeer is not at fault."""
     lines = text.splitlines()
     found = []
     for number, line in enumerate(lines):
@@ -114,7 +114,7 @@ class Peer:
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=self.output,
                                         stderr=self.errors, env=env or environment(), pass_fds=pass_fds, cwd=cwd)
         self.looked_at = {}
-        self.clients = []  # those that close() has to close, whatever became of the peer
+        self.clients = []  # closed by close() in any case
         self.facts = self._await_ready()
 
     def _await_ready(self):
@@ -146,7 +146,7 @@ class Peer:
         return Path(self.errors.name).read_text(encoding="utf-8", errors="replace")
 
     def new_complaints(self):
-        """Those in the whole lines that have come since the last call."""
+        """Those in the whole lines printed since the last call."""
         found = []
         for file in (self.output, self.errors):
             with open(file.name, "rb") as written:  # the file's own position is the peer's
@@ -169,7 +169,7 @@ class Peer:
         return self._memory_kib("VmRSS")
 
     def peak_kib(self):
-        """The most that was resident since the peer began."""
+        """The peak of resident memory since the peer started."""
         return self._memory_kib("VmHWM")
 
     def _memory_kib(self, name):

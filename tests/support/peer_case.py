@@ -1,5 +1,5 @@
-"""What tests of a running peer have in common: a peer for the class or for the test, clients that the end of the test
-closes, and what an error has to say."""
+"""The common parts of tests of a running peer: a peer for the class or for the test, clients that the end of the test
+closes, and assertions about errors."""
 
 import contextlib
 import functools
@@ -39,7 +39,7 @@ def put_policy(path, rules, head=""):
 
 
 def on_each_jdk(test):
-    """A test that takes the options of a peer for a JDK: all at once, each with a test case of its own."""
+    """A test with the options of a peer for a JDK: all at once, each with its own test case."""
     @functools.wraps(test)
     def run(self):
         def run_on(home):
@@ -47,7 +47,7 @@ def on_each_jdk(test):
             try:
                 case.setUp()
                 test(case, ("--jvm", str(home)))
-                case._opened.close()  # raises what a peer complained of; doCleanups would only count it
+                case._opened.close()  # raises a peer's complaints; doCleanups would only count them
             finally:
                 self.assertTrue(case.doCleanups(), "a cleanup failed")
         self.at_once(run_on, jdks.homes())
@@ -77,10 +77,10 @@ class PeerCase(unittest.TestCase):
         self._opened = contextlib.ExitStack()
         self.addCleanup(self._opened.close)
         self._client = None
-        self._told = ""  # with which of several clients an assertion fails
+        self._client_name = ""  # with which of several clients an assertion fails
 
     def at_once(self, run, cases):
-        """run(case) of each, on threads of their own: for what waits, and starts its own peers."""
+        """run(case) of each, on separate threads: for tests that wait, and start their own peers."""
         cases = list(cases)
         with ThreadPoolExecutor(len(cases)) as pool:
             for case, one in [(case, pool.submit(run, case)) for case in cases]:
@@ -90,7 +90,7 @@ class PeerCase(unittest.TestCase):
     # ---- peers ----
 
     def start(self, *options, **more):
-        """The test's own peer. One that it has started before ends, and has to be clean."""
+        """Starts the test's own peer. An earlier one ends, and has to be clean."""
         self._opened.close()
         self._client = None
         self.peer = self._opened.enter_context(Peer(*options, **more))
@@ -133,12 +133,12 @@ class PeerCase(unittest.TestCase):
         """A client of each kind, one after another."""
         for kind in kinds:
             with kind(self.peer) as client:
-                self._told = f" ({kind.name})"
+                self._client_name = f" ({kind.name})"
                 yield client
-        self._told = ""
+        self._client_name = ""
 
     def _formatMessage(self, msg, standardMsg):
-        return super()._formatMessage(msg, standardMsg) + self._told
+        return super()._formatMessage(msg, standardMsg) + self._client_name
 
     # ---- errors ----
 
@@ -199,7 +199,7 @@ class CallbackCase(PeerCase):
         return begun, client.await_call()
 
     def outcome(self):
-        """What became of a callback of a thread of Java's."""
+        """The outcome of a callback of a Java thread."""
         with WebSocketClient(self.peer) as other:
             return other.call(CALLING, "outcome")
 

@@ -1,5 +1,5 @@
 /*
- * A client's side of the peer's shared memory, written from docs/protocol.md ("Shared memory") alone: it shares no code
+ * A client's side of the peer's shared memory, written from docs/shared-memory.md alone: it shares no code
  * with native/ring. tests/support/shm.py loads it. It can also write any byte of the pages, as a hostile client does.
  *
  * A handle belongs to one thread. Sizes and offsets are bytes; offsets count from the beginning of the region.
@@ -17,7 +17,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { CONTROL_BYTES = 4096, LOOKS = 20, PAYLOAD_MAX = 1 << 28 };
+enum { CONTROL_BYTES = 4096, POLLS = 20, PAYLOAD_MAX = 1 << 28 };
 enum { KIND_JSON = 1, KIND_SKIP = 2, KIND_JSON_PART = 3, KIND_END = 4 };
 /* Places of the control page. */
 enum {
@@ -30,7 +30,7 @@ enum {
   PEER_WANTS_ROOM = 396,
   PEER_TAKEN = 512,
 };
-/* What a function gives where it does not give what it is for. */
+/* Results of functions that fail. */
 enum { TIMED_OUT = -1, CLOSED = -2, BROKEN = -3, ENDED = -4, NO_MEMORY = -5 };
 
 struct raw_shm {
@@ -40,8 +40,8 @@ struct raw_shm {
   uint64_t written;
   uint64_t taken;
   uint32_t sleep_number;
-  uint32_t rung_for_bytes; /* the peer's sleep that was rung for last */
-  uint32_t rung_for_room;
+  uint32_t notified_for_bytes; /* the peer's sleep word at the last move */
+  uint32_t notified_for_room;
   bool has_closed;
   char *message;
   size_t count;
@@ -90,7 +90,7 @@ EXPORTED void raw_shm_read(struct raw_shm *shm, uint64_t at, char *bytes, uint64
   memcpy(bytes, shm->pages + at, count);
 }
 
-/* Puts now the one byte there and now the other, so many times; the first is there at the end. */
+/* Alternates between two bytes, `times` times; the first is there at the end. */
 EXPORTED void raw_shm_flip(struct raw_shm *shm, uint64_t at, unsigned char one, unsigned char other,
                            uint64_t times)
 {
@@ -117,38 +117,38 @@ EXPORTED uint64_t raw_shm_taken(struct raw_shm *shm)
   return shm->taken;
 }
 
-/* ---- the bell ---- */
+/* ---- notifications ---- */
 
-EXPORTED void raw_shm_ring(struct raw_shm *shm)
+EXPORTED void raw_shm_notify(struct raw_shm *shm)
 {
-  /* Where it has no room, bells are there already; where the peer has gone, reading tells. */
+  /* Without room, notifications are unread already; if the peer is gone, the next read finds it. */
   (void)!send(shm->socket, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void ring_sleeper(struct raw_shm *shm, uint64_t sleeps_at, uint32_t *rung)
+static void notify_sleeper(struct raw_shm *shm, uint64_t sleeps_at, uint32_t *notified)
 {
   uint32_t number = raw_shm_load32(shm, sleeps_at);
-  if (number != 0 && number != *rung)
-    raw_shm_ring(shm);
-  *rung = number;
+  if (number != 0 && number != *notified)
+    raw_shm_notify(shm);
+  *notified = number;
 }
 
-/* Reads the bells away; false where the peer has closed. */
-static bool hear_bells(struct raw_shm *shm)
+/* Reads all notifications; false if the peer has closed. */
+static bool read_notifications(struct raw_shm *shm)
 {
-  char bells[64];
+  char bytes[64];
   ssize_t count;
   do
-    count = recv(shm->socket, bells, sizeof bells, MSG_DONTWAIT);
+    count = recv(shm->socket, bytes, sizeof bytes, MSG_DONTWAIT);
   while (count > 0);
   return count < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Waits until the peer's position is not the known one. It sleeps until the bell, or until a time that is long for a
- * test: a bell that was lost is seen. 0, or TIMED_OUT or CLOSED. */
+/* Waits until the peer's position is not the known one. It sleeps until a notification, or a timeout that is long for
+ * a test, which shows a lost one. 0, or TIMED_OUT or CLOSED. */
 static int await_move(struct raw_shm *shm, uint64_t at, uint64_t sleeps_at, uint64_t known, int timeout_ms)
 {
-  for (int i = 0; i < LOOKS; i++) {
+  for (int i = 0; i < POLLS; i++) {
     if (raw_shm_load64(shm, at) != known)
       return 0;
     sched_yield();
@@ -167,8 +167,8 @@ static int await_move(struct raw_shm *shm, uint64_t at, uint64_t sleeps_at, uint
       return CLOSED;
     if (ready == 0)
       return TIMED_OUT;
-    /* What was written before the end counts: it is looked at once more. */
-    shm->has_closed = !hear_bells(shm);
+    /* Bytes written before the end count: poll once more. */
+    shm->has_closed = !read_notifications(shm);
   }
 }
 
@@ -188,10 +188,10 @@ static void copy_in(struct raw_shm *shm, const char *bytes, uint64_t count)
 EXPORTED void raw_shm_publish(struct raw_shm *shm)
 {
   raw_shm_store64(shm, OWN_WRITTEN, shm->written);
-  ring_sleeper(shm, PEER_SLEEPS, &shm->rung_for_bytes);
+  notify_sleeper(shm, PEER_SLEEPS, &shm->notified_for_bytes);
 }
 
-/* Writes them as room comes. */
+/* Writes them as room becomes free. */
 static int write_bytes(struct raw_shm *shm, const char *bytes, uint64_t count, int timeout_ms)
 {
   while (count > 0) {
@@ -214,7 +214,7 @@ static int write_bytes(struct raw_shm *shm, const char *bytes, uint64_t count, i
   return 0;
 }
 
-/* Writes a frame without showing it to the peer, unless the ring is full. 0, or TIMED_OUT, CLOSED or BROKEN. */
+/* Writes a frame without publishing it, unless the ring is full. 0, or TIMED_OUT, CLOSED or BROKEN. */
 EXPORTED int raw_shm_put(struct raw_shm *shm, uint32_t kind, const char *bytes, uint64_t count,
                          int timeout_ms)
 {
@@ -247,14 +247,14 @@ static void copy_out(struct raw_shm *shm, char *bytes, uint64_t count)
     memcpy(bytes + first, ring, count - first);
 }
 
-static void take(struct raw_shm *shm, uint64_t count)
+static void consume(struct raw_shm *shm, uint64_t count)
 {
   shm->taken += count;
   raw_shm_store64(shm, OWN_TAKEN, shm->taken);
-  ring_sleeper(shm, PEER_WANTS_ROOM, &shm->rung_for_room);
+  notify_sleeper(shm, PEER_WANTS_ROOM, &shm->notified_for_room);
 }
 
-/* Reads bytes as they come; NULL: passes over them. */
+/* Reads bytes as they arrive; NULL: skips them. */
 static int read_bytes(struct raw_shm *shm, char *bytes, uint64_t count, int timeout_ms)
 {
   while (count > 0) {
@@ -273,7 +273,7 @@ static int read_bytes(struct raw_shm *shm, char *bytes, uint64_t count, int time
       copy_out(shm, bytes, part);
       bytes += part;
     }
-    take(shm, part);
+    consume(shm, part);
     count -= part;
   }
   return 0;
@@ -304,7 +304,7 @@ static int read_payload(struct raw_shm *shm, uint32_t length, int timeout_ms)
   return status;
 }
 
-/* The next message lies at *message, *count bytes of it, until the next call. 0; ENDED where it is the peer's reason for
+/* Receives a message into *message, *count bytes, valid until the next call. 0; ENDED if it is the peer's reason for
  * the end of the connection; or TIMED_OUT, CLOSED, BROKEN, NO_MEMORY. */
 EXPORTED int raw_shm_receive(struct raw_shm *shm, const char **message, uint64_t *count, int timeout_ms)
 {
@@ -337,7 +337,7 @@ EXPORTED void raw_shm_close(struct raw_shm *shm)
   free(shm);
 }
 
-/* Both descriptors stay the caller's; memfd may be closed afterwards. NULL: errno tells. */
+/* The caller still owns both descriptors; memfd may be closed afterwards. NULL: see errno. */
 EXPORTED struct raw_shm *raw_shm_open(int memfd, int socket, uint64_t ring_bytes)
 {
   struct raw_shm *shm = calloc(1, sizeof *shm);

@@ -15,7 +15,7 @@ def masked(payload, mask=MASK):
 
 
 def frame(payload=b"", opcode=TEXT, length=None, fin=True, has_mask=True, reserved=0):
-    """A client's; `length` is the number of bytes that it says it has."""
+    """A client's; `length` is the number of bytes that it claims to have."""
     payload = payload.encode() if isinstance(payload, str) else payload
     size = len(payload) if length is None else length
     bit = 0x80 if has_mask else 0
@@ -26,7 +26,7 @@ def frame(payload=b"", opcode=TEXT, length=None, fin=True, has_mask=True, reserv
 
 
 class Reader:
-    """Takes from a socket what a test wants to see."""
+    """Reads messages from a socket for a test."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -41,8 +41,8 @@ class Reader:
         while len(self.bytes) < count:
             if not self.more():
                 raise EOFError(f"the connection ended after {self.bytes[:1000]!r}")
-        taken, self.bytes = self.bytes[:count], self.bytes[count:]
-        return taken
+        bytes_read, self.bytes = self.bytes[:count], self.bytes[count:]
+        return bytes_read
 
     def until(self, end):
         while end not in self.bytes:

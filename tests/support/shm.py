@@ -1,4 +1,4 @@
-"""Shared memory of a peer, as a client sees it that is written from docs/protocol.md: the handshake here, words and
+"""Shared memory of a peer, as a client sees it that is written from docs/shared-memory.md: the handshake here, words and
 bytes in tests/support/raw_shm.c.
 """
 
@@ -18,19 +18,19 @@ OWN_WRITTEN, OWN_TAKEN, PEER_WRITTEN = 128, 256, 384
 
 
 class Ended(Exception):
-    """The connection has ended; the text is the peer's reason, or what was missing."""
+    """The connection has ended; the text is the peer's reason, or the missing part."""
 
 
 class TimedOut(AssertionError):
-    """Neither a bell nor an end came: the awaited bytes are there without one, or will never come."""
+    """Neither a notification nor an end arrived: the awaited bytes were written without one, or never."""
 
 
 class Broken(Exception):
-    """What the peer has written is no frame; it may be so where the client itself wrote there."""
+    """The peer's bytes are no frame; the client itself may have overwritten them."""
 
 
 class Refused(Exception):
-    """The peer answered the handshake with something else than 101."""
+    """The peer answered the handshake with another status than 101."""
 
     def __init__(self, status, body):
         super().__init__(f"{status}: {body}")
@@ -48,7 +48,7 @@ def load_library():
             ("read", None, size, ctypes.c_char_p, size),
             ("flip", None, size, ctypes.c_ubyte, ctypes.c_ubyte, size), ("place", size, size), ("written", size),
             ("taken", size),
-            ("ring", None), ("publish", None), ("put", ctypes.c_int, number, ctypes.c_char_p, size, ctypes.c_int),
+            ("notify", None), ("publish", None), ("put", ctypes.c_int, number, ctypes.c_char_p, size, ctypes.c_int),
             ("send", ctypes.c_int, ctypes.c_char_p, size, ctypes.c_int),
             ("receive", ctypes.c_int, ctypes.POINTER(pointer), ctypes.POINTER(size), ctypes.c_int)):
         function = getattr(library, f"raw_shm_{name}")
@@ -62,16 +62,16 @@ class Channel:
 
     library = None
 
-    def __init__(self, path, fields=(), behind_head=b"", keeps_memfd=False):
+    def __init__(self, path, fields=(), after_head=b"", keeps_memfd=False):
         if Channel.library is None:
             Channel.library = load_library()
         self.handle = self.memfd = None
-        self.milliseconds = SECONDS * 1000  # that are waited for a bell
+        self.milliseconds = SECONDS * 1000  # that a notification is awaited
         self.socket = socket.socket(socket.AF_UNIX)
         try:
             self.socket.settimeout(SECONDS)
             self.socket.connect(path)
-            self.memfd = self._shake_hands(fields, behind_head)
+            self.memfd = self._shake_hands(fields, after_head)
             self.region_size = os.fstat(self.memfd).st_size
             self.handle = self.library.raw_shm_open(self.memfd, self.socket.fileno(), self.ring_size)
             assert self.handle, "the pages cannot be mapped"
@@ -81,11 +81,11 @@ class Channel:
             self.close()
             raise
 
-    def _shake_hands(self, fields, behind_head):
+    def _shake_hands(self, fields, after_head):
         """The memfd. Keeps the answer's head, and the size of a ring."""
         lines = ["GET /rpc HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: jpeer-shm/1",
                  *(f"{name}: {value}" for name, value in dict(fields).items())]
-        self.socket.sendall("\r\n".join([*lines, "", ""]).encode("ascii") + behind_head)
+        self.socket.sendall("\r\n".join([*lines, "", ""]).encode("ascii") + after_head)
         head, descriptors = self._receive_head()
         if not head.startswith(b"HTTP/1.1 101 "):
             for descriptor in descriptors:
@@ -99,7 +99,7 @@ class Channel:
         return descriptors[0]
 
     def _receive_head(self):
-        """The head comes with its first byte's descriptors; what refuses is read to the end of its body."""
+        """The head, with the descriptors of its first byte; a refusal is read to the end of its body."""
         content, descriptors = b"", array.array("i")
         while b"\r\n\r\n" not in content or not self._is_whole(content):
             data, extra, _, _ = self.socket.recvmsg(65536, socket.CMSG_SPACE(MEMFD_ROOM * descriptors.itemsize))
@@ -118,7 +118,7 @@ class Channel:
         return not lengths or len(body) >= int(lengths[0])
 
     def __getattr__(self, name):
-        """load64, store64, load32, store32, flip, place, written, taken, ring, publish."""
+        """load64, store64, load32, store32, flip, place, written, taken, notify, publish."""
         function = getattr(self.library, f"raw_shm_{name}")
         return lambda *arguments: function(self.handle, *arguments)
 
@@ -131,7 +131,7 @@ class Channel:
         return data.raw
 
     def put(self, kind, data):
-        """Writes a frame, and shows it to the peer only where there is no room for all of it."""
+        """Writes a frame, and publishes it only if there is no room for all of it."""
         self._check(self.library.raw_shm_put(self.handle, kind, data, len(data), self.milliseconds))
 
     def send(self, data):
@@ -148,7 +148,7 @@ class Channel:
     @staticmethod
     def _check(status):
         if status == TIMED_OUT:
-            raise TimedOut("neither a bell nor an end came")
+            raise TimedOut("neither a notification nor an end arrived")
         assert status != NO_MEMORY, "no memory for a message"
         if status == BROKEN:
             raise Broken

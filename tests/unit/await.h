@@ -1,7 +1,8 @@
 #ifndef JPEER_TESTS_UNIT_AWAIT_H
 #define JPEER_TESTS_UNIT_AWAIT_H
-/* For tests that wait for another thread: AWAIT sleeps until a condition is true. After a minute it prints the condition
- * and its place, and aborts the program: other threads may still use what a failed cmocka test would unwind. Any thread. */
+/* For tests that wait for another thread: AWAIT sleeps until a condition is true. After a minute it prints the
+ * condition and its place, and aborts the program: other threads may still use the stack that a failed cmocka test
+ * would unwind. Any thread. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -18,8 +19,7 @@ enum { AWAIT_MAX_MS = 60000, AWAIT_PAUSE_NS = 200000 };
   for (int64_t since_ms = clock_now_ms(); !(condition);)                                                     \
   AWAIT_PAUSE(since_ms, #condition)
 
-/* For loops that do something while they wait for `what`: one pause, or none. since_ms: clock_now_ms() when the loop
- * began. */
+/* For loops that work while they wait for `what`: one pause, or none. since_ms: clock_now_ms() when the loop began. */
 #define AWAIT_PAUSE(since_ms, what) await_pause((since_ms), (what), __FILE__, __LINE__)
 #define AWAIT_CHECK(since_ms, what) await_check((since_ms), (what), __FILE__, __LINE__)
 
@@ -48,9 +48,9 @@ static inline void await_signal(pthread_cond_t *signal, pthread_mutex_t *lock, i
   (void)pthread_cond_timedwait(signal, lock, &end);
 }
 
-/* Takes one post of a semaphore. */
+/* Waits for one post of a semaphore. */
 #define AWAIT_POST(posted, what) await_post((posted), (what), __FILE__, __LINE__)
-/* The end of a child process; gives the status of waitpid. */
+/* Waits for the end of a child process; returns the status of waitpid. */
 #define AWAIT_CHILD(child) await_child((child), __FILE__, __LINE__)
 
 static inline void await_post(sem_t *posted, const char *what, const char *file, int line)

@@ -1,15 +1,16 @@
 #ifndef JPEER_TESTS_UNIT_CASES_H
 #define JPEER_TESTS_UNIT_CASES_H
 /*
- * Cases in a text file, where JSON, YAML and command lines are written without escapes. A case is its input, one line or
- * several, and below the input a line that begins with "=>" and has the expected result. Blank lines, and lines that
- * begin with "## ", are for the reader where no input has begun.
+ * Cases in a text file, where JSON, YAML and command lines are written without escapes. A case is its input, one line
+ * or several, and below the input a line that begins with "=>" and has the expected result. Blank lines, and lines
+ * that begin with "## ", are for the reader where no input has begun.
  */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 
-/* place: file and line of what is wanted, for the failure. input: on the heap, so that a sanitizer sees a read past it. */
+/* place: file and line of the expected result, for the failure. input: on the heap, so that a sanitizer sees a read
+ * past it. */
 typedef void unit_case_function(const char *place, const char *input, const char *wanted);
 
 static inline void unit_cases(const char *path, unit_case_function *check)

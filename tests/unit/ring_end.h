@@ -28,7 +28,7 @@ static inline void ring_end_notify(const struct ring_end *end)
   (void)send(end->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* What was written, and what was read. */
+/* Publishes what was written and what was read. */
 static inline void ring_end_publish(struct ring_end *end)
 {
   if (ring_writer_publish(&end->out))
@@ -37,7 +37,8 @@ static inline void ring_end_publish(struct ring_end *end)
     ring_end_notify(end);
 }
 
-/* Sleeps until there are bytes, or room. False: the other side has ended the connection, and may have written before. */
+/* Sleeps until there are bytes, or there is room. False: the other side has ended the connection, and may have
+ * written before. */
 static inline bool ring_end_wait(struct ring_end *end, bool for_room)
 {
   char notifications[64];
@@ -47,12 +48,12 @@ static inline bool ring_end_wait(struct ring_end *end, bool for_room)
     ring_writer_wake(&end->out);
   else
     ring_reader_wake(&end->in);
-  ring_reader_look(&end->in);
+  ring_reader_poll(&end->in);
   ring_end_check(!end->in.is_broken && !end->out.is_broken, "a position is wrong");
   return is_open;
 }
 
-/* Waits for room, as long as it takes. False: the other side has ended the connection. */
+/* Waits for room without a time limit. False: the other side has ended the connection. */
 static inline bool ring_end_write(struct ring_end *end, const struct buffer *frames)
 {
   size_t sent = 0;

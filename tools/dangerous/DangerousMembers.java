@@ -41,16 +41,16 @@ import jdk.internal.org.objectweb.asm.tree.analysis.Value;
  * reaches a member of SINKS, through a few calls (DEPTHS). Run by tools/dangerous-members, with the homes of JDKs as
  * arguments; the list is the union over them.
  *
- * A value is followed inside a method through locals, arrays, fields of the object and results of calls. A call is one
- * of the method that the named class declares or inherits, and of the lambda or the anonymous class that is made. A
- * method that is overridden counts as its overriding ones do where at least half of these reach a sink. So the list is
- * a good approximation, and neither complete nor free of false entries: what is reached by an object that was set
- * before, a service or a look and feel, and was found otherwise, is among the SINKS by hand.
+ * A value is followed inside a method through locals, arrays, fields of the object and results of calls. A call is
+ * one of the method that the named class declares or inherits, and of the lambda or the anonymous class that is made.
+ * An overridden method counts like its overriding ones if at least half of these reach a sink. So the list is a good
+ * approximation, and neither complete nor free of false entries: members that are reached through an object set
+ * before, a service or a look and feel, and found in another way, are among the SINKS by hand.
  */
 public final class DangerousMembers {
   /**
-   * What names a document, wherever it is taken: parsers and the like are behind interfaces, factories and services,
-   * where no flow can be followed.
+   * Parameters that name a document, in any method: parsers and the like are called through interfaces, factories and
+   * services, where no flow can be followed.
    */
   private static final String NAMES_OF_DOCUMENTS = "\\([^)]*L(org/xml/sax/InputSource|org/w3c/dom/ls/LS(Input|Output)"
       + "|javax/xml/transform/(Source|Result)|javax/xml/crypto/(URIDereferencer|URIReference|OctetStreamData"
@@ -74,7 +74,7 @@ public final class DangerousMembers {
     {"files", "java/net/URL", "openConnection|openStream|getContent", ".*"},
     {"files", "java/.*|javax/.*|org/.*|com/sun/org/apache/.*|com/sun/rowset/.*|sun/security/.*", ".*",
         NAMES_OF_DOCUMENTS},
-    // What reads later what was named before, or by a name inside of what is given.
+    // Members that read a name that was given before, or that is inside a given value.
     {"files", "org/w3c/dom/Document", "normalizeDocument", ".*"},
     {"files", "java/nio/file/Path", "toUri|toRealPath|register", ".*"},
     {"files", "java/security/cert/CertPath(Validator|Builder)", "getRevocationChecker", ".*"},
@@ -124,11 +124,11 @@ public final class DangerousMembers {
 
   private static final Map<String, String> MEANINGS = new LinkedHashMap<>();
 
-  /** Much of the JDK loads classes and calls methods whose names are its own: farther away that says nothing. */
+  /** Much of the JDK loads classes and calls methods by its own names: at a greater distance that means nothing. */
   private static final Map<String, Integer> DEPTHS = Map.of("files", 5, "processes", 5, "classes", 3, "natives", 5,
       "reflection", 2, "deserialization", 4);
 
-  /** Files are what these packages are about, and they reach them by long ways. */
+  /** These packages are about files, and reach them by long ways. */
   private static final Pattern DEEPER = Pattern.compile("(java/(beans|net|nio)|javax/(imageio|print|sound|sql|xml)"
       + "|javax/swing/text|org/(jcp|w3c|xml)|com/sun/(org/apache|rowset|media)|sun/(net|nio|print))/.*");
   private static final int DEEPER_FILES = 12;
@@ -162,7 +162,7 @@ public final class DangerousMembers {
   private final Map<String, List<Call>> analysed = new HashMap<>();
   private final Map<String, Map<String, MethodNode>> nodes = new HashMap<>();
 
-  /** The reader is of an older JDK than some classes: what it reads of code has not changed since. */
+  /** The reader is of an older JDK than some classes: the format of code has not changed since. */
   private static byte[] lowerVersion(byte[] bytes) {
     if (bytes[7] > 61) {
       bytes[7] = 61;
@@ -298,7 +298,7 @@ public final class DangerousMembers {
     return null;
   }
 
-  // ---- what flows inside a method
+  // ---- the flow inside a method
 
   /** The parameters (by local variable) that a value comes from, and the instruction that made an object or array. */
   private record Flow(int size, long from, AbstractInsnNode origin) implements Value {

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import packages
 from ._native import Object, ProtocolError, Typed, version
-from .callbacks import Implementation, implements
+from .callbacks import Implementation, implements, interfaces_given, interfaces_of
 from .classes import JavaClass
 from .names import source_name
 from .connection import Java, class_name, connect, default, launch
@@ -27,10 +27,10 @@ from .exceptions import (
     StaleObject,
     handle_of,
 )
-from .objects import JavaObject, Wrapper
+from .objects import OPTIONALS, JavaObject, Wrapper
 from .pages import to_list
 from .sequences import to_python
-from .values import OPTIONALS, Cast, text_as
+from .values import Cast, text_as
 
 __version__ = version()
 
@@ -86,11 +86,11 @@ def cast(java_type: Any, value: Any) -> Any:
     name = class_name(java_type)
     if name in OPTIONALS:
         return Cast(name, value)
-    if hasattr(value, "__java_interfaces__"):
-        if name == "java.lang.Object" or name in value.__java_interfaces__:
+    if interfaces_of(value):
+        if name == "java.lang.Object" or name in interfaces_given(value):
             return Cast(name, value)
         target = value.target if isinstance(value, Implementation) else value
-        return Implementation(target, (name,))
+        return Implementation.of(target, (name,), getattr(java_type, "_java", None))
     text = text_as(name, value)
     return Typed(name, value if text is None else text)
 

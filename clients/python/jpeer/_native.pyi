@@ -32,7 +32,7 @@ class Hooks:
     """Called for a name that `classes` lacks, with a nameless handle of the object (None where there is none); what it
     gives is kept in `classes`. It may call the peer."""
     from_text: dict[str, Callable[[str], Any]]
-    """Java class name -> what makes a Python value of the text that came with an object (java.util.UUID, an Optional,
+    """Java class name -> what makes a Python value of the text that came with an object (java.util.UUID,
     java.time values). It gives NotImplemented where the value would lose something: then it is an Object."""
     to_java: dict[type, Callable[[Any], Any]]
     """Python type -> what makes an argument of it that the C half knows (a Typed, an Object, a str, a list, ...).
@@ -101,6 +101,7 @@ class Method:
 
     def __init__(self, connection: "Connection", type: str, name: str, is_static: bool, has_instance: bool) -> None: ...
     # has_instance: some overload is an instance method; is_static: some is static. Bound to an object both are reached.
+    _type: str  # read-only
     _is_static: bool  # read-only
     _has_instance: bool  # read-only
     def __call__(self, *args: Any) -> Any: ...
@@ -131,9 +132,9 @@ class Field:
 class Callback:
     """A Python object that Java can call.
 
-    find(interface, method, parameter_types) gives what is called with the converted arguments, once for each method that is
-    another one than that of the call before; what that returns is converted back. `target` is what Python gets where Java returns the object. A Python exception becomes a Java one:
-    `throw(exception)` gives (an Object that is a throwable, a Java class name or None; the message or None; a list of
+    find(interface, method, parameter_types) gives the function that is called with the converted arguments. It is asked when
+    a call is of another method than the call before. What the function returns is converted back. `target` is what Python
+    gets where Java returns the object. A Python exception becomes a Java one: `throw(exception)` gives (an Object that is a throwable, a Java class name or None; the message or None; a list of
     frames (module, function, file or None, line); such a tuple for the cause, or None). Java always waits for the answer."""
 
     def __init__(
@@ -147,6 +148,7 @@ class Callback:
         overrides: Sequence[str] = (),
         target: Any = ...,
     ) -> None: ...
+    interfaces: tuple[str, ...]
 
 class ProtocolError(ConnectionError):
     """The peer has sent what no peer sends: it is another program, or a hostile one."""

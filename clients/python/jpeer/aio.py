@@ -22,13 +22,16 @@ from typing import Any, NoReturn
 from . import connection, values
 from ._native import Constructor, Field, Method, Object
 from .aio_links import Link, Links, Place
-from .classes import ENUM, JavaClass, LoadedConstructor, LoadedField, PublicConstructors, array_arguments, find_class_object
+from .classes import (
+    ENUM, DeniedMethod, JavaClass, LoadedConstructor, LoadedField, PublicConstructors, array_arguments,
+    find_class_object, java_name,
+)  # fmt: skip
 from .collections import MapMixin
-from .exceptions import JavaException
-from .objects import JavaObject, Wrapper, missing_attribute
+from .exceptions import Denied, JavaException
+from .objects import JavaObject, OptionalMixin, Wrapper, allowed_owner, missing_attribute
 from .packages import Package
 from .packages import member as package_member
-from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry
+from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry, is_walked_by_name
 
 
 class _Calling:
@@ -80,7 +83,7 @@ class AsyncJava:
 
     async def class_object(self, name: str) -> Any:
         """The java.lang.Class of that name."""
-        return await self._ask("call", *connection.find_class_object(name))
+        return await self._ask("call", *find_class_object(name))
 
     async def stats(self) -> dict[str, Any]:
         """What the session holds, and how often it has called: objects, sessions_of_this_address, calls."""
@@ -171,6 +174,8 @@ def _wrap(java: AsyncJava, value: Any) -> Any:
         return value if isinstance(value, AsyncThrowable) else AsyncClass(java, value)
     if isinstance(value, Package):
         return AsyncPackage(java, value)
+    if isinstance(value, DeniedMethod):
+        return AsyncMember(java, value._class, value._instance, value, value._name)
     if type(value) is tuple:  # of a page: an entry of a map
         return MapEntry(_wrap(java, each) for each in value)
     return AsyncObject(java, value) if isinstance(value, JavaObject) else value
@@ -182,7 +187,7 @@ def _member_of(cls: Any, name: str) -> Any:
 
 def _java_name(member: Any, name: str) -> str:
     """A name that Python or the package keeps for itself has an underscore more here."""
-    return str(getattr(member, "__name__", name))
+    return str(getattr(member, "__name__", java_name(name)))
 
 
 class AsyncPackage:
@@ -239,7 +244,12 @@ class AsyncMember:
         if instance is None and self._takes_receiver(args):
             instance, args = args[0], args[1:]
         loader = self._class._loader if instance is None else None
-        return await self._owner._ask("call", self._type, self._name, instance, args, loader)
+        try:
+            return await self._owner._ask("call", self._type, self._name, instance, args, loader)
+        except Denied as why:
+            if isinstance(self._member, DeniedMethod):
+                raise self._member.refusal(why) from None
+            raise
 
     def _takes_receiver(self, args: Sequence[Any]) -> bool:
         if not getattr(self._member, "_has_instance", False):
@@ -407,7 +417,8 @@ class AsyncObject(AsyncWrapper):
         cls = type(self._target)
         member = _member_of(cls, name)
         if member is None:
-            getattr(self._target, name)  # raises the error for the name
+            member = getattr(self._target, name)  # asks the peer, for which the loop waits, or raises the error for the name
+            member = _member_of(cls, name) or member
         return AsyncMember(self._owner, cls, self._target, member, name)
 
     def __eq__(self, other: object) -> Any:
@@ -419,6 +430,11 @@ class AsyncObject(AsyncWrapper):
     def __hash__(self) -> int:
         return hash(self._target._number)
 
+    def __bool__(self) -> bool:
+        if isinstance(self._target, OptionalMixin):
+            raise TypeError(f"whether a {self._target._java_type} has a value is awaited: await x.isPresent()")
+        return True
+
     def __aiter__(self) -> AsyncIterator[Any]:
         return self._elements()
 
@@ -428,8 +444,16 @@ class AsyncObject(AsyncWrapper):
         if isinstance(rest, MapMixin):
             rest = (await self.keySet())._target
         size, start, is_array = FIRST_PAGE, 0, rest._java_type.startswith("[")
+        if is_walked_by_name(rest):
+            rest = (await self.iterator())._target
         while rest is not None:
-            elements, done, following = await self._owner._send("fetch", rest, size, start)
+            try:
+                elements, done, following = await self._owner._send("fetch", rest, size, start)
+            except Denied:
+                if rest is not self._target or not await asyncio.to_thread(allowed_owner, rest, "iterator"):
+                    raise
+                rest = (await self.iterator())._target
+                continue
             start += len(elements) if is_array else 0
             for each in elements:
                 yield _wrap(self._owner, each)

@@ -139,7 +139,7 @@ class Links:
                 return self._free[is_last_resort][-1]
             if self._may_grow():
                 return None
-        return min(self._links.values(), key=lambda link: link.calls, default=None)
+        return min(self._links.values(), key=lambda link: link.calls) if self._links else None
 
     def _send(self, call: Call, number: int, for_callbacks: int, within: str | None) -> None:
         links: list[Link] = []  # the one that it has gone over

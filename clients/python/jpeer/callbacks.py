@@ -8,15 +8,18 @@ import contextlib
 import functools
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import BuiltinMethodType, FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType, NoneType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._native import BoundMethod, Callback
 from .answers import described
-from .exceptions import JavaException, PeerError, handle_of
+from .classes import python_name
+from .exceptions import DENIED, JavaException, PeerError, handle_of
+from .objects import OPTIONALS
 from .thrown import Frame, ThrownExceptions
-from .values import OPTIONALS, Cast, is_comparable
+from .values import Cast, is_comparable, marked_interfaces, names_of
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -36,6 +39,7 @@ LISTENER_IDLE_SECONDS = 10.0
 
 # What a Python exception becomes in Java, the nearest first.
 JAVA_EXCEPTIONS: tuple[tuple[type[BaseException], str], ...] = (
+    (PermissionError, "java.lang.SecurityException"),
     (FileNotFoundError, "java.io.FileNotFoundException"),
     (TimeoutError, "java.util.concurrent.TimeoutException"),
     (OSError, "java.io.IOException"),
@@ -59,9 +63,9 @@ def implements(*interfaces: Any) -> Callable[[T], T]:
         def compare(self, left, right):
             return len(left) - len(right)
 
-    Default methods of the interfaces run in Java unless the class has a method of that name that takes as many arguments. Interfaces add up: those of
-    several decorators, and of all base classes. Where the class defines __eq__, __hash__ or __str__, Java's equals, hashCode
-    and toString are these; otherwise Java answers them, by identity.
+    Default methods of the interfaces run in Java unless the class has a method of that name that takes as many arguments.
+    Interfaces add up: those of several decorators, and of all base classes. Where the class defines __eq__, __hash__ or
+    __str__, Java's equals, hashCode and toString are these; otherwise Java answers them, by identity.
     """
     from .connection import class_name
 
@@ -78,31 +82,74 @@ def implements(*interfaces: Any) -> Callable[[T], T]:
 
 
 def interfaces_of(target: Any) -> tuple[str, ...]:
-    """Those of a class and all of its bases, or of an object's, or a function's."""
+    """Those that @implements has noted: of a class and all of its bases, or of an object's, a function's, or what an object
+    stands for."""
     classes = target.__mro__ if isinstance(target, type) else type(target).__mro__
-    own = () if isinstance(target, type) else (getattr(target, "__dict__", {}).get("__java_interfaces__", ()),)
-    marks = (*own, *(each.__dict__.get("__java_interfaces__", ()) for each in classes))
+    marks = (marked_interfaces(target), *(names_of(each.__dict__.get("__java_interfaces__")) for each in classes))
     return tuple(dict.fromkeys(name for names in marks for name in names))
 
 
-class Implementation:
-    """A callable or an object as one interface: what calling an interface's class gives."""
+def interfaces_given(target: Any) -> tuple[str, ...]:
+    """What an object is for Java: one with an order is a Comparable, too, unless it is to be one interface alone."""
+    interfaces = interfaces_of(target)
+    is_object = not isinstance(target, (Implementation, FunctionType, MethodType, type))
+    return tuple(dict.fromkeys((*interfaces, COMPARABLE))) if is_object and is_comparable(target) else interfaces
 
-    def __init__(self, target: Any, interfaces: tuple[str, ...]) -> None:
+
+class Implementation:
+    """A callable or an object as one interface: what calling an interface's class gives. It is called as its target, and has
+    the interface's methods; a default method that its target does not define runs in Java. As long as one is used, the same
+    target as the same interface is that one."""
+
+    _made: "weakref.WeakValueDictionary[Any, Implementation]" = weakref.WeakValueDictionary()
+    _lock = threading.Lock()
+
+    def __init__(self, target: Any, interfaces: tuple[str, ...], java: "Java | None" = None) -> None:
         if not (callable(target) or hasattr(target, "__dict__") or is_comparable(target)):
             raise TypeError(f"{target!r} does not implement {', '.join(interfaces)}")
         self.target = target
         self.__java_interfaces__ = interfaces
+        self._java = java  # None: that of the connection which it is given to first
+
+    @classmethod
+    def of(cls, target: Any, interfaces: tuple[str, ...], java: "Java | None") -> "Implementation":
+        made = cls(target, interfaces, java)
+        with cls._lock:
+            return cls._made.setdefault((id(java), _identity(made)), made)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.target(*args)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(f"{self!r} has no attribute {name!r}", name=name, obj=self)
+            found = None if isinstance(self.target, FUNCTIONS) else getattr(self.target, name, None)
+            if found is None and self._java is not None:
+                found = self._java._callbacks.member_of(self, name)
+            if found is None:
+                raise AttributeError(f"{self!r} has no method {name!r}", name=name, obj=self)
+            return found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Implementation) and _identity(self) == _identity(other)
+
+    def __hash__(self) -> int:
+        return hash(_identity(self))
 
     def __repr__(self) -> str:
         return f"<{self.target!r} as {', '.join(self.__java_interfaces__)}>"
 
 
-def implementation_of(interface: str, target: Any) -> Implementation:
+FUNCTIONS = (FunctionType, MethodType, type)  # all methods of an interface call it
+
+
+def implementation_of(interface: str, target: Any, java: "Java") -> Implementation:
     """The target as that interface; a Python iterator becomes a java.util.Iterator that takes elements when asked."""
     if interface == "java.util.Iterator" and isinstance(target, Iterator):
         target = _JavaIterator(target)
-    return Implementation(target, (interface,))
+    return Implementation.of(target, (interface,), java)
 
 
 class _JavaIterator:
@@ -133,6 +180,12 @@ class ObjectMethod:
             getattr(cls, each) is not getattr(object, each) for each in self._specials
         )
 
+    def is_in_python(self, cls: type) -> bool:
+        """Whether it is defined by a class that is written in Python: what Python can call has texts of its own."""
+        return callable(_method_of(cls, self._name)) or any(
+            isinstance(getattr(cls, each), (FunctionType, NoneType)) for each in self._specials  # None: unhashable
+        )
+
 
 def _hash_code(target: Any) -> int:
     """Of 32 bits; equal objects have equal ones."""
@@ -142,49 +195,97 @@ def _hash_code(target: Any) -> int:
 
 
 OBJECT_METHODS = {
-    "equals": ObjectMethod("equals", ("__eq__",), lambda target, other: bool(target == other)),
+    "equals": ObjectMethod("equals", ("__eq__",), lambda target, other: bool(target == _target_of(other))),
     "hashCode": ObjectMethod("hashCode", ("__hash__",), _hash_code),
     "toString": ObjectMethod("toString", ("__str__", "__repr__"), str),
 }
 
 
+def _target_of(given: Any) -> Any:
+    return given.target if isinstance(given, Implementation) else given
+
+
 def _compare(target: Any, other: Any) -> int:
     """As compareTo, by __lt__."""
+    other = _target_of(other)
     return -1 if target < other else 1 if other < target else 0
 
 
 class CallbackTable:
-    """The callbacks of one connection. The same function is the same object in Java for as long as Java has it."""
+    """The callbacks of one connection. The same function is the same object in Java for as long as Java has it, of
+    each interface that Java takes it as."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
         self.thrown = ThrownExceptions(java)
         self._defaults: dict[str, frozenset[tuple[str, int]]] = {}
+        self._members: dict[str, dict[str, tuple[str, bool]]] = {}
+        self._may_add_comparable = True
         self._results: dict[str, dict[str, Callable[[Any], Any]]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a request made under it may fail, and call give_otherwise
         self._listeners = Listeners(java)
         # Runs a coroutine function on the loop of jpeer.aio, while the caller's thread waits.
         self.run_coroutine: Callable[[Callable[..., Any], Sequence[Any]], Any] | None = None
 
-    def of(self, target: Any) -> Callback:
+    def of(self, target: Any, as_comparable: bool = False) -> Callback:
+        """as_comparable: of a callable, not as the interface that Java wants there."""
         key = _identity(target)
+        if as_comparable:
+            key = COMPARABLE, key
         with self._lock:
             made = self._known.get(key)
             if made is None:
-                self._known[key] = made = self._make(target)
+                self._known[key] = made = self._make(target, as_comparable)
         self._listeners.start()
         return made
 
-    def forget(self) -> None:
-        """What was given to Java so far becomes another object when it is given again."""
+    def give_otherwise(self, code: int, message: str) -> bool:
+        """After an error of the peer: whether the request gives its objects in another way when it is made again. If the
+        policy denies java.lang.Comparable, objects are only what @implements says."""
+        if code != DENIED or not self._may_add_comparable or COMPARABLE not in message:
+            return False
         with self._lock:
-            self._known.clear()
+            keys = [key for key, each in self._known.items() if len(each.interfaces) > 1 and COMPARABLE in each.interfaces]
+            for key in keys:
+                del self._known[key]
+        self._may_add_comparable = not keys
+        return bool(keys)
 
-    def _make(self, target: Any) -> Callback:
+    def member_of(self, implementation: Implementation, name: str) -> Callable[..., Any] | None:
+        """Its target, where Java's method of that name is abstract, or what calls that method in Java; None: there is none."""
+        if self.run_coroutine is not None:  # what waits for Java here would hold up the loop
+            return None
+        for interface in implementation.__java_interfaces__:
+            if interface not in self._members:
+                self._members[interface] = self._find_members(interface)
+            called, is_abstract = self._members[interface].get(name, (None, False))
+            if called is not None and is_abstract:
+                return implementation.target if callable(implementation.target) else None
+            if called is not None:
+                return functools.partial(self._call_in_java, implementation, interface, called)
+        return None
+
+    def _find_members(self, interface: str) -> dict[str, tuple[str, bool]]:
+        """By Python's name of a method, Java's, and whether an overload is abstract."""
+        found = dict.fromkeys(OBJECT_METHODS, False)
+        with contextlib.suppress(PeerError):  # not described, be it denied
+            for each in self._methods(interface):
+                is_abstract = "abstract" in each["modifiers"].split() and each["name"] not in OBJECT_METHODS
+                found[each["name"]] = found.get(each["name"], False) or is_abstract
+        return {python_name(each): (each, found[each]) for each in found}
+
+    def _call_in_java(self, implementation: Implementation, interface: str, name: str, *args: Any) -> Any:
+        connection = self._java._connection
+        return connection.call(OBJECT if name in OBJECT_METHODS else interface, name, connection.handle(implementation), args)
+
+    def _make(self, target: Any, as_comparable: bool) -> Callback:
         given = target
         interfaces = interfaces_of(target)
+        if interfaces and self._may_add_comparable:
+            interfaces = interfaces_given(target)
         if isinstance(target, Implementation):
+            target._java = target._java or self._java
             target = target.target
         elif isinstance(target, type) and interfaces:
             name = target.__qualname__
@@ -192,11 +293,17 @@ class CallbackTable:
         if self.run_coroutine is None and _is_coroutine_function(target):
             raise TypeError(f"Java can await a coroutine over jpeer.aio alone: {target!r}")
         connection = self._java._connection
-        if not interfaces and callable(target):
-            return Callback(connection, self._function(target), self._throw, arity=arity_of(target), target=given)
-        if isinstance(target, (FunctionType, MethodType, type)):
-            return Callback(connection, self._function(target), self._throw, interfaces=interfaces, target=given)
         cls = type(target)
+        if not interfaces and callable(target) and not as_comparable:
+            is_object = not isinstance(target, FUNCTIONS)
+            answered = [name for name, answer in OBJECT_METHODS.items() if is_object and answer.is_in_python(cls)]
+            find = self._function(target)
+            arity = arity_of(target)
+            return Callback(connection, find, self._throw, arity=arity, overrides=answered, target=given)
+        if isinstance(target, FUNCTIONS):
+            return Callback(connection, self._function(target), self._throw, interfaces=interfaces, target=given)
+        if not interfaces and not is_comparable(target):
+            raise TypeError(f"{cls.__module__}.{cls.__qualname__} has no form in Java")
         interfaces = interfaces or (COMPARABLE,)
         try:
             overrides = [
@@ -232,9 +339,12 @@ class CallbackTable:
     def _function(self, function: Callable[..., Any]) -> FindFunction:
         """Every method of the interface calls it."""
 
+        answer = self._method(function)  # as an object
         function = self._awaited(function)
 
         def find(interface: str, method: str, types: Sequence[str]) -> Callable[..., Any]:
+            if interface == OBJECT:
+                return answer(interface, method, types)
             fit = self._fit_of(interface, method)
             return function if fit is None else lambda *args: fit(function(*args))
 
@@ -287,7 +397,7 @@ class CallbackTable:
         """What Java gets for a Python exception: its own throwable where it is one, else one that means the same, also for
         one of another connection's."""
         can_ask = self._java._connection.can_ask()
-        if not self._is_own(error):
+        if not isinstance(error, JavaException) or not self._is_own(error):
             return self._tell(error, 0)
         handle = handle_of(error) if can_ask else error.__dict__.get("_handle")
         return (handle, None, [], None) if handle is not None else self._tell(error, 0)
@@ -458,18 +568,23 @@ def arity_of(function: Callable[..., Any]) -> int:
 
 
 def frames_of(error: BaseException) -> list[Frame]:
-    """Those of its traceback that are not this package's, the innermost first."""
-    frames: list[Frame] = []
+    """Those of its traceback that are not this package's, the innermost first, at most FRAMES_MAX."""
+    entries: deque[tuple[str, TracebackType]] = deque(maxlen=FRAMES_MAX)
     entry = error.__traceback__
     while entry is not None:
-        code, module = entry.tb_frame.f_code, entry.tb_frame.f_globals.get("__name__") or ""
-        if not str(module).startswith("jpeer.") and module != "jpeer":
-            name = getattr(code, "co_qualname", code.co_name)
-            file = code.co_filename.replace("\\", "/").rpartition("/")[2]
-            line = entry.tb_lineno if entry.tb_lineno is not None else -1
-            frames.append((_plain(str(module)), _plain(name), _plain(file), line))
+        name = dict.get(entry.tb_frame.f_globals, "__name__")
+        module = name if type(name) is str else ""  # what else it may be is code of the program's
+        if not module.startswith("jpeer.") and module != "jpeer":
+            entries.appendleft((module, entry))
         entry = entry.tb_next
-    return frames[: -FRAMES_MAX - 1 : -1]
+    return [_frame_of(*each) for each in entries]
+
+
+def _frame_of(module: str, entry: TracebackType) -> Frame:
+    code = entry.tb_frame.f_code
+    file = code.co_filename.replace("\\", "/").rpartition("/")[2]
+    line = entry.tb_lineno if entry.tb_lineno is not None else -1
+    return _plain(module), _plain(getattr(code, "co_qualname", code.co_name)), _plain(file), line
 
 
 def _message_of(error: BaseException) -> str:

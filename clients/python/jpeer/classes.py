@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import collections, objects, pages, sequences
-from ._native import Array, Connection, Constructor, Field, Method, Object, Typed
-from .answers import ProtocolError, described, taken_apart
-from .exceptions import PYTHON_BASES, Denied, JavaException, NotFound, PeerError, make_throwable
+from ._native import Array, Connection, Constructor, Field, Method, Object, ProtocolError, Typed
+from .answers import described, taken_apart
+from .exceptions import (
+    PYTHON_BASES, BadArgument, Denied, JavaException, NotFound, OutOfRange, PeerError, handle_of, make_throwable,
+)  # fmt: skip
 from .names import runtime_name, source_name
 from .objects import JavaObject
 from .pieces import MANY
@@ -20,11 +22,12 @@ if TYPE_CHECKING:
     from .connection import Java
 
 JDK_PACKAGES = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
-OBJECT, THROWABLE, ENUM = "java.lang.Object", "java.lang.Throwable", "java.lang.Enum"
+OBJECT, THROWABLE, ENUM = objects.OBJECT, "java.lang.Throwable", "java.lang.Enum"
 
 # What a Java interface or class adds to the Python classes below it.
 MIXINS: dict[str, type[JavaObject]] = {
     **dict.fromkeys(objects.NUMBERS, objects.NumberValueMixin),
+    **dict.fromkeys(objects.OPTIONALS, objects.OptionalMixin),
     "java.lang.Comparable": objects.ComparableMixin,
     "java.lang.AutoCloseable": objects.AutoCloseableMixin,
     "java.lang.Number": objects.NumberMixin,
@@ -49,6 +52,10 @@ MIXINS: dict[str, type[JavaObject]] = {
 OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
 
 
+SUPERTYPES_SHOWN = 4
+OBJECT_METHODS = frozenset("equals getClass hashCode notify notifyAll toString wait".split())  # public, of every object
+ASKED_MAX = 10_000  # names that descriptions do not have
+UNFIT = Typed("int", "")  # an argument that no method takes, so that a request with it runs nothing
 SUPERTYPES_MAX = 64  # classes whose supertypes are being made on one thread
 _under_way = threading.local()
 
@@ -80,7 +87,7 @@ class JavaClass(type):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
         nested = cls._java._classes.nested(cls, name)
         if nested is None:
-            raise objects.missing_attribute(cls, name, cls)
+            return cls._java._classes.undescribed(cls, name, None, cls)
         type.__setattr__(cls, name, nested)
         return nested
 
@@ -129,8 +136,7 @@ class JavaClass(type):
     @property
     def _operations(cls) -> Any:
         """What jpeer.call and its kin ask."""
-        connection = cls._bridge._connection
-        return connection if cls._loader is None else LoadedOperations(connection, cls._loader)
+        return _static_operations(cls)
 
     # Enums are collections of their constants.
 
@@ -173,8 +179,63 @@ class ThrowableMixin(JavaException):
         made.java_class = handle._java_type
         return made
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
+        java = getattr(type(self), "_java", None)
+        if java is not None and not name.startswith("_"):
+            with contextlib.suppress(OSError, RuntimeError):  # who reports an exception may do so when the peer has ended
+                handle = handle_of(self)
+                if handle is not None:
+                    return java._classes.undescribed(type(self), name, handle, self)
         raise objects.missing_attribute(type(self), name, self)
+
+
+class DeniedMethod:
+    """What the policy denies, or a name of which it does not say whether there is such a method. A call asks the peer, as any
+    call does; as a value it is a PermissionError."""
+
+    def __init__(self, cls: Any, name: str, instance: Object | None) -> None:
+        self._class, self._name, self._instance = cls, name, instance
+        self._type = _callable_name(cls)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if keywords:
+            raise TypeError(f"Java has no keyword arguments: {list(keywords)}")
+        operations = _static_operations(self._class) if self._instance is None else self._instance._connection
+        try:
+            return operations.call(self._type, self._name, self._instance, args)
+        except Denied as why:
+            raise self.refusal(why) from None
+
+    def refusal(self, why: Denied) -> Denied:
+        """The denial, with the rule that lifts it."""
+        made = Denied(f"{why}. {self._rule()}" if objects.is_denial_of(why, self._type, self._name) else str(why))
+        made.code, made.data = why.code, why.data
+        return made
+
+    def refuse(self) -> NoReturn:
+        """For a use as a value: it may be a field."""
+        raise Denied(f"RPC access denied: {self._type}.{self._name}. {self._rule()}")
+
+    def __bool__(self) -> bool:
+        self.refuse()
+
+    def __eq__(self, other: object) -> bool:
+        self.refuse()
+
+    def __hash__(self) -> int:
+        self.refuse()
+
+    def _rule(self) -> str:
+        above = getattr(self._class, "_above", ()) if self._instance is not None else ()
+        names = [self._type, *sorted(above, key=lambda each: not is_foreign(each))]
+        if self._type != self._class._java_name and len(names) > 1:
+            del names[0]  # it stands for a hidden class
+        rule = f'A rule that allows it: {{class: "{names[0]}", method: "{self._name}", action: ALLOW}}'
+        shown = [*names[1 : SUPERTYPES_SHOWN + 1], *(["..."] if len(names) > SUPERTYPES_SHOWN + 1 else [])]
+        return f"{rule}, or one for a supertype that declares it ({', '.join(shown)})" if shown else rule
+
+    def __repr__(self) -> str:
+        return f"<Java method {self._type}.{self._name}, which the policy denies>"
 
 
 class LoadedOperations:
@@ -194,6 +255,12 @@ class LoadedOperations:
 
     def put(self, type: str, field: str, instance: Any, value: Any) -> None:
         return self._connection.put(type, field, instance, value, self._loader)
+
+
+def _static_operations(cls: JavaClass) -> "Connection | LoadedOperations":
+    """Those that answer at once, whatever the kind of the connection."""
+    connection = cls._bridge._connection
+    return connection if cls._loader is None else LoadedOperations(connection, cls._loader)
 
 
 class LoadedMethod(Method):
@@ -272,6 +339,10 @@ class ClassTable:
         self._classes: dict[str, type] = {}  # by the names that find them without a loader
         self._loaded: dict[tuple[str, int], type] = {}  # those of other loaders, by the loader's number
         self._assignable: dict[tuple[type, type], bool] = {}
+        self._asked: dict[tuple[type, str, bool], bool] = {}  # names that no description has: whether the policy denies them
+        self._by_object: set[type] = set()  # classes that were described by an object
+        self._open_supertypes: dict[type, list[Any]] = {}  # of classes, those that the policy allows by their names
+        self._without_owner: set[tuple[type, str]] = set()  # methods that the policy allows by no supertype's name
         self._known_loaders: frozenset[int] | None = None  # whose classes have names; None: not asked for yet
         self._kept_loaders: list[Object | None] = []  # or the numbers could be other objects'
         self._asks_loaders = True  # the policy has not denied it
@@ -321,10 +392,10 @@ class ClassTable:
             info = described(self._connection.describe(None, name, False, loader), name)
             with taken_apart(f"the class {name[:200]}"):
                 made = self._make_class(name, info, loader)
-        made = self._loaded.setdefault(key, made)
+        kept = self._loaded.setdefault(key, made)
         if self._has_several(name):
-            self._java._hooks.classes[name] = ByLoader(self, name)
-        return made
+            self._java._hooks.classes[name] = ByLoader(self, name)  # type: ignore[assignment]
+        return kept
 
     def _has_several(self, name: str) -> bool:
         plain = self._classes.get(name)
@@ -401,7 +472,7 @@ class ClassTable:
         namespace.update(_nested=(), _constructor=staticmethod(Constructor(self._connection, name)))
         local = namespace.pop("__name__")
         with taken_apart(f"the class {name[:200]}"):
-            made = self.throwable_type(local, _with_python_base(name, base), namespace)
+            made: type[JavaException] = self.throwable_type(local, _with_python_base(name, base), namespace)  # type: ignore[assignment]
         known = self._classes.setdefault(name, made)  # else a class of that name that is no throwable
         return known if issubclass(known, JavaException) else made
 
@@ -420,11 +491,120 @@ class ClassTable:
                 return self.of_name(inner)
         return None
 
+    # ---- names that the description does not have ----
+
+    def undescribed(self, cls: Any, name: str, instance: Object | None, owner: object) -> Any:
+        """An attribute that the description of its class does not have: a method that a supertype of the object allows, a
+        DeniedMethod, or an AttributeError. instance: the object, or None for a static member of the class; owner: what the
+        error names. The peer is asked the first time, and no method is called for that."""
+        if name.startswith("_"):
+            raise objects.missing_attribute(cls, name, owner)
+        key = cls, name, instance is None
+        denied = self._asked.get(key)
+        if denied is None:
+            try:
+                denied = self._is_denied(cls, java_name(name), instance)
+            except (OSError, RuntimeError):
+                if self._connection.is_closed:
+                    raise objects.missing_attribute(cls, name, owner) from None
+                raise
+            if denied and instance is not None:
+                self._add_inherited(cls, name, instance)
+            found = cls.__dict__.get(name)  # since the question
+            if found is not None:
+                return found.__get__(owner, cls)
+            if len(self._asked) >= ASKED_MAX:
+                self._asked.clear()
+            self._asked[key] = denied
+        if not denied or (name == "keys" and _iterates(cls)):  # dict(x) would take x for a map
+            raise objects.missing_attribute(cls, name, owner)
+        return DeniedMethod(cls, java_name(name), instance)
+
+    def _is_denied(self, cls: Any, name: str, instance: Object | None) -> bool:
+        """False: there is no such public method. Describes the object where its class is described by its name alone: such a
+        description has no methods that the policy allows by a supertype."""
+        operations = _static_operations(cls) if instance is None else self._connection
+        try:
+            operations.call(_callable_name(cls), name, instance, (UNFIT,))
+            denied = False
+        except Denied:
+            denied = True
+        except NotFound:
+            return False
+        except (BadArgument, OutOfRange, JavaException):  # there is one; the description leaves out what is not public
+            denied = False
+        if instance is not None:
+            with contextlib.suppress(Denied):
+                self.complete(cls, instance)
+        return denied
+
+    def complete(self, cls: Any, instance: Object) -> None:
+        """Adds what a description by the object has to that of its class by name."""
+        if cls in self._by_object or "_owners" not in cls.__dict__:  # arrays are not described
+            return
+        info = described(self._connection.describe(instance, members_only=True), cls._java_name)
+        with taken_apart(f"the class {cls._java_name[:200]}"):
+            members = self._members(cls._java_name, info, cls._owners, cls._loader)
+        for name, member in _without_mixed_in(members, cls.__bases__).items():
+            if name not in cls.__dict__:
+                type.__setattr__(cls, name, member)
+        self._by_object.add(cls)
+
+    def _add_inherited(self, cls: Any, name: str, instance: Object) -> None:
+        """A method that a supertype inherits which the policy allows: it is allowed by that name alone."""
+        owner = self.owner_of(cls, java_name(name), instance) if name not in cls.__dict__ else None
+        if owner is not None:
+            made = Method(self._connection, owner, java_name(name), False, True)
+            known = next((each.__dict__[name] for each in self._open_supertypes[cls] if _has_method(each, name)), None)
+            made.__doc__, made.__text_signature__ = getattr(known, "__doc__", None), getattr(known, "__text_signature__", None)
+            type.__setattr__(cls, name, made)
+
+    def owner_of(self, cls: Any, method: str, instance: Object) -> str | None:
+        """A supertype by whose name the policy allows the method for objects of the class."""
+        if "_owners" not in cls.__dict__ or (cls, method) in self._without_owner:
+            return None
+        for each in self._supertypes_of(cls):
+            if method in OBJECT_METHODS:  # interfaces have these, and no description of one says so
+                found = self._allows(each._java_name, method, instance)
+            else:
+                found = _has_method(each, python_name(method))
+            if found:
+                cls._owners[method] = each._java_name
+                return str(each._java_name)
+        self._without_owner.add((cls, method))
+        return None
+
+    def _supertypes_of(self, cls: Any) -> list[Any]:
+        """Those that the policy allows, each before its own supertypes."""
+        known = self._open_supertypes.get(cls)
+        if known is None:
+            known = []
+            for name in cls._supertypes - {cls._java_name}:
+                with contextlib.suppress(Denied, NotFound, JavaException):
+                    known.append(self.of_name(name))
+            known.sort(key=lambda each: (-len(each._supertypes), each._java_name))
+            self._open_supertypes[cls] = known
+        return known
+
+    def _allows(self, java_type: str, method: str, instance: Object) -> bool:
+        """Whether the policy allows a method that there is, which is not called."""
+        try:
+            self._connection.call(java_type, method, instance, (UNFIT,))
+        except Denied:
+            return False
+        except (BadArgument, OutOfRange):
+            pass
+        return True
+
+    # ----
+
     def _make(self, name: str, handle: Object | None) -> type:
         with self._making(name):
             info = None if name.startswith("[") else self._describe(name, handle)
             with taken_apart(f"the class {name[:200]}"):
                 made = self._make_array(name) if info is None else self._make_class(name, info)
+        if handle is not None:
+            self._by_object.add(made)
         return self._classes.setdefault(name, self._classes.setdefault(runtime_name(made._java_name), made))
 
     @contextlib.contextmanager
@@ -460,16 +640,13 @@ class ClassTable:
         namespace = _names(name, info)
         namespace.update(_java=self._java, _java_name=name, _supertypes=supertypes | {name})
         namespace["_nested"] = tuple(info.get("nested") or ())
+        namespace["_above"] = tuple(each for each in (*info["interfaces"], *info["superclasses"]) if each != OBJECT)
         owners = self._owners(info) if "/" in name else {}
-        namespace.update(self._members(name, info, owners, loader), _owners=owners, _loader=loader)
         bases = self._bases(name, info, supertypes, loader)
+        namespace.update(_without_mixed_in(self._members(name, info, owners, loader), bases), _owners=owners, _loader=loader)
         if THROWABLE not in namespace["_supertypes"]:
             namespace["__slots__"] = ()
             namespace["_identity"] = _is_identity(info)
-            if any(issubclass(base, collections.MapMixin) for base in bases):
-                namespace.pop("get", None)
-            if any(issubclass(base, sequences.ListMixin) for base in bases):
-                namespace.pop("sort", None)
         namespace["_constructor"] = staticmethod(self._constructor(name, info, loader))
         kind = self.throwable_type if THROWABLE in namespace["_supertypes"] else JavaClass
         return kind(namespace["__name__"], bases, {key: namespace[key] for key in namespace if key != "__name__"})
@@ -553,7 +730,7 @@ class ClassTable:
                     f"{name} is an interface: it takes one function, or one object, that implements it, "
                     f"not {len(targets)} arguments"
                 )
-            return implementation_of(name, targets[0])
+            return implementation_of(name, targets[0], self._java)
 
         return implement
 
@@ -567,7 +744,8 @@ class ClassTable:
     def _make_array(self, name: str) -> JavaClass:
         shown = source_name(name)
         primitive = len(name) == 2
-        base: tuple[type, ...] = (sequences.PrimitiveArrayMixin, Array) if primitive else (sequences.ObjectArrayMixin,)
+        of_objects = sequences.ObjectArrayMixin if name.lstrip("[")[:1] == "L" else sequences.MatrixMixin
+        base: tuple[type, ...] = (sequences.PrimitiveArrayMixin, Array) if primitive else (of_objects,)
         connection, pieces = self._connection, self._java._pieces
 
         def construct(*contents: Any) -> Any:
@@ -585,18 +763,43 @@ class ClassTable:
         })  # fmt: skip
 
 
-def find_class_object(name: str) -> tuple[Any, ...]:
+def _callable_name(cls: Any) -> str:
+    """The class that a request names for a method of its objects; none can name a hidden class."""
+    name: str = cls._java_name
+    return OBJECT if "/" in name else name
+
+
+def _has_method(cls: type, name: str) -> bool:
+    """Whether objects have it by the class's own description."""
+    found = cls.__dict__.get(name)
+    return isinstance(found, Method) and found._has_instance
+
+
+def _iterates(cls: type) -> bool:
+    return any("__iter__" in each.__dict__ for each in cls.__mro__)
+
+
+def _without_mixed_in(members: dict[str, Any], bases: Sequence[type]) -> dict[str, Any]:
+    """Without those that a mixin of the class has with additions of Python's."""
+    mixed_in = {name for name, mixin in OVERRIDES.items() if any(issubclass(base, mixin) for base in bases)}
+    return {name: members[name] for name in members if name not in mixed_in}
+
+
+def find_class_object(name: str) -> tuple[str, str, None, tuple[Typed, ...]]:
     """The call of Java.class_object."""
     return "java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),)
 
 
 def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
     """Of `new` of the array's class, by a length or by the elements."""
+    elements: Any = content
     if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
         return (Typed("int", operator.index(content)),)
-    if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
-        content = content if isinstance(content, objects.Wrapper) else list(content)
-    return (Typed(name, content),)
+    if isinstance(content, Object) or not (
+        isinstance(content, (list, tuple, bytes, bytearray, memoryview, objects.Wrapper)) or hasattr(content, "dtype")
+    ):
+        elements = list(elements)
+    return (Typed(name, elements),)
 
 
 def is_special(name: str) -> bool:
@@ -612,6 +815,11 @@ def python_name(name: str) -> str:
     return name
 
 
+def java_name(name: str) -> str:
+    """What python_name has made of a member's name."""
+    return name[:-1] if name.endswith("_") and python_name(name[:-1]) == name else name
+
+
 def parameter_name(name: str) -> str:
     """A name that Python can write: Java's may have a `$`."""
     return python_name(re.sub(r"\W", "_", name))
@@ -619,7 +827,7 @@ def parameter_name(name: str) -> str:
 
 RESERVED = frozenset(
     "_java _java_name _supertypes _nested _constructor _identity _owner _owners _from_object _bridge _constants "
-    "_operations _loader "
+    "_operations _loader _above "
     "java_class java_frames args with_traceback add_note".split()
 )
 

@@ -10,11 +10,12 @@ from typing import Any
 
 from ._native import Object, ProtocolError, Typed
 from .answers import count_of
-from .exceptions import BadArgument, JavaException
-from .objects import JavaObject, call
+from .exceptions import BadArgument, Denied, JavaException
+from .objects import JavaObject, call, callable_name
 from .pages import IterableMixin, MapEntry, elements_of
 
 ORDERED_MAPS = {"java.util.SortedMap", "java.util.LinkedHashMap", "java.util.SequencedMap"}
+BATCH_STEPS = 500
 LOOKUP_ERRORS = ("java.lang.ClassCastException", "java.lang.NullPointerException")
 
 
@@ -39,7 +40,12 @@ class DescendingMixin(JavaObject):
     __slots__ = ()
 
     def __reversed__(self) -> Iterator[Any]:
-        return iter(call(self, "descendingIterator"))
+        try:
+            return iter(call(self, "descendingIterator"))
+        except Denied:
+            if not hasattr(super(), "__reversed__"):  # of a LinkedList, which is a List, too
+                raise
+            return super().__reversed__()  # type: ignore[misc,no-any-return]
 
 
 class SetMixin(CollectionMixin):
@@ -169,7 +175,8 @@ class MapMixin(JavaObject):
         return iter(list(self)[::-1])
 
     def _check_order(self) -> None:
-        if not getattr(type(self), "_supertypes", frozenset()) & ORDERED_MAPS:
+        supertypes: frozenset[str] = getattr(type(self), "_supertypes", frozenset())
+        if not supertypes & ORDERED_MAPS:
             raise TypeError(f"{self._java_type} is not reversible: its keys have no order")
 
     def keys(self) -> Any:
@@ -203,8 +210,22 @@ class MapMixin(JavaObject):
             call(self, "putAll", other)
             other = ()
         pairs = {**dict(other), **more}
-        if pairs:
+        if not pairs:
+            return
+        try:
             call(self, "putAll", pairs)
+        except Denied:  # of the LinkedHashMap that a dict with other keys than texts becomes
+            if all(type(key) is str for key in pairs):
+                raise
+            self._put_each(pairs)
+
+    def _put_each(self, pairs: dict[Any, Any]) -> None:
+        java_type = callable_name(self, "put")
+        steps = [
+            ("call", java_type, "put", self, pair) for pair in zip(widened(pairs.keys()), widened(pairs.values()))
+        ]
+        for begin in range(0, len(steps), BATCH_STEPS):
+            self._connection.batch(steps[begin : begin + BATCH_STEPS])
 
     def __or__(self, other: Any) -> dict[Any, Any]:
         return dict(self.items()) | dict(other.items())

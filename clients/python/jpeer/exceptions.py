@@ -75,9 +75,9 @@ class Refused(PeerError, RuntimeError):
     """A limit was reached, or the peer could not do it for another reason."""
 
 
-# Classes whose Python class also derives from an exception of Python that means the same.
 UNDECLARED = "java.lang.reflect.UndeclaredThrowableException"
 
+# Classes whose Python class also derives from an exception of Python that means the same.
 PYTHON_BASES: dict[str, type[Exception]] = {
     "java.io.FileNotFoundException": FileNotFoundError,
     "java.io.IOException": OSError,
@@ -102,18 +102,17 @@ class ErrorMaker:
         self,
         class_of: Callable[[str, Sequence[str], Any], type[JavaException]],
         passing: Callable[[str | None, str | None, Any, int], tuple[BaseException, Sequence[str]] | None],
-        forget_callbacks: Callable[[], None],
+        give_otherwise: Callable[[int, str], bool],
     ) -> None:
         self._class_of = class_of
         self._passing = passing  # finds the exception that a callback has thrown as this throwable, and its frames
-        self._forget_callbacks = forget_callbacks
+        self._give_otherwise = give_otherwise  # whether a callback would be given in another way now, after that error
 
     def __call__(
         self, connection: Any, code: int, message: str, throwable: Throwable | None, data: dict[str, Any] | None
     ) -> Any:
-        """The exception; NotImplemented where the request is to be made and sent once more."""
-        if code == INVALID_PARAMS and _OTHER_INTERFACE.search(message):
-            self._forget_callbacks()
+        """The exception; NotImplemented where the request is to be made and sent anew."""
+        if self._give_otherwise(code, message):
             return NotImplemented
         if code == SERVER_ERROR and throwable is not None and not _is_stale(message, data or {}):
             handle = throwable[4] if len(throwable) > 4 else None
@@ -149,12 +148,10 @@ def make_throwable(cls: type[JavaException], message: str | None, handle: Any) -
     return made
 
 
-_OTHER_INTERFACE = re.compile(r"callback \d+: Java has this object as .*, which is no ")
-"""One function for two interfaces: Java knows it by the first one, so it has to become another object."""
-
 _TOO_LARGE = re.compile(": out of range for |more digits than the limit of ")
 _BIG_INTEGER = re.compile(r"^[^;]*\bjava\.math\.BigInteger\b[^;]*;")  # among the arguments' types, before the candidates
 _AMBIGUOUS = re.compile(": ambiguous for ")
+_FUNCTION = re.compile(r"^[^;]*[(, ]callback[,)]|: a callback is seen as an interface, and ")  # as above
 _WRONG_ARGUMENTS = re.compile("; candidates: | found: ambiguous for |^No matching constructor")
 
 
@@ -177,17 +174,24 @@ def cause_of_handle(handle: Any, depth: int) -> Any:
     return handle
 
 
+def _hint_of(message: str) -> str:
+    if _AMBIGUOUS.search(message):
+        return "; jpeer.cast(TYPE, VALUE) as an argument chooses one"
+    if _FUNCTION.search(message):
+        return "; jpeer.cast(INTERFACE, FUNCTION) as an argument says what the function is to Java"
+    return ""
+
+
 def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:
     suggestions = data.get("suggestions") or ()
     error: PeerError
     if code == NOT_FOUND and _WRONG_ARGUMENTS.search(message):
-        hint = "; jpeer.cast(TYPE, VALUE) as an argument chooses one" if _AMBIGUOUS.search(message) else ""
-        error = TooLarge(message) if _BIG_INTEGER.search(message) else BadArgument(message + hint)
+        error = TooLarge(message) if _BIG_INTEGER.search(message) else BadArgument(message + _hint_of(message))
     elif code == NOT_FOUND:
         error = NotFound(_with_suggestions(message, suggestions))
         error.suggestions = tuple(suggestions)
     elif code == INVALID_PARAMS:
-        error = OutOfRange(message) if _TOO_LARGE.search(message) else BadArgument(message)
+        error = OutOfRange(message) if _TOO_LARGE.search(message) else BadArgument(message + _hint_of(message))
     elif code == DENIED:
         error = Denied(message)
     elif _is_stale(message, data):

@@ -1,15 +1,18 @@
 """What all Java objects have in common in Python, and what a few of Java's interfaces add to it."""
 
+import contextlib
 import decimal
+import math
 import operator
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from . import _value_classes
-from ._native import Object
-from .exceptions import BadArgument, JavaException, PeerError
+from ._native import Object, ProtocolError
+from .exceptions import BadArgument, Denied, JavaException, PeerError
 
+OBJECT = "java.lang.Object"
 REPR_MAX = 200  # characters of an object's text
 
 
@@ -21,7 +24,8 @@ class JavaObject(Object):
     _identity = False
     """Whether the class inherits equals and hashCode from java.lang.Object: then the ref says it all."""
     _owners: ClassVar[dict[str, str]] = {}
-    """Of a hidden class (a lambda's), which no request can name: the types that declare its methods."""
+    """Of methods that a request does not name by the object's class, the types that it names: all of a hidden class (a
+    lambda's), which no request can name, and those that the policy allows by such a type alone."""
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Object):
@@ -53,8 +57,18 @@ class JavaObject(Object):
 
     if not TYPE_CHECKING:  # a type checker shall report names that a stub has not
 
-        def __getattr__(self, name: str) -> NoReturn:
-            raise missing_attribute(type(self), name, self)
+        def __getattr__(self, name: str) -> Any:
+            java = getattr(type(self), "_java", None)
+            if java is None:
+                raise missing_attribute(type(self), name, self)
+            return java._classes.undescribed(type(self), name, self, self)
+
+    def __dir__(self) -> list[str]:
+        java = getattr(type(self), "_java", None)
+        if java is not None:
+            with contextlib.suppress(PeerError, JavaException, OSError, RuntimeError):
+                java._classes.complete(type(self), self)
+        return sorted(super().__dir__())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
@@ -101,16 +115,55 @@ class AutoCloseableMixin(JavaObject):
         call(self, "close")
 
 
+LONG_RANGE = 2.0**63
+LONGS = {f"java.util.concurrent.atomic.{name}" for name in ("AtomicInteger", "AtomicLong", "LongAdder")}
+
+
 class NumberMixin(JavaObject):
     """java.lang.Number: AtomicInteger and others that do not become Python numbers by themselves."""
 
     __slots__ = ()
 
     def __int__(self) -> int:
-        return int(call(self, "longValue"))
+        if self._java_type in LONGS:
+            return int(call(self, "longValue"))
+        near = float(self)
+        if -LONG_RANGE < near < LONG_RANGE:
+            return int(call(self, "longValue"))
+        text = str(self)
+        if _INTEGER.fullmatch(text):
+            return read_integer(text)
+        if _FLOAT.fullmatch(text) and float(text) == near or not math.isfinite(near):
+            return int(near)
+        raise OverflowError(f"{text[:REPR_MAX]} of {self._java_type} is more than a long, and its text is no integer")
 
     def __float__(self) -> float:
         return float(call(self, "doubleValue"))
+
+
+class OptionalMixin(JavaObject):
+    """java.util.Optional and its kin: true where there is a value."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        present = call(self, "isPresent")
+        if type(present) is not bool:
+            raise ProtocolError("the peer's answer is malformed: whether an Optional has a value is no boolean")
+        return present
+
+    def _value(self) -> Any:
+        """What it has, or None."""
+        return call(self, OPTIONALS[self._java_type]) if self else None
+
+
+OPTIONALS = {
+    "java.util.Optional": "get",
+    "java.util.OptionalDouble": "getAsDouble",
+    "java.util.OptionalInt": "getAsInt",
+    "java.util.OptionalLong": "getAsLong",
+}
+"""The method that gives what each of them has."""
 
 
 class NumberValueMixin(ComparableMixin):
@@ -153,6 +206,7 @@ def _order(holds: Callable[[Any, Any], Any], left: NumberValueMixin, right: obje
 
 DIGITS_MAX = 1_000_000
 _INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
+_FLOAT = re.compile(r"-?[0-9]+\.[0-9]+(?:E-?[0-9]+)?", re.ASCII)  # Double.toString
 _DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:E[+-]?[0-9]+)?", re.ASCII)  # BigDecimal.toString
 
 
@@ -195,10 +249,34 @@ NUMBERS = {name: NUMBER_READERS[reader] for name, reader in _value_classes.NUMBE
 
 def call(instance: Object, name: str, *args: Any) -> Any:
     """Calls a method by its name, whatever the Python class makes of that name."""
-    java_type = instance._java_type
-    if "/" in java_type:
-        java_type = type(instance)._owners.get(name, "java.lang.Object")  # type: ignore[attr-defined]
-    return instance._connection.call(java_type, name, instance, args)
+    java_type = callable_name(instance, name)
+    try:
+        return instance._connection.call(java_type, name, instance, args)
+    except Denied as why:
+        owner = allowed_owner(instance, name) if is_denial_of(why, java_type, name) else None
+        if owner is None:
+            raise
+    return instance._connection.call(owner, name, instance, args)
+
+
+def callable_name(instance: Object, method: str) -> str:
+    """The class that a request names for a method of the object: its own, by which the policy finds a supertype that it
+    allows and that declares the method, or the supertype that is known to be needed."""
+    own = instance._java_type
+    owners: dict[str, str] = getattr(type(instance), "_owners", {})
+    return owners.get(method) or (OBJECT if "/" in own else own)
+
+
+def allowed_owner(instance: Object, method: str) -> str | None:
+    """A supertype that the policy allows and that has the method, which it may inherit; callable_name gives it from now on."""
+    java = getattr(type(instance), "_java", None)
+    found: str | None = None if java is None else java._classes.owner_of(type(instance), method, instance)
+    return found
+
+
+def is_denial_of(why: Denied, java_type: str, name: str) -> bool:
+    """Whether the error is of this very request, and not of one that a function of Python's has made within it."""
+    return str(why).startswith(f"RPC access denied: {java_type}.{name} ")
 
 
 def _compare(left: JavaObject, right: object, holds: Any) -> Any:

@@ -174,13 +174,15 @@ class PackageFinder:
             found = _import(java, sys.modules[parent], package, last)
         except (AttributeError, Denied, RuntimeError) as why:
             raise ImportError(str(why), name=name) from None
-        spec = ModuleSpec(name, self, is_package=True)
+        loader: Any = self
+        spec = ModuleSpec(name, loader, is_package=True)
         spec.loader_state = found
         return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         kind, java_name = spec.loader_state
-        return kind(_find_default, java_name, spec.name)
+        made: ModuleType = kind(_find_default, java_name, spec.name)
+        return made
 
     def exec_module(self, module: ModuleType) -> None:
         pass

@@ -9,7 +9,7 @@ from typing import Any
 from ._native import Object
 from .answers import count_of
 from .exceptions import Denied, NotFound
-from .objects import JavaObject, call
+from .objects import JavaObject, allowed_owner, call, callable_name
 
 FIRST_PAGE = 16
 PAGE_GROWTH = 8
@@ -41,8 +41,16 @@ def pages(source: Object, first: int = FIRST_PAGE, start: int = 0) -> Iterator[l
     connection = source._connection
     rest: Object | None = source
     from_end = source._java_type.startswith("[")
+    if is_walked_by_name(source):
+        rest = call(source, "iterator")
     while rest is not None:
-        elements, done, following = connection.fetch(rest, first, start)
+        try:
+            elements, done, following = connection.fetch(rest, first, start)
+        except Denied as why:
+            rest = _iterator_by_name(source, why) if rest is source else None
+            if rest is None:
+                raise
+            continue
         if from_end:
             start += len(elements)
         yield _with_entries(elements)
@@ -50,6 +58,21 @@ def pages(source: Object, first: int = FIRST_PAGE, start: int = 0) -> Iterator[l
             return
         rest = following
         first = min(first * PAGE_GROWTH, PAGE_MAX)
+
+
+def is_walked_by_name(source: Object) -> bool:
+    """Whether it is known that `fetch` is denied, and `iterator` is not."""
+    own = source._java_type
+    return "/" not in own and callable_name(source, "iterator") != own and not own.startswith("[")
+
+
+def _iterator_by_name(source: Object, why: Denied) -> Any:
+    """The iterator, where the policy allows a supertype that inherits the method, which `fetch` does not name; else None."""
+    if source._java_type.startswith("[") or not str(why).startswith(f"RPC access denied: {source._java_type}."):
+        return None
+    if "java.util.Map" in getattr(type(source), "_supertypes", ()):
+        return call(call(source, "entrySet"), "iterator") if allowed_owner(source, "entrySet") else None
+    return call(source, "iterator") if allowed_owner(source, "iterator") else None
 
 
 def _with_entries(elements: list[Any]) -> list[Any]:
@@ -92,12 +115,22 @@ class Lookahead:
 def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
     """The first page is one element, so that who takes a single one takes no more from Java."""
     size = 1
+    other: Any = None  # the iterator that is asked in place of a stream
     while True:
         source = reference()
         if source is None:
             return
-        elements, done = source._connection.fetch(source, size)[:2]  # the third is the source, which nobody may hold
-        del source
+        if other is None and is_walked_by_name(source):
+            other = call(source, "iterator")
+        try:
+            elements, done = source._connection.fetch(source if other is None else other, size)[:2]
+        except Denied as why:
+            other = _iterator_by_name(source, why) if other is None else None
+            if other is None:
+                raise
+            continue
+        finally:
+            del source  # nobody may hold it, as the third that fetch gives would
         yield _with_entries(elements)
         if done:
             return

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from .collections import widened
+
 if TYPE_CHECKING:
     from .connection import Java
 
@@ -68,14 +70,14 @@ class Pieces:
             return self._assemble(f"{element}[]", f"[{KINDS[element]}", value, self._count())
         if declared is not None and declared not in LISTS:
             return None
-        return self._assemble(LIST, LIST, value, self._count())
+        return self._assemble(LIST, LIST, widened(value), self._count())
 
     def _dict(self, value: dict[Any, Any], declared: str | None) -> Any:
         if len(value) <= MANY or (declared is not None and declared not in MAPS):
             return None
         if not all(type(key) is str for key in value):
             return None
-        entries = list(value.items())
+        entries = list(zip(value, widened(value.values()), strict=True))
         return self._assemble(MAP, MAP, entries, self._count(), dict)
 
     def _buffer(self, value: Any, declared: str | None, is_filled_by_java: bool) -> Any:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 from ._native import Array, Buffered, Object, Typed
 from .answers import count_of
 from .collections import CollectionMixin, EntryMixin, MapMixin, as_argument, widened
-from .exceptions import JavaException, PeerError
+from .exceptions import Denied, JavaException, PeerError
 from .names import source_name
-from .objects import JavaObject, NumberMixin, NumberValueMixin, call
+from .objects import JavaObject, NumberMixin, NumberValueMixin, OptionalMixin, call, callable_name
 from .pages import PAGE_MAX, IterableMixin, MapEntry, ScalaPairMixin, elements_of, pages
 
 SHOWN_MAX = 10  # elements of an array in its repr
-LIST = "java.util.List"
 BATCH_STEPS = 500
+NUMPY_TYPES = {"B": "i1", "S": "i2", "I": "i4", "J": "i8", "F": "f4", "D": "f8", "Z": "?", "C": "u2"}
+GATHERED_MAX = 1 << 20  # elements of short rows that Java copies to one array before they are read
 CHUNK = 1 << 19  # elements in one message, which peers allow 16 MiB
 
 
@@ -68,9 +69,13 @@ class SequenceMixin(IterableMixin):
 
     def _put_each(self, pairs: Iterable[tuple[int, Any]]) -> None:
         """Puts elements at their indexes. All of one message are converted before it is sent."""
-        steps = [self._step(place, each) for place, each in pairs]
+        self._batched([self._step(place, each) for place, each in pairs])
+
+    def _batched(self, steps: list[tuple[Any, ...]]) -> list[Any]:
+        results: list[Any] = []
         for begin in range(0, len(steps), BATCH_STEPS):
-            self._connection.batch(steps[begin : begin + BATCH_STEPS])
+            results += self._connection.batch(steps[begin : begin + BATCH_STEPS])
+        return results
 
     def _step(self, place: int, value: Any) -> tuple[Any, ...]:
         raise NotImplementedError
@@ -129,17 +134,19 @@ class ListMixin(SequenceMixin, CollectionMixin):
         return list(elements_of(call(self, "subList", start, stop)))
 
     def _step(self, place: int, value: Any) -> tuple[Any, ...]:
-        return "call", LIST, "set", self, (place, value)
+        return "call", callable_name(self, "set"), "set", self, (place, value)
 
     def _put_range(self, start: int, stop: int, values: list[Any]) -> None:
         """Whatever fails, be it that a value has no form in Java, fails before an element goes."""
-        added = self._connection.new("java.util.ArrayList")
-        added.extend(values)
-        if len(values) == stop - start:  # lists of a fixed length take that, too
-            self._connection.call("java.util.Collections", "copy", None, (call(self, "subList", start, stop), added))
+        if values and len(values) == stop - start:  # lists of a fixed length take that, too
+            try:
+                part = call(self, "subList", start, stop)
+                self._connection.call("java.util.Collections", "copy", None, (part, values))
+            except Denied:
+                self._put_each(zip(range(start, stop), values))
             return
         if values:
-            call(self, "addAll", stop, added)
+            call(self, "addAll", stop, values)
         if start < stop:
             call(call(self, "subList", start, stop), "clear")
 
@@ -163,9 +170,13 @@ class ListMixin(SequenceMixin, CollectionMixin):
         if times <= 0:
             call(self, "clear")
         elif times > 1:
-            once = self._connection.new("java.util.ArrayList", (self,))
-            for _ in range(times - 1):
-                call(self, "addAll", once)
+            size = len(self)
+            try:
+                once = self._connection.new("java.util.ArrayList", (self,))
+            except Denied:
+                once = None
+            for _ in range(times - 1):  # lists copy a part of their own before they change
+                call(self, "addAll", call(self, "subList", 0, size) if once is None else once)
         return self
 
     def append(self, value: Any) -> None:
@@ -313,6 +324,67 @@ class ObjectArrayMixin(ArrayMixin):
         return found[: stop - start]
 
 
+class MatrixMixin(ObjectArrayMixin):
+    """Arrays of arrays of primitives, in any depth: numpy.asarray(a) is a copy of all elements, of their type."""
+
+    __slots__ = ()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        import numpy  # type: ignore[import-not-found,unused-ignore]
+
+        if copy is False:
+            raise ValueError("the elements of a Java array are copied")
+        rows = list(self)
+        try:
+            made = self._matrix_of(rows)
+        except ValueError:
+            if dtype is None or numpy.dtype(dtype) != object:
+                raise
+            made = numpy.empty(len(rows), object)
+            for place, row in enumerate(rows):
+                made[place] = row
+        return made if dtype is None else made.astype(dtype, copy=False)
+
+    def _matrix_of(self, rows: list[Any]) -> Any:
+        import numpy
+
+        for place, row in enumerate(rows):
+            if row is None:
+                raise ValueError(f"{source_name(self._java_type)}: row {place} is null")
+        if rows and self._java_type.startswith("[[["):
+            return numpy.stack([row.__array__() for row in rows])
+        return self._gather(rows)
+
+    def _gather(self, rows: list[Any]) -> Any:
+        """Rows of primitives. Short ones are read together, from an array of Java's, where the policy lets Java copy them."""
+        import numpy
+
+        lengths: list[Any] = self._batched([("get", row._java_type, "length", row) for row in rows])
+        width = lengths[0] if rows else 0
+        if any(each != width for each in lengths):
+            raise ValueError(f"the rows of {source_name(self._java_type)} have {min(lengths)} to {max(lengths)} elements")
+        shape = (len(rows), width) if rows else (0,) * self._java_type.count("[")
+        made = numpy.empty(shape, NUMPY_TYPES[self._java_type[-1]])
+        together = max(1, GATHERED_MAX // max(1, width))
+        for begin in range(0, len(rows), together):
+            block = rows[begin : begin + together]
+            made[begin : begin + len(block)] = self._joined(block, width).reshape(len(block), width)
+        return made
+
+    def _joined(self, rows: list[Any], width: int) -> Any:
+        import numpy
+
+        if len(rows) > 1:
+            try:
+                whole = self._connection.new(source_name(rows[0]._java_type), (len(rows) * width,))
+                self._batched([("call", "java.lang.System", "arraycopy", None, (row, 0, whole, place * width, width))
+                               for place, row in enumerate(rows)])
+                return numpy.asarray(whole)
+            except PermissionError:
+                pass
+        return numpy.concatenate([numpy.asarray(row) for row in rows])
+
+
 class PrimitiveArrayMixin(ArrayMixin):
     """Arrays of primitives, which have the buffer protocol: memoryview(a), numpy.asarray(a), bytes(a)."""
 
@@ -364,7 +436,6 @@ collections.abc.Sequence.register(ArrayMixin)
 # ---- deep conversion ----
 
 ENUM = "java.lang.Enum"
-OPTIONAL = "java.util.Optional"
 
 
 def to_python(value: Any) -> Any:
@@ -399,17 +470,18 @@ def _convert(value: Any, outer: list[Any]) -> Any:
         return [_to_python(each, outer) for each in value]
     if not isinstance(value, JavaObject):
         return value
-    supertypes = getattr(type(value), "_supertypes", frozenset())
+    supertypes: frozenset[str] = getattr(type(value), "_supertypes", frozenset())
     if ENUM in supertypes:
         return call(value, "name")
-    if OPTIONAL in supertypes:
-        return _to_python(call(value, "orElse", None), outer)
+    if isinstance(value, OptionalMixin):
+        return _to_python(value._value(), outer)
     if isinstance(value, NumberValueMixin):
         return value._value()
     if isinstance(value, NumberMixin):
         return _number_of(value)
     if SCALA_MAP in supertypes:
-        return dict(_to_python(each, outer) for each in [*value])  # type: ignore[call-overload]
+        pairs: Any = value
+        return dict(_to_python(each, outer) for each in [*pairs])
     if isinstance(value, collections.abc.Iterable):
         return [_to_python(each, outer) for each in [*value]]
     return value

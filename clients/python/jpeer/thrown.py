@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 KEPT_MAX = 1024  # exceptions that are remembered; beyond, the oldest ones are forgotten
 LOOK_MIN = 16  # of so many, those that Java has let go of are looked for
 MAP = "java.util.Map"
+RUNTIME_EXCEPTION = "java.lang.RuntimeException"
 FAILURES = (JavaException, PeerError, OSError, RuntimeError)
 
 Frame = tuple[str, str, str | None, int]  # module, function, file, line
@@ -43,19 +44,27 @@ class ThrownExceptions:
         self._keys: Counter[Key] = Counter()  # of those that are kept: most throwables need no look into the map
         self._look_at = LOOK_MIN
         self._map: Any = None
-        self._is_denied = False
+        self._is_denied = False  # the map
+        self._denied: set[str] = set()  # classes of which there can be no new throwable
 
     def throwable_of(self, error: BaseException, java_class: str, message: str, frames: list[Frame]) -> Any:
-        """A new throwable that stands for it; None where that cannot be had."""
-        if self._is_denied:
+        """A new throwable that stands for it: of that class or, where the policy denies that, a RuntimeException; None where
+        that cannot be had."""
+        made = self._make(error, java_class, message, frames)
+        if made is None and java_class in self._denied:
+            made = self._make(error, RUNTIME_EXCEPTION, message, frames)
+        return made
+
+    def _make(self, error: BaseException, java_class: str, message: str, frames: list[Frame]) -> Any:
+        if self._is_denied or java_class in self._denied:
             return None
         number = next(_numbers)
         text = Typed("java.lang.String", message)
         put = Result(0), Typed("java.lang.Long", number)
         try:
             for may_be_stale in (True, False):
-                if self._map is None:
-                    self._make_map()
+                if self._map is None and not self._make_map():
+                    return None
                 try:
                     made, _ = self._java._connection.batch(
                         [("new", java_class, (text,)), ("call", MAP, "put", self._map, put)]
@@ -66,7 +75,7 @@ class ThrownExceptions:
                     if not may_be_stale:
                         raise
         except (PermissionError, AttributeError):
-            self._is_denied = True
+            self._denied.add(java_class)
             return None
         except FAILURES:
             return None
@@ -81,8 +90,8 @@ class ThrownExceptions:
         return marked
 
     def take(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> Passing | None:
-        """The exception that a throwable stands for, which is forgotten then, and its own frames as Java shows them. The throwable is the cause of that depth of
-        the outermost one, whose handle is given."""
+        """The exception that a throwable stands for, which is forgotten then, and its own frames as Java shows them. The
+        throwable is the cause of that depth of the outermost one, whose handle is given."""
         mark = _MARK.search(message) if message is not None and (None, message) in self._keys else None
         if mark is not None:
             return self._forget(int(mark[1]))
@@ -109,12 +118,17 @@ class ThrownExceptions:
                 if number not in held:
                     self._forget(number)
 
-    def _make_map(self) -> None:
+    def _make_map(self) -> bool:
         connection = self._java._connection
-        weak = connection.new("java.util.WeakHashMap")
-        made = connection.call("java.util.Collections", "synchronizedMap", None, (weak,))
+        try:
+            weak = connection.new("java.util.WeakHashMap")
+            made = connection.call("java.util.Collections", "synchronizedMap", None, (weak,))
+        except (PermissionError, AttributeError):
+            self._is_denied = True
+            return False
         with self._lock:  # of two threads that make one at once the first one's counts
             self._map = made if self._map is None else self._map
+        return True
 
     def _keep(self, number: int, key: Key, passing: Passing) -> None:
         with self._lock:

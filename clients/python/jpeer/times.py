@@ -61,7 +61,8 @@ class Date(JavaValue, datetime.date):
         return "java.time.LocalDate"
 
     def __add__(self, other: datetime.timedelta) -> Self:
-        return self._like(super().__add__(other))
+        made: Self = self._like(super().__add__(other))
+        return made
 
     __radd__ = __add__
 
@@ -69,7 +70,8 @@ class Date(JavaValue, datetime.date):
         return self._like(super().__sub__(other))
 
     def replace(self, *args: SupportsIndex, **fields: SupportsIndex) -> Self:
-        return self._like(super().replace(*args, **fields))
+        made: Self = self._like(super().replace(*args, **fields))
+        return made
 
     def _like(self, made: Any) -> Any:
         if isinstance(made, Date):
@@ -231,7 +233,7 @@ class DateTime(_Nanoseconds, datetime.datetime):
         return Duration._of(_total(plain) + self._nanoseconds - _nanoseconds_of(other), self._java)
 
     def __rsub__(self, other: Any) -> Any:
-        plain: Any = datetime.datetime.__rsub__(self, other)
+        plain: Any = datetime.datetime.__rsub__(self, other)  # type: ignore[attr-defined]
         if plain is NotImplemented:
             return plain
         return Duration._of(_total(plain) + _nanoseconds_of(other) - self._nanoseconds, self._java)
@@ -342,7 +344,7 @@ class Duration(_Nanoseconds, datetime.timedelta):
         return _total(self) / 1_000_000_000
 
 
-class BigDecimal(JavaValue, decimal.Decimal):
+class BigDecimal(JavaValue, decimal.Decimal):  # type: ignore[misc]
     """A java.math.BigDecimal. Python's arithmetic makes a Decimal of it."""
 
     _java = None

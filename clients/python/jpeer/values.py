@@ -1,4 +1,4 @@
-"""Values with a counterpart in both languages: java.time and datetime, UUID, BigDecimal and Decimal, Optional.
+"""Values with a counterpart in both languages: java.time and datetime, UUID, BigDecimal and Decimal.
 
 From Java a value is converted only where nothing of it is lost: a date of the year 12000 stays a Java object.
 """
@@ -10,7 +10,6 @@ import numbers
 import operator
 import pathlib
 import re
-import threading
 import uuid
 import zoneinfo
 from collections.abc import Callable, Iterable, Mapping, MappingView, Set
@@ -18,13 +17,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from . import _value_classes
-from ._native import Connection, Forms, Object, Result, Typed
-from .answers import ProtocolError
-from .classes import JavaClass
+from ._native import Connection, Forms, Object, ProtocolError, Result, Typed
+from .classes import DeniedMethod, JavaClass
 from .collections import ItemsView, widened
 from .names import source_name
 from .exceptions import JavaException, handle_of
-from .objects import read_decimal, read_integer
+from .objects import OPTIONALS, read_decimal, read_integer
 from .times import BigDecimal, Date, DateTime, Duration, JavaValue, Time, UUID
 
 if TYPE_CHECKING:
@@ -115,7 +113,8 @@ def _zoned_date_time(text: str) -> Any:
 def _date_time(found: tuple[re.Match[str], str, int], zone: datetime.tzinfo | None, fold: int = 0) -> DateTime:
     plain = datetime.datetime.fromisoformat(found[1])
     day = (plain.year, plain.month, plain.day, plain.hour, plain.minute, plain.second, plain.microsecond)
-    return _with_nanoseconds(DateTime(*day, zone, fold=fold), found[2])
+    made: DateTime = _with_nanoseconds(DateTime(*day, zone, fold=fold), found[2])
+    return made
 
 
 def _with_nanoseconds(made: Any, nanoseconds: int) -> Any:
@@ -183,44 +182,6 @@ def _of_java(java: Any, read: Callable[[str], Any]) -> Callable[[str], Any]:
     return read_text
 
 
-OPTIONALS_MAX = 100  # inside one another
-_keeping = threading.local()  # its `optional` is true on a thread that wants the object itself
-_unwrapping = threading.local()  # its `depth` counts Optionals inside one another
-
-
-class OptionalReader:
-    """java.util.Optional becomes the value that is in it, or None."""
-
-    @staticmethod
-    def _from_object(handle: Object) -> Any:
-        if getattr(_keeping, "optional", False):
-            return handle
-        depth = getattr(_unwrapping, "depth", 0)
-        if depth >= OPTIONALS_MAX:
-            raise ProtocolError("the peer's answer is malformed: Optionals inside one another have no end")
-        _unwrapping.depth = depth + 1
-        try:
-            return handle._connection.call("java.util.Optional", "orElse", handle, (None,))
-        finally:
-            _unwrapping.depth = depth
-
-
-class PrimitiveOptionalReader:
-    """OptionalInt, OptionalLong, OptionalDouble."""
-
-    @staticmethod
-    def _from_object(handle: Object) -> Any:
-        if getattr(_keeping, "optional", False):
-            return handle
-        name = handle._java_type
-        present, value = handle._connection.batch(
-            [("call", name, "isPresent", handle, ()), ("call", name, "orElse", handle, (0,))]
-        )
-        if type(present) is not bool:
-            raise ProtocolError("the peer's answer is malformed: whether an Optional has a value is no boolean")
-        return value if present else None
-
-
 class StringReader:
     """A String that was too long for its answer comes as a reference, and is read in pieces."""
 
@@ -238,14 +199,7 @@ class StringReader:
         return "".join(pieces)
 
 
-OBJECT_READERS: dict[str, Any] = {
-    "optional": OptionalReader,
-    "primitive-optional": PrimitiveOptionalReader,
-    "string": StringReader,
-}
-OPTIONALS = frozenset(
-    name for name, reader in _value_classes.OBJECT_READERS.items() if reader in ("optional", "primitive-optional")
-)
+OBJECT_READERS: dict[str, Any] = {"string": StringReader}
 
 
 def readers(java: "Java") -> dict[str, Any]:
@@ -385,6 +339,10 @@ class Cast:
         return f"<{self.value!r} as {self.java_type}>"
 
     def make(self, connection: Connection) -> Any:
+        if isinstance(self.value, Object) and self.value._java_type == self.java_type and self.java_type in OPTIONALS:
+            return self.value
+        if self.java_type == "java.util.Optional":
+            return Typed(self.java_type, [] if self.value is None else [self.value])
         if self.java_type in OPTIONALS:
             return _optional(connection, self.java_type, self.value)
         made = connection.call("java.util.Objects", "requireNonNull", None, (self.value,))
@@ -394,13 +352,7 @@ class Cast:
 
 
 def _optional(connection: Connection, name: str, value: Any) -> Any:
-    is_empty = value is None
-    before = getattr(_keeping, "optional", False)
-    _keeping.optional = True
-    try:
-        return connection.call(name, "empty" if is_empty else "of", None, () if is_empty else (value,))
-    finally:
-        _keeping.optional = before
+    return connection.call(name, "empty") if value is None else connection.call(name, "of", None, (value,))
 
 
 def writers() -> dict[type, Callable[[Any], Any]]:
@@ -454,7 +406,16 @@ def is_given(value: Any) -> bool:
     """Whether Java has it as an object that it calls."""
     if isinstance(value, Object):
         return False
-    return hasattr(value, "__java_interfaces__") or (callable(value) and not isinstance(value, Mapping))
+    return (callable(value) and not isinstance(value, Mapping)) or bool(marked_interfaces(value))
+
+
+def marked_interfaces(value: Any) -> tuple[str, ...]:
+    """What @implements has noted of an object, its class, or what it stands for; any program may have such an attribute."""
+    return names_of(getattr(value, "__java_interfaces__", ()))
+
+
+def names_of(mark: Any) -> tuple[str, ...]:
+    return mark if isinstance(mark, tuple) and all(isinstance(each, str) for each in mark) else ()
 
 
 class OtherValues:
@@ -465,10 +426,12 @@ class OtherValues:
 
     def __call__(self, value: Any) -> Any:
         kind = type(value)
+        if isinstance(value, DeniedMethod):
+            value.refuse()
         if isinstance(value, JavaClass):
             return Typed("java.lang.Class", source_name(value._java_name))
         if is_given(value):
-            return self._java._callbacks.of(value)
+            return self._given(value)
         if isinstance(value, Mapping):
             return self._map(value)
         if isinstance(value, Cast):
@@ -485,7 +448,15 @@ class OtherValues:
             return list(value)
         if is_comparable(value):
             return self._java._callbacks.of(value)
-        raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java")
+        raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java; jpeer.implements gives a class Java's interfaces")
+
+    def _given(self, value: Any) -> Any:
+        """Where Java wants none of the interfaces that a callable implements, one with an order is a Comparable."""
+        callbacks = self._java._callbacks
+        made = callbacks.of(value)
+        if made.interfaces or not is_comparable(value):
+            return made
+        return Forms(made, lambda: callbacks.of(value, as_comparable=True))
 
     def _path(self, text: str) -> Forms:
         connection = self._java._connection

@@ -325,7 +325,7 @@ static void throw_exception(struct callback *callback, struct jp_callback_call *
 
 static void run_over(const struct given *given, struct link *link, struct jp_callback_call *call)
 {
-  Py_INCREF((PyObject *)given->callback); /* its end may be told meanwhile */
+  Py_INCREF((PyObject *)given->callback); /* Java may release it during the call */
   link_hold(link);
   listen_if_called(link); /* Java may call over it again, for nobody who waits */
   struct link_frame frame;
@@ -340,7 +340,7 @@ static void run_over(const struct given *given, struct link *link, struct jp_cal
   Py_DECREF((PyObject *)given->callback);
 }
 
-/* Where the connection was closed meanwhile, the call ends unanswered. */
+/* If the connection has been closed since, the call ends unanswered. */
 static void run_call(void *context, struct jp_callback_call *call)
 {
   const struct given given = *(const struct given *)context;
@@ -466,7 +466,7 @@ struct given *callback_take(struct argument_builder *builder, PyObject *object)
 
 PyObject *callback_target(const struct jp_callback *callback)
 {
-  const struct given *given = jp_callback_context(callback); /* which ends with the GIL */
+  const struct given *given = jp_callback_context(callback);
   return Py_XNewRef(given->callback->target);
 }
 

@@ -148,10 +148,11 @@ static PyObject *raise_stale(struct py_connection *connection, const struct jp_c
   return NULL;
 }
 
-/* Of a peer that this program has launched the text says how it has ended. */
+/* Of a peer that this program has launched the text says how it has ended, unless it is this program that closes the
+ * connection: then nobody waits for that here. */
 static PyObject *raise_closed(struct py_connection *connection, const struct jp_client_error *error)
 {
-  enum { END_WAIT_MS = 1500 }; /* a peer that ends closes its connections first */
+  enum { END_WAIT_MS = 1500, LOOK_MS = 10 }; /* a peer that ends closes its connections first */
   char how[40] = "";
   bool has_ended = false;
   if (strstr(error->text, "fork") != NULL)
@@ -159,9 +160,12 @@ static PyObject *raise_closed(struct py_connection *connection, const struct jp_
   if (connection->peer != NULL) {
     connection->users++;
     struct jp_peer *peer = connection->peer;
-    Py_BEGIN_ALLOW_THREADS;
-    has_ended = jp_peer_has_ended(peer, END_WAIT_MS, how, sizeof how);
-    Py_END_ALLOW_THREADS;
+    for (int waited_ms = 0; !has_ended && waited_ms < END_WAIT_MS && connection->state == PY_CONNECTION_OPEN;
+         waited_ms += LOOK_MS) {
+      Py_BEGIN_ALLOW_THREADS;
+      has_ended = jp_peer_has_ended(peer, LOOK_MS, how, sizeof how);
+      Py_END_ALLOW_THREADS;
+    }
     connection_leave(connection);
   }
   return has_ended

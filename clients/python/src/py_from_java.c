@@ -98,10 +98,26 @@ static PyObject *text_value_of(struct py_connection *connection, const struct jp
   return value != NULL || PyErr_Occurred() ? value : text_to_python(jp_answer_text(answer));
 }
 
-/* What Python has given Java, a new reference; NULL: it is none of these. No exception is set. */
-static PyObject *own_object(const struct jp_callback *callback)
+/* What Python has given Java, a new reference; NULL: it is none of these. No exception is set. Releases the callback. */
+static PyObject *own_object(struct jp_callback *callback)
 {
-  return callback == NULL ? NULL : callback_target(callback);
+  PyObject *target = callback == NULL ? NULL : callback_target(callback);
+  jp_callback_release(callback);
+  return target;
+}
+
+static bool is_own(const struct jp_answer *answer)
+{
+  struct jp_callback *callback = jp_answer_keep_callback(answer);
+  jp_callback_release(callback);
+  return callback != NULL;
+}
+
+static bool is_own_element(const struct jp_answer *answer, struct jp_json json)
+{
+  struct jp_callback *callback = jp_answer_keep_callback_in(answer, json);
+  jp_callback_release(callback);
+  return callback != NULL;
 }
 
 static PyObject *value_of_answer(struct py_connection *connection, const struct jp_answer *answer)
@@ -127,7 +143,7 @@ static PyObject *value_of_answer(struct py_connection *connection, const struct 
   struct jp_ref *ref = jp_answer_ref(answer);
   if (ref == NULL)
     return text_value_of(connection, answer);
-  PyObject *own = own_object(jp_answer_callback(answer));
+  PyObject *own = own_object(jp_answer_keep_callback(answer));
   if (own != NULL)
     return own;
   return make_object(connection, jp_answer_type(answer), jp_ref_keep(ref), jp_answer_text(answer));
@@ -352,7 +368,7 @@ static PyObject *page_element(struct py_connection *connection, struct jp_answer
   read_element(json, &element);
   if (!element.has_ref)
     return element.has_type ? typed_value(connection, &element) : from_json(json);
-  PyObject *own = own_object(jp_answer_callback_in(answer, json));
+  PyObject *own = own_object(jp_answer_keep_callback_in(answer, json));
   if (own != NULL)
     return own;
   struct jp_ref *ref = jp_answer_take_ref(answer, json);
@@ -430,7 +446,7 @@ static bool element_asks(struct py_connection *connection, const struct jp_answe
   if (json.kind != JP_JSON_OBJECT)
     return false;
   read_element(json, &element);
-  return element.has_ref && element.has_type && jp_answer_callback_in(answer, json) == NULL &&
+  return element.has_ref && element.has_type && !is_own_element(answer, json) &&
          object_asks(connection, element.type);
 }
 
@@ -471,7 +487,7 @@ bool from_java_asks(struct py_connection *connection, enum jp_operation operatio
     return page_asks(connection, answer, jp_json_member(jp_answer_json(answer), "elements"));
   if (jp_answer_kind(answer) != JP_ANSWER_OBJECT || jp_answer_ref(answer) == NULL)
     return false;
-  if (jp_answer_callback(answer) != NULL)
+  if (is_own(answer))
     return false;
   const char *type = jp_answer_type(answer);
   bool has_text = operation != JP_NEW && jp_answer_text(answer).data != NULL &&

@@ -215,15 +215,59 @@ static bool looks_like_argument(struct jp_text key)
   return false;
 }
 
-static bool has_plain_keys(PyObject *dict)
+/* Whether the keys go as texts: str, or numbers of one kind alone, which the peer makes what is declared, or else what their
+ * kind is in Java. Those of a dict that goes in pieces are str. */
+static bool has_plain_keys(const struct argument_builder *builder, PyObject *dict)
 {
   Py_ssize_t at = 0;
   PyObject *key;
+  PyTypeObject *first = NULL;
   while (PyDict_Next(dict, &at, &key, NULL)) {
-    if (!PyUnicode_CheckExact(key))
+    if (first != NULL && Py_TYPE(key) != first)
       return false;
+    first = Py_TYPE(key);
   }
-  return true;
+  if (first == NULL || first == &PyUnicode_Type)
+    return true;
+  return !builder->in_pieces && (first == &PyLong_Type || first == &PyFloat_Type || first == &PyBool_Type);
+}
+
+/* The text of a number: a new reference. */
+static PyObject *key_text(PyObject *key)
+{
+  if (PyLong_CheckExact(key))
+    return digits_of(key);
+  if (PyBool_Check(key))
+    return PyUnicode_FromString(key == Py_True ? "true" : "false");
+  double number = PyFloat_AsDouble(key);
+  if (isinf(number))
+    return PyUnicode_FromString(number > 0 ? "Infinity" : "-Infinity");
+  return isnan(number) ? PyUnicode_FromString("NaN") : PyObject_Repr(key);
+}
+
+static bool read_key(struct argument_builder *builder, PyObject *key, struct jp_text *out)
+{
+  if (PyUnicode_Check(key))
+    return read_text(builder, key, out);
+  PyObject *text = key_text(key);
+  return own(builder, text) && read_text(builder, text, out);
+}
+
+/* As wider, of the keys of one dict; those that are no whole numbers alike are all of one kind. */
+static const char *key_type(PyObject *key, enum width width)
+{
+  if (PyLong_CheckExact(key))
+    return width == WIDTH_INTEGER ? "int" : width_elements(width);
+  return PyBool_Check(key) ? "boolean" : PyFloat_Check(key) ? "double" : NULL;
+}
+
+static enum width key_width(PyObject *key)
+{
+  int overflow = 0;
+  long long number = PyLong_CheckExact(key) ? PyLong_AsLongLongAndOverflow(key, &overflow) : 0;
+  if (overflow != 0)
+    return WIDTH_BIG;
+  return number >= INT32_MIN && number <= INT32_MAX ? WIDTH_INTEGER : WIDTH_LONG;
 }
 
 static bool put_dict(struct argument_builder *builder, PyObject *dict, struct jp_argument *out)
@@ -239,8 +283,12 @@ static bool put_dict(struct argument_builder *builder, PyObject *dict, struct jp
   bool good = entries != NULL;
   out->kind = JP_ARGUMENT_MAP;
   enum width width = WIDTH_NONE;
+  enum width keys = WIDTH_NONE;
+  out->keys = NULL;
   while (good && PyDict_Next(copy, &at, &key, &value)) {
-    good = read_text(builder, key, &entries[count].key) && to_java(builder, value, &entries[count].value);
+    keys = key_width(key) > keys ? key_width(key) : keys;
+    out->keys = key_type(key, keys);
+    good = read_key(builder, key, &entries[count].key) && to_java(builder, value, &entries[count].value);
     if (good && looks_like_argument(entries[count].key))
       out->type = "java.util.Map";
     if (good)
@@ -673,7 +721,7 @@ static int put_derived(struct argument_builder *builder, PyObject *value, struct
     return put_items(builder, value, NULL, out) ? 1 : -1;
   if (PyAnySet_Check(value))
     return put_items(builder, value, "java.util.Set", out) ? 1 : -1;
-  if (PyDict_Check(value) && has_plain_keys(value))
+  if (PyDict_Check(value) && has_plain_keys(builder, value))
     return put_dict(builder, value, out) ? 1 : -1;
   return 0;
 }

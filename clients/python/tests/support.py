@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -43,8 +44,14 @@ def await_true(condition, what="what the test waits for"):
 
 def run_threads(function, each):
     """The function with each of the arguments, on threads of their own at once; their results."""
+    together = threading.Barrier(len(each))  # a pool gives a thread that is done the next one
+
+    def run(argument):
+        together.wait(SECONDS)
+        return function(argument)
+
     with ThreadPoolExecutor(len(each)) as pool:
-        return list(pool.map(function, each, timeout=SECONDS))
+        return list(pool.map(run, each, timeout=SECONDS))
 
 
 class AioCase(unittest.IsolatedAsyncioTestCase):

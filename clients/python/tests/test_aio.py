@@ -326,6 +326,12 @@ class Asyncio(AioCase):
         error = await self.java.java.lang.Error("text")
         self.assertEqual(await self.java.java.lang.Throwable.getMessage(error), "text")
 
+    async def test_the_truth_of_an_optional_is_awaited(self):
+        some = await self.java.java.util.Optional.of(5)
+        self.assertEqual((await some.isPresent(), await some.get()), (True, 5))
+        self.assertRaisesRegex(TypeError, "await x.isPresent", bool, some)
+        self.assertTrue(await self.java.java.util.ArrayList())
+
     async def test_enums_and_interfaces(self):
         days = [day async for day in self.java.java.time.DayOfWeek]
         self.assertEqual((len(days), await days[0].name()), (7, "MONDAY"))

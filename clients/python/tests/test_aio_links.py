@@ -182,7 +182,7 @@ class CallsAtOnce(AioCase):
             pass
 
         function = jpeer.cast("java.lang.Runnable", run)
-        by_number = await self.java.java.util.HashMap({1: function})  # made by several requests of the loop's thread
+        by_number = await self.java.java.util.HashMap({1: function, "": None})  # made by several requests of the loop's thread
         self.assertTrue(await self.together(by_number.containsValue(function)))
         found = await self.together(*(by_number.containsValue(function) for _ in range(5)))
         self.assertEqual(found, [True] * 5)

@@ -10,7 +10,7 @@ import unittest.mock
 import weakref
 
 import jpeer
-from support import FIXTURES, SECONDS, await_true, module_peer, run_threads
+from support import FIXTURES, SECONDS, await_true, launch, module_peer, run_threads
 
 java = None  # while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
@@ -42,6 +42,38 @@ class Functions(unittest.TestCase):
         found = []
         java.java.util.ArrayList([1, 2]).forEach(found.append)
         self.assertEqual(found, [1, 2])
+
+    def test_the_parameter_decides_what_a_result_becomes(self):
+        Declared = java.fixtures.Declared
+
+        @jpeer.implements("java.util.function.Function")
+        class One:
+            def apply(self, text):
+                return 1
+
+        def one(text):
+            return 1
+
+        for given in (one, One(), java.fixtures.Declared.LongMaker(one)):
+            with self.subTest(given):
+                self.assertEqual((Declared.apply(given), Declared.apply(given), Declared.same(given, given)), (2, 2, True))
+        self.assertEqual([Declared.any(one), Declared.raw(One()), Declared.shorts(One()), Declared.texts(one)],
+                         ["Integer:1", "Integer:1", "Short:1", "String:1"])
+        for given in (one, One()):
+            self.assertEqual((Declared.both(given, given), Declared.sameOfTwo(given, given)), ("Long:1 Integer:1", False))
+        self.assertEqual(Declared.unary(java.java.util.function.UnaryOperator(one)), 2)
+        self.assertEqual([Declared.lists(lambda: [1, 2]), Declared.maps(lambda: {"1": 2}), Declared.arrays(lambda: (1, 2))],
+                         ["3[Long:1, Long:2]", "[Short:1=Double:2.0]", "[Long:1, Long:2]"])
+        self.assertEqual([Declared.each([one, One()]), Declared.all(one, One()), Declared.curried(lambda a: one)],
+                         ["[Long:2, Long:2]", "[Long:2, Long:2]", "Long:1"])
+        self.assertEqual([Declared.optional(lambda: jpeer.cast("java.util.Optional", each)) for each in (1, None)],
+                         ["Long:2", "nothing"])
+        with self.assertRaisesRegex(jpeer.JavaException, "value: 70000: out of range for short"):
+            Declared.shorts(lambda text: 70000)
+        with self.assertRaisesRegex(jpeer.JavaException, r"value\[1\]: 2.5: not an integer for long"):
+            Declared.lists(lambda: [1, 2.5])
+        comparing = java.java.util.Comparator.comparing(lambda text: 1 if text == "a" else 2)
+        self.assertEqual(list(java.java.util.stream.Stream.of("b", "a").sorted(comparing)), ["a", "b"])
 
     def test_arity_chooses_among_overloads(self):
         executor = java.java.util.concurrent.Executors
@@ -224,7 +256,9 @@ class Implementations(unittest.TestCase):
 
         both = Both()
         java.java.lang.Thread(both).run()
-        self.assertEqual(java.java.util.concurrent.FutureTask(jpeer.cast("java.util.concurrent.Callable", both)).run(), None)
+        task = java.java.util.concurrent.FutureTask(jpeer.cast("java.util.concurrent.Callable", both))
+        task.run()
+        self.assertEqual(task.get(), "called")
         self.assertEqual(ran, ["run"])
 
     def test_interfaces_add_up(self):
@@ -251,7 +285,9 @@ class Implementations(unittest.TestCase):
         )
         both = Both()
         java.java.lang.Thread(both).run()
-        java.java.util.concurrent.FutureTask(jpeer.cast("java.lang.Runnable", both), None).run()
+        task = java.java.util.concurrent.FutureTask(jpeer.cast("java.lang.Runnable", both), 5)
+        task.run()
+        self.assertEqual(task.get(), 5)
         self.assertEqual(Base.__java_interfaces__, ("java.lang.Runnable",))
 
     def test_a_class_in_place_of_its_object(self):
@@ -307,8 +343,17 @@ class Implementations(unittest.TestCase):
             def __eq__(self, other):
                 return True
 
+        class Callable:
+            __eq__ = Unhashable.__eq__
+            __hash__ = None
+
+            def __call__(self):
+                pass
+
         with self.assertRaisesRegex(TypeError, "unhashable type: 'Unhashable'"):
             java.java.util.HashSet().add(Unhashable())
+        with self.assertRaisesRegex(TypeError, "unhashable type: 'Callable'"):
+            java.java.util.HashSet().add(jpeer.cast("java.lang.Runnable", Callable()))
         self.assertTrue(java.java.util.ArrayList([Unhashable()]).contains(Unhashable()))
 
     def test_no_such_interface(self):
@@ -318,6 +363,103 @@ class Implementations(unittest.TestCase):
 
         with self.assertRaisesRegex((TypeError, AttributeError), "a.b.Nothing"):
             java.java.util.ArrayList().add(Wrong())
+
+
+class Marks(unittest.TestCase):
+    """Where @implements, or what has the same effect, has left the names."""
+
+    @jpeer.implements("java.util.function.Supplier")
+    class Supplier:
+        def get(self):
+            return 6
+
+    class Delegate:
+        def __init__(self, target):
+            self.target = target
+
+        def __getattr__(self, name):
+            return getattr(self.target, name)
+
+    class Slot:
+        __slots__ = ("__java_interfaces__",)
+
+        def get(self):
+            return 6
+
+    class Property:
+        __java_interfaces__ = property(lambda self: ("java.util.function.Supplier",))
+
+        def get(self):
+            return 6
+
+    def test_of_what_an_object_stands_for(self):
+        slot = self.Slot()
+        slot.__java_interfaces__ = ("java.util.function.Supplier",)
+        for mine in (self.Delegate(self.Supplier()), slot, self.Property()):
+            with self.subTest(mine):
+                self.assertEqual(java.java.util.Objects.requireNonNullElseGet(None, mine), 6)
+                self.assertIs(java.java.util.ArrayList([mine]).get(0), mine)
+
+    def test_what_is_none(self):
+        class Text:
+            __java_interfaces__ = "java.util.function.Supplier"
+
+        class Listed(self.Delegate):
+            __java_interfaces__ = ["java.util.function.Supplier"]
+
+        for mine in (Text(), Listed(5), self.Delegate(5), self.Slot()):
+            with self.subTest(mine), self.assertRaisesRegex(TypeError, "has no form in Java"):
+                java.java.util.ArrayList([mine])
+
+
+class InterfacesOfFunctions(unittest.TestCase):
+    """What calling an interface's class gives."""
+
+    def test_it_comes_back_and_is_of_use(self):
+        comparator = java.java.util.Comparator(operator.sub)
+        back = java.java.util.TreeMap(comparator).comparator()
+        self.assertIs(back, comparator)
+        self.assertEqual((back(3, 1), back.compare(3, 1), back.reversed().compare(3, 1)), (2, 2, -2))
+        self.assertEqual(back.hashCode(), back.hashCode())
+        self.assertTrue(back.equals(comparator))
+        predicate = java.java.util.function.Predicate(lambda n: n > 2)
+        self.assertFalse(predicate.and_(lambda n: n < 5).test(9))
+        with self.assertRaisesRegex(AttributeError, "java.util.Comparator> has no method 'nothing'"):
+            back.nothing
+        self.assertFalse(hasattr(back, "naturalOrder"))
+
+    def test_of_objects_and_classes(self):
+        class Backwards:
+            def compare(self, left, right):
+                return right - left
+
+            def helper(self):
+                return "mine"
+
+        comparator = java.java.util.Comparator(Backwards())
+        self.assertEqual((comparator.compare(1, 2), comparator.reversed().compare(1, 2)), (1, -1))
+        self.assertEqual(comparator.helper(), "mine")
+        self.assertRaises(TypeError, comparator, 1, 2)
+        ordered = java.java.util.TreeSet([java.java.lang.Comparable(ComesBack.Ranked(each)) for each in (2, 1)])
+        self.assertEqual([each.target.rank for each in ordered], [1, 2])
+        self.assertTrue(java.java.util.ArrayList(ordered).contains(ComesBack.Ranked(2)))
+        self.assertFalse(hasattr(java.java.util.function.Function(str), "join"))
+        self.assertEqual(java.java.util.function.Function(str).apply(5), "5")
+
+    def test_the_same_function_is_the_same(self):
+        class Owner:
+            def method(self, left, right):
+                return 0
+
+        comparators, owner = java.java.util.Comparator, Owner()
+        held = java.java.util.ArrayList([comparators(owner.method), comparators(owner.method), comparators(operator.sub)])
+        self.assertIs(held[0], held[1])
+        self.assertIs(comparators(owner.method), held[0])
+        self.assertNotEqual(held[0], held[2])
+        with jpeer.connect(java.url, timeout=SECONDS) as there:
+            other = there.java.util.Comparator(operator.sub)
+            self.assertEqual((other, hash(other)), (held[2], hash(held[2])))
+            self.assertEqual(other.reversed().compare(1, 2), 1)
 
 
 class ComesBack(unittest.TestCase):
@@ -355,12 +497,33 @@ class ComesBack(unittest.TestCase):
         for back in (held.get(0), held[0], *held, *held.toArray(), held.iterator().next(), *held.stream(), *seen,
                      java.java.util.Map.of("a", mine).get("a"), *java.java.util.Map.of("a", mine).values(),
                      java.java.util.Objects.requireNonNull(mine), java.java.util.Optional.of(mine).get(),
+                     java.java.util.AbstractMap.SimpleEntry("key", mine).getValue(),
                      java.java.util.concurrent.atomic.AtomicReference(mine).get(),
                      java.java.util.concurrent.CompletableFuture.supplyAsync(mine).get()):
             self.assertIs(back, mine)
         self.assertEqual(held.get(0).value, 1)
         function = java.java.util.function.Supplier(lambda: 5)
         self.assertIs(java.java.util.Objects.requireNonNull(function), function)
+
+    def test_a_function_as_another_interface_leaves_others_as_they_are(self):
+        mine, handler = self.Supplier(1), java.java.lang.Thread.setDefaultUncaughtExceptionHandler
+        held = java.java.util.ArrayList([mine])
+
+        def function(*_):
+            return 0
+
+        tree = java.java.util.TreeMap(function)
+        more = [functools.partial(function) for _ in range(20)]
+        for each in more:
+            java.java.util.TreeMap(each)
+        tasks = java.java.util.ArrayList([jpeer.cast("java.lang.Runnable", each) for each in more])
+        self.assertEqual([*tasks], more)
+        handler(function)
+        self.addCleanup(handler, None)
+        self.assertIs(java.java.lang.Thread.getDefaultUncaughtExceptionHandler(), function)
+        self.assertIs(tree.comparator(), function)
+        self.assertTrue(held.contains(mine))
+        self.assertTrue(held.remove(mine))
 
     def test_on_all_threads_and_links(self):
         mine = [self.Supplier(number) for number in range(20)]
@@ -436,6 +599,52 @@ class ComesBack(unittest.TestCase):
                 return other.rank - self.rank
 
         self.assertEqual([each.rank for each in java.java.util.TreeSet([Both(1), Both(2)])], [2, 1])
+
+    def test_an_order_adds_to_what_it_implements(self):
+        @jpeer.implements("java.lang.Runnable")
+        class Task(self.Ranked):
+            def run(self):
+                ran.append(self.rank)
+
+        ran, low, high = [], Task(1), Task(2)
+        tree = java.java.util.TreeSet([high, low])
+        self.assertIs(tree.first(), low)
+        self.assertTrue(tree.contains(jpeer.cast("java.lang.Comparable", high)))
+        java.java.lang.Thread(low).run()
+        self.assertEqual(ran, [1])
+
+    def test_an_order_that_the_policy_denies(self):
+        """What is given as another interface goes without it."""
+        @jpeer.implements("java.lang.Runnable")
+        class Task(self.Ranked):
+            def run(self):
+                pass
+
+        task, allowed = Task(1), ["jdk:java.util.**", "jdk:java.lang.Object", "jdk:java.lang.Runnable"]
+        with launch(allow=allowed) as small:
+            self.assertIs(small.java.util.ArrayList([task]).get(0), task)
+            with self.assertRaisesRegex(PermissionError, "java.lang.Comparable"):
+                small.java.util.ArrayList([self.Ranked(1)])
+            self.assertIs(small.java.util.ArrayList([task]).get(0), task)
+
+    def test_what_can_be_called_and_has_an_order(self):
+        class Callable(self.Ranked):
+            def __call__(self, *_):
+                return self.rank
+
+            def __str__(self):
+                return f"calls {self.rank}"
+
+        one, same, other = Callable(2**40), Callable(2**40), Callable(3)
+        tree = java.java.util.TreeSet([one, other])
+        self.assertIs(tree.first(), other)
+        self.assertTrue(tree.contains(same))
+        self.assertEqual(java.java.util.Objects.requireNonNullElseGet(None, one), 2**40)
+        self.assertEqual(list(java.java.util.stream.Stream.of(1, 2).map(other)), [3, 3])
+        listeners = java.java.util.HashSet([jpeer.cast("java.lang.Runnable", each) for each in (one, other)])
+        self.assertTrue(listeners.remove(jpeer.cast("java.lang.Runnable", same)))
+        self.assertEqual([*listeners], [other])
+        self.assertEqual(listeners.toString(), "[calls 3]")
 
     def test_containers_with_an_order_and_others_are_refused(self):
         class Column(self.Ranked):

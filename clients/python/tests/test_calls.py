@@ -107,6 +107,35 @@ class Objects(unittest.TestCase):
             class Mine(util.ArrayList):  # noqa: F841
                 pass
 
+    def test_type_variables_that_the_class_binds(self):
+        base = java.fixtures.Declared.LongBase()
+        self.assertEqual((base.set(1), base.next(), base.count(2), base.spread(1, 2)),
+                         ("Long:1", 2, "Short:2", "Long[][Long:1, Long:2]"))
+        base.kept, base.number = 7, 8
+        self.assertEqual((base.next(), base.keptPut(), base.numberPut()), (8, "Long:7", "Short:8"))
+        for error, wanted, call in (
+                (jpeer.BadArgument, "argument 0: 2.5: not an integer for long", lambda: base.set(2.5)),
+                (OverflowError, "argument 0: 70000: out of range for short", lambda: base.count(70000)),
+                (OverflowError, "argument 1: 1.*: out of range for long", lambda: base.spread(1, 2**70)),
+                (OverflowError, r"argument 0\[1\]: 70000: out of range for short",
+                 lambda: java.fixtures.Declared.shortList([1, 70000])),
+                (OverflowError, r"argument 0\[1\]: 1099511627776: out of range for short",
+                 lambda: java.fixtures.Declared.shortList([1, 2**40]))):
+            with self.subTest(wanted), self.assertRaisesRegex(error, wanted):
+                call()
+        with self.assertRaisesRegex(OverflowError, "value: 70000: out of range for short"):
+            base.number = 70000
+        optional = java.fixtures.Declared.optionalLong
+        self.assertEqual([optional(jpeer.cast("java.util.Optional", each)) for each in (1, None)], ["Long:2", "nothing"])
+        with self.assertRaisesRegex(jpeer.BadArgument, r"argument 0\[0\]: 2.5: not an integer for long"):
+            optional(jpeer.cast("java.util.Optional", 2.5))
+        self.assertEqual(java.fixtures.Typed.doubles({1, 2**40}), "[Double:1.0, Double:1.099511627776E12]")
+        self.assertEqual(java.fixtures.Declared.ListBase().set([1, 2]), "[Long:1, Long:2]")
+        self.assertEqual(java.fixtures.Declared.proxied().find(1), "Long:1")
+        handler = java.fixtures.Declared.FunctionBase()
+        handler.set(len)
+        self.assertEqual(handler.run("four"), 4)
+
     def test_overloads(self):
         builder = java.java.lang.StringBuilder()
         builder.append(jpeer.jchar("a")).append(jpeer.jlong(5)).append(1.5).append(True).append(
@@ -267,8 +296,14 @@ class Mistakes(unittest.TestCase):
             java.java.awt.Point(1, 2, 3, 4)
         with self.assertRaisesRegex(TypeError, r"ambiguous for \(null\).*jpeer.cast\(TYPE, VALUE\)"):
             java.fixtures.Overloads.specific(None)
-        with self.assertRaisesRegex(TypeError, "object has no form in Java"):
+        with self.assertRaisesRegex(TypeError, "object has no form in Java; jpeer.implements gives"):
             java.java.util.ArrayList().add(object())
+        with self.assertRaisesRegex(TypeError, r"candidates: .*; jpeer.cast\(INTERFACE, FUNCTION\)"):
+            java.java.util.ArrayList().add(0, lambda: 1)
+        with self.assertRaisesRegex(TypeError, r"Object is none: give it a type.*; jpeer.cast\(INTERFACE, FUNCTION\)"):
+            java.java.util.HashMap({"key": lambda: 1})
+        with self.assertRaisesRegex(TypeError, r"candidates: [^;]*(; java[^;]*)*$"):
+            java.java.util.ArrayList().add(0, 1, 2, 3)
         with self.assertRaises(OverflowError):
             java.java.lang.Integer.toString(jpeer.jint(2**40))
         with self.assertRaises(TypeError):

@@ -351,6 +351,24 @@ class Iterators(unittest.TestCase):
         self.assertEqual((list(kotlin), next(iter(kotlin))), (list(range(100)), 0))
         self.assertEqual(jpeer.to_python([scala, {"k": kotlin.iterator()}]), [[1, 2, 3], {"k": list(range(100))}])
 
+    def test_numbers_beyond_long(self):
+        Digits, huge = java.fixtures.Texts.Digits, 2**64 - 2
+        for number in (huge, -huge, 2**63, 2**63 - 1, -2**63, -2**63 - 1, 2**53 + 1, 0):
+            self.assertEqual(int(Digits(str(number), str(number))), number)
+            self.assertEqual(jpeer.to_python(Digits(str(number), str(number))), number)
+        self.assertEqual(int(Digits("3.75", "15/4")), 3)
+        with self.assertRaisesRegex(OverflowError, "36893488147419103229/2 of fixtures.Texts.Digits is more than a long"):
+            int(Digits("18446744073709551614.5", "36893488147419103229/2"))
+        adder = java.java.util.concurrent.atomic.DoubleAdder()
+        adder.add(1e300)
+        self.assertEqual(int(adder), int(1e300))
+        adder.add(float("inf"))
+        with self.assertRaises(OverflowError):
+            int(adder)
+        adder.add(float("-inf"))
+        with self.assertRaises(ValueError):
+            int(adder)
+
     def test_deep_conversion(self):
         util, atomic = java.java.util, java.java.util.concurrent.atomic
         inner = util.HashMap({"n": atomic.AtomicInteger(3), "x": atomic.DoubleAdder(), "day": util.concurrent.TimeUnit.DAYS})

@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import io
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -374,6 +375,86 @@ class Ends(unittest.TestCase):
         await_true(lambda: has_ended(other.process_id))
         self.assertRaisesRegex(ConnectionError, "exit status 3", lambda: other.java.lang.Math.abs(-1))
         other.close()
+
+    def run_program(self, lines, act, **environment):
+        """Runs it until it has printed a line; what acts on the process; its status and what it has printed beside."""
+        program = [sys.executable, "-c", "import threading, time\nimport jpeer\n" + "\n".join(lines)]
+        variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment}
+        with subprocess.Popen(program, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+            timer = threading.Timer(SECONDS, process.kill)
+            timer.start()
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            act(process)
+            said = process.stdout.read()
+            timer.cancel()
+        return process.returncode, said
+
+    def test_a_killed_program_leaves_nothing(self):
+        for call in ("java.java.lang.Thread.sleep(600_000)", "time.sleep(600)"):
+            with self.subTest(call), tempfile.TemporaryDirectory() as folder:
+                lines = ("java = jpeer.launch()", "print('ready', flush=True)", call)
+
+                def kill(process, folder=folder):
+                    self.assertEqual(len(os.listdir(folder)), 1)
+                    process.kill()
+
+                self.assertEqual(self.run_program(lines, kill, TMPDIR=folder, XDG_RUNTIME_DIR="")[0], -signal.SIGKILL)
+                await_true(lambda folder=folder: not os.listdir(folder), "the peer removes the folder")
+
+    def test_close_waits_for_no_thread_that_is_in_a_call(self):
+        other, errors = launch(), []
+
+        def sleep():
+            try:
+                other.java.lang.Thread.sleep(600_000)
+            except ConnectionError as error:
+                errors.append(str(error))
+
+        thread = threading.Thread(target=sleep)
+        thread.start()
+        await_true(lambda: other._connection.pending)
+        process = other.process_id
+        other.close()
+        self.assertTrue(has_ended(process))  # and not when the thread has done with its error
+        thread.join(SECONDS)
+        self.assertEqual(len(errors), 1)
+
+    def test_close_with_another_connection_open(self):
+        for pin in (False, True):
+            lines = (
+                "java = jpeer.launch()", f"other = jpeer.connect(java.url, pin={pin})", "held = other.java.util.ArrayList([1])",
+                "held.forEach(lambda each: None)", "print('ready', flush=True)", "java.close()", "assert other.is_closed", "other.close()",
+            )  # fmt: skip
+            self.assertEqual(self.run_program(lines, lambda _: None), (0, ""))
+
+    def test_ctrl_c_at_a_terminal(self):
+        try:
+            for descriptor in pty.openpty():
+                os.close(descriptor)
+        except OSError as why:  # a root without /dev/pts
+            self.skipTest(f"no pseudo-terminal can be had here: {why}")
+        for call in ("java.java.lang.Thread.sleep(600_000)",
+                     "java.java.util.List.of(1).forEach(lambda _: java.java.lang.Thread.sleep(600_000))"):
+            lines = (
+                "import jpeer, threading, time", "java = jpeer.launch()", "java.java.util.List.of(1), java.java.lang.Thread.sleep(1)",
+                "def tell():", "    while not java._connection.pending: time.sleep(0.01)", "    print('ready', flush=True)",
+                "threading.Thread(target=tell).start()", call,
+            )  # fmt: skip
+            process, terminal = pty.fork()
+            if process == 0:
+                os.execve(sys.executable, [sys.executable, "-c", "\n".join(lines)],
+                          {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+            with open(terminal, "r+b", buffering=0) as screen:
+                self.assertEqual(screen.readline(), b"ready\r\n")
+                screen.write(b"\x03")
+                said = b""
+                with contextlib.suppress(OSError):  # nobody has the terminal any more
+                    while more := screen.read(4096):
+                        said += more
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), -signal.SIGINT)
+            lines = said.decode().replace("^C", "").splitlines()
+            self.assertEqual([line for line in lines if line.strip() and not line.startswith(" ")],
+                             ["Traceback (most recent call last):", "KeyboardInterrupt"])
 
     def test_ctrl_c(self):
         """A signal ends the wait, and the connection stays usable."""

@@ -5,6 +5,7 @@ import pickle
 import re
 import traceback
 import unittest
+import unittest.mock
 import weakref
 
 import jpeer
@@ -214,11 +215,35 @@ class FromPython(unittest.TestCase):
         for thrown, name in (
             (OSError(2, "o"), "java.io.FileNotFoundException"), (OSError("o"), "java.io.IOException"),
             (FileNotFoundError("f"), "java.io.FileNotFoundException"), (ConnectionError("c"), "java.io.IOException"),
-            (TimeoutError("t"), "java.util.concurrent.TimeoutException"), (TypeError("t"), "java.lang.ClassCastException"),
+            (PermissionError("p"), "java.lang.SecurityException"), (OSError(13, "p"), "java.lang.SecurityException"),
+            (jpeer.exceptions.Denied("d"), "java.lang.SecurityException"), (TimeoutError("t"), "java.util.concurrent.TimeoutException"), (TypeError("t"), "java.lang.ClassCastException"),
             (KeyError("k"), "java.util.NoSuchElementException"), (RuntimeError("r"), "java.lang.RuntimeException"),
         ):
             with self.subTest(thrown):
                 self.assertEqual(self.trace_of(raising(thrown)).partition(":")[0], name)
+
+    def test_what_denies_python_something_is_unchecked(self):
+        with self.assertRaises(PermissionError) as caught:
+            java.java.util.ArrayList([2, 1]).sort(raising(PermissionError("no")))
+        self.assertNotIn("Undeclared", str(caught.exception))
+        self.assertIsNone(caught.exception.__cause__)
+        caught = []
+        java.java.util.concurrent.CompletableFuture.supplyAsync(raising(PermissionError("no"))).exceptionally(
+            lambda error: caught.append(error.getCause())).get()
+        self.assertEqual(caught[0].java_class, "java.lang.SecurityException")
+
+    def test_a_class_that_the_policy_denies(self):
+        """It is a RuntimeException then, and others stay what they are."""
+        with launch(allow=["jdk:java.util.**", "jdk:java.lang.**"]) as small:
+            for thrown, name in (
+                (ValueError("v"), "java.lang.IllegalArgumentException"), (OSError("o"), "java.lang.RuntimeException"),
+                (ValueError("v"), "java.lang.IllegalArgumentException"), (OSError("o"), "java.lang.RuntimeException"),
+            ):
+                task = small.java.util.concurrent.FutureTask(raising(thrown))
+                task.run()
+                error = catch(small.java.util.concurrent.ExecutionException, task.get)
+                self.assertEqual(str(error), f"{name}: {type(thrown).__name__}: {thrown}")
+                self.assertIs(error.__cause__, thrown)
 
     def trace_of(self, function):
         """What a log of Java's shows of it."""
@@ -252,6 +277,20 @@ class FromPython(unittest.TestCase):
         self.assertEqual((len(frames), {each[1].rpartition(".")[2] for each in frames}), (64, {"descend"}))
         names = [entry.name for entry in traceback.extract_tb(error.__traceback__)]
         self.assertEqual(names.count("descend"), 201)  # none of them twice
+
+    def test_names_of_modules_run_no_code(self):
+        class Name(str):
+            __slots__ = ()
+
+            def __str__(self):
+                raise AssertionError("asked")
+
+            startswith = replace = encode = __str__
+
+        for name in (Name("module"), unittest.mock.Mock(__str__=Name.__str__), None):
+            fail = eval("lambda _: 1 / 0", {"__name__": name})  # noqa: S307
+            error = catch(ZeroDivisionError, java.java.util.ArrayList([1]).forEach, fail)
+            self.assertEqual(jpeer.callbacks.frames_of(error)[0][:3], ("", "<lambda>", "<string>"))
 
     def test_throwables_leave_the_session(self):
         def fail(_):

@@ -136,7 +136,8 @@ class Casts(unittest.TestCase):
                 self.assertEqual(toString(made), text)
         Optional = java.java.util.Optional
         self.assertTrue(Optional.isPresent(jpeer.cast(Optional, 5)))
-        self.assertEqual(Optional.of(5), 5)
+        for held in (Optional.of(5), Optional.empty()):
+            self.assertEqual(toString(jpeer.cast(Optional, held)), str(held))
         with self.assertRaises(TypeError):
             toString(jpeer.cast("java.util.OptionalInt", "text"))
 
@@ -152,12 +153,15 @@ class Casts(unittest.TestCase):
             def findAny(self):
                 return jpeer.cast("java.util.OptionalInt", 8)
 
+            def findFirst(self):
+                return java.java.util.OptionalInt.of(6)
+
             def sum(self):
                 return 9
 
         stream = java.class_object("java.util.stream.IntStream")
-        asked = [stream.getMethod(name).invoke(Numbers()) for name in ("max", "min", "findAny", "sum")]
-        self.assertEqual(asked, [7, None, 8, 9])
+        asked = [stream.getMethod(name).invoke(Numbers()) for name in ("max", "min", "findAny", "findFirst", "sum")]
+        self.assertEqual(list(map(jpeer.to_python, asked)), [7, None, 8, 6, 9])
 
         @jpeer.implements("java.lang.module.ModuleFinder")
         class Nothing:
@@ -165,9 +169,9 @@ class Casts(unittest.TestCase):
                 return None
 
         ModuleFinder = java.java.lang.module.ModuleFinder
-        self.assertIsNone(ModuleFinder.compose(Nothing(), ModuleFinder.ofSystem()).find("no.such"))
+        self.assertFalse(ModuleFinder.compose(Nothing(), ModuleFinder.ofSystem()).find("no.such"))
         found = ModuleFinder.compose(Nothing(), ModuleFinder.ofSystem()).find("java.base")
-        self.assertEqual(found.descriptor().name(), "java.base")
+        self.assertEqual(found.get().descriptor().name(), "java.base")
 
     def test_objects_of_python(self):
         @jpeer.implements("java.lang.Runnable", "java.lang.Comparable")

@@ -29,10 +29,10 @@ try:
 except NumberFormatException as error:
     print(error.getMessage(), error.java_frames)
     raise Throwable("x") from error
-print(Optional.of("x").upper(), LocalDate.of(2024, 1, 1).isoformat())
+print(Optional.of("x").get().upper(), LocalDate.of(2024, 1, 1).isoformat())
 print(LocalDate.plusDays(datetime.date(2024, 2, 29), 1).isoformat())
 length: datetime.timedelta = Duration.ofSeconds(5)
-reveal_type(OptionalInt.of(5))
+reveal_type(OptionalInt.of(5).getAsInt())
 xs.nothing()
 """
 
@@ -118,7 +118,7 @@ class Stubs(unittest.TestCase):
                 timeout=SECONDS, check=False,
             )
         told = [line.partition(": ")[2] for line in done.stdout.splitlines()]
-        for note in ("int", "bool", "jpeer.java.util.Iterator", "Any", r"(int \| None|Union\[builtins.int, None\])"):
+        for note in ("int", "bool", "jpeer.java.util.Iterator", "Any"):
             self.assertRegex(done.stdout, f'Revealed type is "(builtins.)?{note}')
         errors = [line for line in told if line.startswith("error")]
         self.assertEqual(len(errors), 1, done.stdout)

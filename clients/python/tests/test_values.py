@@ -109,9 +109,9 @@ class Scalars(unittest.TestCase):
         self.assertEqual(java.array("float", [inf, 1, -inf]), [inf, 1.0, -inf])
         self.assertEqual(lang.String.format("%s %s", nan, inf), "NaN Infinity")
         self.assertEqual(str(java.java.util.ArrayList([nan, [inf], {"a": -inf}])), "[NaN, [Infinity], {a=-Infinity}]")
-        self.assertEqual(java.java.util.Optional.of(inf), inf)
+        self.assertEqual(java.java.util.Optional.of(inf).get(), inf)
         self.assertEqual(lang.Float.valueOf(inf).__class__, float)
-        average = java.java.util.stream.Stream.of("a", "b").mapToDouble(lambda _: nan).average()
+        average = java.java.util.stream.Stream.of("a", "b").mapToDouble(lambda _: nan).average().getAsDouble()
         self.assertTrue(average != average)
         self.assertEqual(java.java.util.ArrayList([1, inf]).stream().map(lambda x: -x * inf).toList(), [-inf, -inf])
         expander = jpeer.cast("javax.swing.text.TabExpander", lambda x, offset: x)  # its method gives a float
@@ -210,16 +210,22 @@ class Scalars(unittest.TestCase):
             self.assertFalse(hasattr(value, "nothing"))
 
     def test_optional(self):
-        Optional = java.java.util.Optional
-        self.assertEqual(Optional.of(5), 5)
-        self.assertEqual(Optional.of("5"), "5")
-        self.assertIsNone(Optional.empty())
-        self.assertEqual(list(Optional.of(java.java.util.ArrayList([1]))), [1])
-        stream = java.java.util.stream.IntStream
-        self.assertEqual(stream.of(3, 7).max(), 7)
-        self.assertIsNone(stream.empty().max())
-        self.assertEqual(java.java.util.OptionalDouble.of(1.5), 1.5)
-        self.assertIsNone(java.java.util.OptionalLong.empty())
+        Optional, ints, util = java.java.util.Optional, java.java.util.stream.IntStream, java.java.util
+        some, none = Optional.of("x"), Optional.empty()
+        self.assertEqual((bool(some), bool(none), some.isPresent(), none.isEmpty()), (True, False, True, True))
+        self.assertEqual((some.get(), none.orElse(5), some.map(str.upper).get(), bool(none.map(str.upper))), ("x", 5, "X", False))
+        self.assertEqual((some == Optional.of("x"), hash(some) == hash(Optional.of("x")), none == Optional.empty()), (True,) * 3)
+        self.assertEqual((str(some), list(some.stream()), some.flatMap(Optional.of) == some), ("Optional[x]", ["x"], True))
+        self.assertRaises(LookupError, none.get)
+        self.assertEqual((ints.of(3, 7).max().getAsInt(), bool(ints.empty().max()), ints.of(1, 2).average().orElse(0)), (7, False, 1.5))
+        self.assertEqual(bool(util.OptionalLong.of(0)), True)
+        held = util.ArrayList([some, none, Optional.of(util.ArrayList([1])), Optional.of(Optional.of(5)), ints.of(3).max()])
+        for each in (held[0], *held[:1], next(iter(held)), util.HashMap({"k": some})["k"], java.array(Optional, [some])[0]):
+            self.assertIsInstance(each, Optional)
+        self.assertEqual((some in held, jpeer.to_python(held)), (True, ["x", None, [1], 5, 3]))
+        given = []
+        held.forEach(given.append)
+        self.assertEqual(list(map(bool, given)), [True, False, True, True, True])
 
     def test_numbers_that_stay_objects(self):
         counter = java.java.util.concurrent.atomic.AtomicInteger(5)
@@ -428,6 +434,36 @@ class Buffers(unittest.TestCase):
             self.assertEqual(matrix, "[[1.0, 1.0], [1.0, 1.0]]")
 
     @unittest.skipIf(numpy is None, "no numpy")
+    def test_matrices_to_numpy(self):
+        there_and_back = lambda name, value: numpy.asarray(java.type(name)(value))  # noqa: E731
+        for name, kind in [("byte", "i1"), ("short", "i2"), ("int", "i4"), ("long", "i8"), ("float", "f4"), ("double", "f8"),
+                           ("boolean", "?"), ("char", "u2")]:
+            for shape in ((2, 3), (1200, 2), (3, 0), (2, 2, 3)):
+                with self.subTest(f"{name} {shape}"):
+                    wanted = (numpy.arange(numpy.prod(shape)).reshape(shape) % 100).astype(kind)
+                    found = there_and_back(name + "[]" * len(shape), wanted)
+                    self.assertEqual((found.dtype, found.shape), (numpy.dtype(kind), shape))
+                    self.assertTrue((found == wanted).all())
+        empty = numpy.asarray(java.array("int", 0, 3))
+        self.assertEqual((empty.shape, empty.dtype), ((0, 0), numpy.dtype("int32")))
+        self.assertEqual(numpy.array(java.array("int", 1, 2), dtype="f8").dtype, numpy.dtype("f8"))
+        with self.assertRaisesRegex(ValueError, r"the rows of int\[\]\[\] have 1 to 2 elements"):
+            numpy.asarray(java.type("int[][]")([[1], [2, 3]]))
+        with self.assertRaisesRegex(ValueError, r"double\[\]\[\]: row 1 is null"):
+            numpy.asarray(java.type("double[][]")([[1.0], None]))
+        ragged = numpy.array(java.type("int[][]")([[1], [2, 3], None]), dtype=object)
+        self.assertEqual([each and list(each) for each in ragged], [[1], [2, 3], None])
+        self.assertEqual(numpy.asarray(java.type("java.lang.String[][]")([["a", "b"]])).tolist(), [["a", "b"]])
+
+    @unittest.skipIf(numpy is None, "no numpy")
+    def test_matrices_where_java_may_not_copy(self):
+        with launch(allow=["java.util.Arrays"]) as there:
+            rows = there.java.util.Arrays.copyOf(jpeer.cast("int[][]", [[1, 2], [3, 4]]), 2)
+            self.assertEqual(numpy.asarray(rows).tolist(), [[1, 2], [3, 4]])
+            with self.assertRaises(PermissionError):
+                there.java.lang.System.nanoTime()
+
+    @unittest.skipIf(numpy is None, "no numpy")
     def test_arrays_of_numpy(self):
         self.assertEqual(java.array("double", numpy.ones(3)), [1.0, 1.0, 1.0])
         self.assertEqual(java.type("double[]")(numpy.ones(3)), [1.0, 1.0, 1.0])
@@ -494,6 +530,13 @@ class LongValues(unittest.TestCase):
             self.java.java.io.ByteArrayInputStream(b"abc").read(bytearray(2_000_000))
         self.assertEqual(list(held), [1])
 
+    def test_whole_numbers_are_of_one_class_in_all_pieces(self):
+        numbers = [*range(100_000), 2**40]
+        self.assertEqual(self.java.java.util.Collections.max(numbers), 2**40)
+        found = self.java.java.util.TreeSet(self.java.java.util.HashMap({str(each): each for each in numbers}).values())
+        self.assertEqual(found.last(), 2**40)
+        self.assertEqual(self.java.java.util.TreeMap({each: each for each in numbers}).lastKey(), 2**40)
+
     def test_pieces_are_let_go(self):
         before = self.java.stats()["objects"]
         for _ in range(3):
@@ -515,6 +558,21 @@ class Keys(unittest.TestCase):
             self.assertEqual(keyed.any({5: "x"}), "[Integer:5=String:x]")
             self.assertEqual(keyed.any({"5": "x"}), "[String:5=String:x]")
             self.assertRaisesRegex((TypeError, ValueError), 'the key "1.5"', keyed.integers, {"1.5": "x"})
+            self.assertRaisesRegex(TypeError, 'the key "1.5": not an integer', keyed.integers, {1.5: "x"})
+            self.assertRaisesRegex(OverflowError, 'the key "70000": out of range', keyed.shorts, {70000: "x"})
+            for given, wanted in (
+                (keyed.longs({5: "x"}), "[Long:5=String:x]"), (keyed.doubles({1: "x"}), "[Double:1.0=String:x]"),
+                (keyed.floats({1.5: "x"}), "[Float:1.5=String:x]"), (keyed.booleans({True: "x"}), "[Boolean:true=String:x]"),
+                (keyed.nested({1: {2: 3}, 4: {}}), "[Integer:1=[Long:2=Float:3.0], Integer:4=[]]"),
+                (keyed.source(lambda: {1: {2: 3}}), "[Integer:1=[Long:2=Float:3.0]]"),
+                (keyed.objects({5: 1}), "[Integer:5=Integer:1]"), (keyed.texts({5: 1}), "[String:5=Integer:1]"),
+                (keyed.any({1.5: [1]}), "[Double:1.5=[Integer:1]]"), (keyed.any({float("inf"): 1}), "[Double:Infinity=Integer:1]"),
+                (keyed.any({True: 1}), "[Boolean:true=Integer:1]"), (keyed.any({1: 2, "x": 3}), "[Integer:1=Integer:2, String:x=Integer:3]"),
+                (keyed.any({jpeer.jlong(1): 2}), "[Long:1=Integer:2]"),
+            ):
+                self.assertEqual(given, wanted)
+            for number in (5, 2**40, 2**70):
+                self.assertEqual(dict(other.java.util.TreeMap({1: number, number: 1})), {1: number, number: 1})
             self.assertRaisesRegex((TypeError, ValueError), 'the key "-0"', keyed.integers, {"0": "x", "-0": "y"})
 
 

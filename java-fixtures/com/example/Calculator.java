@@ -1,6 +1,6 @@
 package com.example;
 
-/** What the reference's examples call. */
+/** The class of the reference's examples. */
 public class Calculator {
   public int result;
 

@@ -1,6 +1,6 @@
 package com.example;
 
-/** What the reference's metadata example asks for. */
+/** The class of the reference's metadata example. */
 public class MyClass {
   protected String label;
 

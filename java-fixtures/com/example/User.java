@@ -1,6 +1,6 @@
 package com.example;
 
-/** What the reference's examples construct, read and write. */
+/** The objects of the reference's examples. */
 public class User {
   public String name;
   public String nickname = "nick";

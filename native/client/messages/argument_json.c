@@ -409,6 +409,10 @@ static void write_typed(struct argument_writer *writer, const struct jp_argument
     BUFFER_LITERAL(writer->out, ",\"elements\":");
     argument_write_name(writer, argument->elements, "the type of elements");
   }
+  if (argument->kind == JP_ARGUMENT_MAP && argument->keys != NULL) {
+    BUFFER_LITERAL(writer->out, ",\"keys\":");
+    argument_write_name(writer, argument->keys, "the type of keys");
+  }
   if (argument->kind == JP_ARGUMENT_ARRAY && argument->out != 0)
     BUFFER_LITERAL(writer->out, ",\"out\":true");
   buffer_append_char(writer->out, '}');
@@ -443,7 +447,7 @@ void argument_write_json(struct argument_writer *writer, const struct jp_argumen
     write_ref(writer, argument);
   else if (argument->kind == JP_ARGUMENT_CALLBACK)
     write_callback(writer, argument);
-  else if ((typed.type == NULL && typed.elements == NULL && !is_number_text(&typed)) ||
+  else if ((typed.type == NULL && typed.elements == NULL && typed.keys == NULL && !is_number_text(&typed)) ||
            argument->kind == JP_ARGUMENT_JSON)
     argument_write_value(writer, argument);
   else

@@ -1,7 +1,7 @@
 #ifndef JPEER_CLIENT_MESSAGES_CALLBACK_MESSAGE_H
 #define JPEER_CLIENT_MESSAGES_CALLBACK_MESSAGE_H
 /*
- * The messages of callbacks (docs/protocol.md, "Callbacks"): what the peer asks of the client's objects, and
+ * The messages of callbacks (docs/callbacks.md): what the peer asks of the client's objects, and
  * what the client answers. Pure functions, any thread.
  */
 #include "client/messages/answer_json.h"

@@ -34,7 +34,7 @@ enum shm_refusal {
 };
 
 /*
- * To shared memory (docs/protocol.md, "Shared memory"), whose descriptor comes with the response. JP_CLIENT_OK: the memory is
+ * To shared memory (docs/shared-memory.md), whose descriptor comes with the response. JP_CLIENT_OK: the memory is
  * mapped, and the caller unmaps it; the transport has the session's epoch.
  * Otherwise *refusal says whether another transport may do. SHM_NOT_REFUSED: the connection failed, or what
  * came is no such response (JP_CLIENT_REFUSED, JP_CLIENT_PROTOCOL).

@@ -30,14 +30,15 @@ bool shm_look_begin(struct shm_look *look)
 
 bool shm_look_finds_input(const struct shm_look *look)
 {
-  return ring_bell_look(&look->other->written) != atomic_load_explicit(&look->written, memory_order_relaxed);
+  return ring_poll_position(&look->other->written) !=
+         atomic_load_explicit(&look->written, memory_order_relaxed);
 }
 
 static bool finds_something(const struct shm_look *look)
 {
-  return shm_look_finds_input(look) ||
-         (atomic_load_explicit(&look->wants_room, memory_order_relaxed) &&
-          ring_bell_look(&look->other->taken) != atomic_load_explicit(&look->taken, memory_order_relaxed));
+  return shm_look_finds_input(look) || (atomic_load_explicit(&look->wants_room, memory_order_relaxed) &&
+                                        ring_poll_position(&look->other->taken) !=
+                                            atomic_load_explicit(&look->taken, memory_order_relaxed));
 }
 
 static void pause_processor(void)
@@ -64,7 +65,7 @@ static bool shares_processor(struct shm_look *look)
 {
   int processor = sched_getcpu();
   if (processor != look->processor)
-    ring_tell_processor(look->mine, processor);
+    ring_publish_processor(look->mine, processor);
   look->processor = processor;
   int others = ring_processor_of(look->other);
   return processor >= 0 && (others == processor || (others < 0 && look->is_bound));

@@ -1,5 +1,5 @@
 /*
- * Shared memory (docs/protocol.md, "Shared memory"): messages as frames of two rings (ring/ring.h). The
+ * Shared memory (docs/shared-memory.md): messages as frames of two rings (ring/ring.h). The
  * socket that it was asked for over carries bells, bytes without a meaning, and shows the end of the peer.
  *
  * The peer is told to ring where nobody looks: `sleep` says so, and whoever looks or reads takes it back.
@@ -190,13 +190,13 @@ static bool has_input(struct client_transport *transport)
  * more answers to come may have slept for the last time. */
 static void give_back_memory(struct shm_transport *shm)
 {
-  if (!ring_writer_has_roamed(&shm->writer))
+  if (!ring_writer_has_pages_to_release(&shm->writer))
     return;
   int64_t now_ms = clock_coarse_ms();
   bool may_be_last = shm->unanswered == 0 && now_ms - shm->rested_at_ms >= ROAMING_MS;
   if (!may_be_last && now_ms - shm->roamed_at_ms < ROAMING_MS)
     return;
-  if (ring_writer_give_back(&shm->writer)) /* false: the peer has not taken all, later then */
+  if (ring_writer_release_pages(&shm->writer)) /* false: the peer has not taken all, later then */
     shm->rested_at_ms = now_ms;
 }
 
@@ -400,12 +400,12 @@ static bool look_for_input(struct shm_transport *shm)
 {
   bool may_have_bells = shm->is_asleep;
   wake(shm);
-  bool has_more = ring_reader_look_within(&shm->reader, TAKEN_AT_ONCE);
+  bool has_more = ring_reader_poll_within(&shm->reader, TAKEN_AT_ONCE);
   ring_writer_prepare(&shm->writer);
   if (has_more && !may_have_bells)
     return true;
   bool is_open = take_bells(shm);
-  (void)ring_reader_look_within(&shm->reader, TAKEN_AT_ONCE); /* what was written before the end, too */
+  (void)ring_reader_poll_within(&shm->reader, TAKEN_AT_ONCE); /* what was written before the end, too */
   return is_open;
 }
 

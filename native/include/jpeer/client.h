@@ -26,7 +26,8 @@
  * NULL.
  *
  * fork: a client belongs to the process that has opened it. In a child, calls fail and handles are not let
- * go of. No function raises a signal or installs a handler.
+ * go of. The child may open clients of its own: they share callbacks with each other, where they have the same
+ * jp_client_config.process, and never with the parent's. No function raises a signal or installs a handler.
  *
  * ABI: symbols have the version jp_client_1. Structs that the caller fills begin with their size or end
  * with reserved words that are zero, so that later versions of this file only add to them.
@@ -91,11 +92,12 @@ JP_API struct jp_ref *jp_answer_ref(const struct jp_answer *answer);
 /*
  * The callback that the object is, where the program has given it (by this client, or another one of its process); NULL: it is
  * none, or another program's. Of clients with jp_client_config.process, or that have called jp_client_learn_limits on the
- * connection. Borrowed: as long as the program or Java has it, and `released` has not returned.
+ * connection. The caller releases it with jp_callback_release; until then it does not end.
  */
-JP_API struct jp_callback *jp_answer_callback(const struct jp_answer *answer);
+JP_API struct jp_callback *jp_answer_keep_callback(const struct jp_answer *answer) JP_CLIENT_MUST_CHECK;
 /* The same of a value {"ref": N, "callback": {...}} inside jp_answer_json. */
-JP_API struct jp_callback *jp_answer_callback_in(const struct jp_answer *answer, struct jp_json value);
+JP_API struct jp_callback *jp_answer_keep_callback_in(const struct jp_answer *answer,
+                                                      struct jp_json value) JP_CLIENT_MUST_CHECK;
 /* The JSON of the result, or of the error's data; absent where there is none. */
 JP_API struct jp_json jp_answer_json(const struct jp_answer *answer);
 /* Of a value {"ref": N} inside jp_answer_json: a handle of its own, which the caller releases. NULL: it is no
@@ -134,7 +136,7 @@ JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
 /* Which life of the peer, and which session of it, the object is of (docs/protocol.md, "Sessions over restarts"): handles of
  * any clients are of one object where both this and the number are equal. 0 of NULL, and where the peer tells no epoch. */
 JP_API uint64_t jp_ref_epoch(const struct jp_ref *ref);
-/* The client that was told of it, which tells the peer when it is let go of. NULL: of NULL. */
+/* The client that received it, whose connection releases it in the peer. NULL: of NULL. */
 JP_API const struct jp_client *jp_ref_client(const struct jp_ref *ref);
 /* The object's class; "" where it was told first without it, as inside lists, and of NULL. */
 JP_API const char *jp_ref_type(const struct jp_ref *ref);
@@ -163,6 +165,8 @@ struct jp_client_config {
   /* What the peer knows this program's connections to one session by: 128 random bits or more, as a text of 22 to 128 bytes,
    * the same for all clients of the program that use the session. They share their callbacks then: each may give what
    * another one has created, and a call of Java's comes on the connection whose request the Java thread serves.
+   * The peer is told the beginning of the text with random digits, which are others each time that the first of these
+   * clients connects, and in a child after fork: what Java had before is another object than what is given then.
    * NULL: each client has callbacks of its own. Of no meaning over HTTP and ZeroMQ. Borrowed until the client is open. */
   const char *process;
 };
@@ -469,11 +473,11 @@ JP_API enum jp_client_status jp_callback_create(struct jp_client *client,
                                                 const struct jp_callback_config *config,
                                                 struct jp_callback **callback,
                                                 struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* The program gives it no more: requests that have given it, and chains, keep it. Any thread, also after
- * jp_client_close. */
+/* The program gives it no more: requests that have given it, and chains, keep it. Once for jp_callback_create, and once for each
+ * success of jp_callback_keep and jp_answer_keep_callback. Any thread, also after jp_client_close. */
 JP_API void jp_callback_release(struct jp_callback *callback);
 /*
- * The program may give it again, as the same object for Java: undoes jp_callback_release as long as `released` has not
+ * The program may give it again, as the same object for Java: undoes one jp_callback_release as long as `released` has not
  * been called. False: it has ended, and `released` was called or is about to be. Only for a callback with `released`,
  * before that function returns.
  */

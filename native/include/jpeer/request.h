@@ -67,8 +67,7 @@ enum jp_argument_kind {
  */
 struct jp_argument {
   enum jp_argument_kind kind;
-  const char
-      *type; /* "int", "java.lang.String"; NULL: the peer infers it (docs/protocol.md, "Bare values") */
+  const char *type; /* "int", "java.lang.String"; NULL: the peer infers it (docs/values.md, "Bare values") */
   union {
     bool boolean;
     int64_t integer;
@@ -94,6 +93,8 @@ struct jp_argument {
    * Of a LIST or MAP: "long" or "java.math.BigInteger", what its bare whole numbers are where nothing else is declared; NULL:
    * their size decides. */
   const char *elements;
+  /* Of a MAP: the primitive type, or "java.math.BigInteger", that its keys are where nothing is declared; NULL: Strings. */
+  const char *keys;
   uintptr_t out; /* of an ARRAY: not 0: jp_answer_out gives the elements that the call has changed */
 };
 

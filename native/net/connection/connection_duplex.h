@@ -2,7 +2,7 @@
 #define JPEER_NET_CONNECTION_CONNECTION_DUPLEX_H
 /*
  * A connection has a duplex from its client's first callback on: it is read while its request is inside Java, and any
- * thread may send (docs/architecture.md, "Callbacks"). The struct rpc_duplex of rpc/service.h is this one. A connection
+ * thread may send (docs/internals/callbacks.md, "Who reads"). The struct rpc_duplex of rpc/service.h is this one. A connection
  * without callbacks has one while its request lasts, and until what was read during that time is served; before and
  * afterwards it has none (connection->duplex is NULL), and nothing here touches it.
  *

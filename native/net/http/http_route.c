@@ -434,7 +434,7 @@ static void route_document(const struct http_request *request, struct http_route
     route->action = HTTP_DOCUMENT;
 }
 
-/* docs/protocol.md, "Shared memory" */
+/* docs/shared-memory.md */
 static void route_sharing(const struct http_request *request, const struct http_site *site,
                           struct http_route_result *route)
 {

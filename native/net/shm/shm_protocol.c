@@ -49,7 +49,7 @@ static void ring_client(const struct connection *connection)
   (void)sent;
 }
 
-/* struct ring_rope, with a connection */
+/* struct ring_notifier, with a connection */
 static void pull_rope(void *context)
 {
   ring_client(context);
@@ -65,7 +65,7 @@ static bool receive_frames(struct connection *connection)
 {
   struct shm_state *state = state_of(connection);
   show_taken(connection);
-  if (ring_reader_look(&state->in)) {
+  if (ring_reader_poll(&state->in)) {
     state->is_stuck = false;
     ring_writer_prepare(&state->out);
   }
@@ -131,7 +131,7 @@ static int meet_client(struct connection *connection, int processor)
 {
   struct shm_state *state = state_of(connection);
   if (processor != state->told_processor)
-    ring_tell_processor(state->in.mine, processor);
+    ring_publish_processor(state->in.mine, processor);
   state->told_processor = processor;
   return ring_processor_of(state->in.other);
 }
@@ -142,7 +142,7 @@ static bool give_memory_back(struct connection *connection)
   if (state->is_stuck)
     return false; /* it was not idle: a message has begun */
   /* False: the client has not read all answers yet. */
-  state->has_rested = ring_writer_give_back(&state->out);
+  state->has_rested = ring_writer_release_pages(&state->out);
   return true;
 }
 
@@ -152,8 +152,8 @@ static void release_memory(struct connection *connection)
   struct shm_state *state = state_of(connection);
   if (state->region.control == NULL)
     return;
-  if (ring_writer_has_roamed(&state->out))
-    ring_writer_give_back(&state->out);
+  if (ring_writer_has_pages_to_release(&state->out))
+    ring_writer_release_pages(&state->out);
   size_t size = ring_region_size(state->region.ring_size);
   ring_region_unmap(&state->region);
   atomic_fetch_sub(&state->pool->total, size);
@@ -206,7 +206,7 @@ static void write_message(struct buffer *out, struct text message)
 static void write_frame(struct connection *connection, enum ring_kind kind, struct text payload)
 {
   struct ring_writer *out = &state_of(connection)->out;
-  const struct ring_rope rope = {pull_rope, connection};
+  const struct ring_notifier rope = {pull_rope, connection};
   if (connection_unsent(connection) > 0) {
     ring_append_frame(&connection->out, kind, payload);
     return;
@@ -348,8 +348,8 @@ static int64_t find_deadline(struct connection *connection, bool has_begun, int6
   if (has_begun || state->is_stuck)
     return connection->began_ms + connection->limits->body_timeout_ms;
   connection->began_ms = 0;
-  return ring_writer_has_roamed(&state->out) && !state->has_rested ? now_ms + state->pool->rest_ms
-                                                                   : INT64_MAX;
+  return ring_writer_has_pages_to_release(&state->out) && !state->has_rested ? now_ms + state->pool->rest_ms
+                                                                             : INT64_MAX;
 }
 
 static size_t count_bytes_left(const struct connection *connection)

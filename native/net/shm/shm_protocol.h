@@ -3,7 +3,7 @@
 /*
  * Shared memory as the protocol of a connection (net/connection/connection_protocol.h): JSON messages in two rings
  * (ring/ring.h), and bells on the socket, which has to be a Unix socket. Begins by an Upgrade of HTTP
- * (docs/protocol.md, "Shared memory").
+ * (docs/shared-memory.md).
  */
 #include "net/connection/connection_protocol.h"
 

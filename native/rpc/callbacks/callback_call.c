@@ -111,7 +111,7 @@ static enum callback_ending find_obstacle(const struct rpc_callbacks *callbacks,
     return CALLBACK_STOPPED;
   if (callbacks->state != RPC_CALLBACKS_OPEN)
     return CALLBACK_CLIENT_GONE;
-  return record == NULL || record->proxy != number ? CALLBACK_SESSION_DELETED : CALLBACK_GOES_ON;
+  return callbacks_has_proxy(record, number) ? CALLBACK_GOES_ON : CALLBACK_SESSION_DELETED;
 }
 
 static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
@@ -207,7 +207,7 @@ static struct rpc_callback_call *make_call(struct rpc_callbacks *callbacks,
                                      .id = given->id,
                                      .number = is_event ? 0 : 1, /* begin_call replaces the 1 */
                                      .borrows = given->borrows,
-                                     .tells_origin = given->tells_origin,
+                                     .sends_origin = given->sends_origin,
                                      .method = method,
                                      .waiter = waiter == NULL ? NULL : jvm_waiter_hold(waiter),
                                      .worker = rpc_worker_now(),
@@ -431,7 +431,7 @@ static enum jvm_callback_sent write_and_push(struct rpc_callback_call *call, con
   struct buffer *out = &call->nested->out;
   buffer_clear(out);
   struct rpc_callback_head head = {.number = call->number, .id = call->id, .method = call->method};
-  if (call->tells_origin)
+  if (call->sends_origin)
     find_origin(call, &head);
   call->callbacks->codec->callbacks->write_call(out, &head, arguments, count, &call->nested->scratch);
   if (out->failed) {

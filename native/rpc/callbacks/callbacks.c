@@ -137,6 +137,7 @@ void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_re
     link = &(*link)->next;
   *link = record->next;
   process->records.count--;
+  free(record->older);
   free(record);
 }
 
@@ -149,6 +150,7 @@ static void clear_records(struct rpc_process *process, bool are_released)
       next = record->next;
       if (are_released)
         add_release(process, record->giver, record->id, record->given);
+      free(record->older);
       free(record);
     }
     records->buckets[i] = NULL;
@@ -769,44 +771,95 @@ void rpc_callbacks_count_refused(struct rpc_peer *peer, struct rpc_client *clien
 
 /* ---- proxies: the hooks of jni that concern no single call ---- */
 
-uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id)
+static size_t find_older(const struct callback_record *record, uint64_t number)
+{
+  size_t at = record->older_count;
+  while (at > 0 && record->older[at - 1] != number)
+    at--;
+  return at == 0 ? SIZE_MAX : at - 1;
+}
+
+bool callbacks_has_proxy(const struct callback_record *record, uint64_t number)
+{
+  return record != NULL &&
+         (record->proxy == number || (record->older_count > 0 && find_older(record, number) != SIZE_MAX));
+}
+
+uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t below)
 {
   pthread_mutex_lock(&callbacks->process->lock);
   const struct callback_record *record = callbacks_find_record(&callbacks->process->records, id);
   uint64_t number = record == NULL ? 0 : record->proxy;
+  if (record != NULL && number >= below) {
+    size_t count = record->older_count;
+    while (count > 0 && record->older[count - 1] >= below)
+      count--;
+    number = count == 0 ? 0 : record->older[count - 1];
+  }
   pthread_mutex_unlock(&callbacks->process->lock);
   return number;
 }
 
-/* Where delete_session has removed the record meanwhile, the proxy is one whose calls throw. */
-uint64_t callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before)
+/* Under the lock. */
+static enum jp_status add_proxy(struct callback_record *record, uint64_t number)
 {
+  if (record->proxy != 0) {
+    uint64_t *older = array_grow(record->older, record->older_count, &record->older_capacity, sizeof *older);
+    if (older == NULL)
+      return JP_NO_MEMORY;
+    record->older = older;
+    older[record->older_count++] = record->proxy;
+  }
+  record->proxy = number;
+  return JP_OK;
+}
+
+/* Where delete_session has removed the record in the meantime, the proxy is one whose calls throw. */
+enum jp_status callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number,
+                                    uint64_t newest, bool *is_taken)
+{
+  enum jp_status status = JP_OK;
   pthread_mutex_lock(&callbacks->process->lock);
   struct callback_record *record = callbacks_find_record(&callbacks->process->records, id);
-  uint64_t quicker = record == NULL || record->proxy == before ? 0 : record->proxy;
-  if (record != NULL && quicker == 0)
-    record->proxy = number;
+  *is_taken = record == NULL || record->proxy == newest;
+  if (*is_taken && record != NULL)
+    status = add_proxy(record, number);
+  *is_taken = *is_taken && status == JP_OK;
   pthread_mutex_unlock(&callbacks->process->lock);
-  if (quicker == 0)
+  if (*is_taken)
     callbacks_hold(callbacks);
-  return quicker;
+  return status;
 }
 
 uint64_t callbacks_find_owner(struct rpc_callbacks *callbacks, int64_t id, uint64_t number)
 {
   pthread_mutex_lock(&callbacks->process->lock);
   const struct callback_record *record = callbacks_find_record(&callbacks->process->records, id);
-  bool is_owned = callbacks->process->open > 0 && record != NULL && record->proxy == number;
+  bool is_owned = callbacks->process->open > 0 && callbacks_has_proxy(record, number);
   pthread_mutex_unlock(&callbacks->process->lock);
   return is_owned ? callbacks->process->client : 0;
+}
+
+/* Under the lock. */
+static void remove_proxy(struct callback_record *record, uint64_t number)
+{
+  size_t at = record->proxy == number ? SIZE_MAX : find_older(record, number);
+  size_t left = record->older_count;
+  if (at == SIZE_MAX) {
+    record->proxy = left == 0 ? 0 : record->older[left - 1];
+  } else {
+    for (size_t next = at + 1; next < left; next++)
+      record->older[next - 1] = record->older[next];
+  }
+  record->older_count = left == 0 ? 0 : left - 1;
 }
 
 void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number)
 {
   pthread_mutex_lock(&callbacks->process->lock);
   struct callback_record *record = callbacks_find_record(&callbacks->process->records, id);
-  if (record != NULL && record->proxy == number) {
-    record->proxy = 0;
+  if (callbacks_has_proxy(record, number)) {
+    remove_proxy(record, number);
     callbacks_settle_record(callbacks, record);
   }
   pthread_mutex_unlock(&callbacks->process->lock);

@@ -2,7 +2,7 @@
 #define JPEER_RPC_CALLBACKS_CALLBACKS_H
 /*
  * The callbacks of one client: which objects of the client Java has, and which of their methods are being called
- * (docs/architecture.md, "Callbacks").
+ * (docs/internals/callbacks.md).
  *
  * Made with the first argument {"ref":{"callback":ID}} that is read; a client without has none. Counted: the client
  * holds it until it is closed, each living proxy and each open call do. It holds the transport's duplex and, while the
@@ -39,7 +39,7 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
                                 struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * The connections of one process of a client's (docs/protocol.md, "A process with several connections"): their callback IDs
+ * The connections of one process of a client's (docs/callbacks.md, "A process with several connections"): their callback IDs
  * are the process's, and any of them can be called from now on. On the thread that serves the client, outside any callback.
  * JP_INVALID: it has given callbacks, or belongs to another process. JP_NO_MEMORY, or what rpc_client_hold_session gives.
  */

@@ -19,7 +19,10 @@ struct callback_record {
   uint64_t epoch;              /* of struct rpc_process, when it was made */
   uint64_t given;              /* arguments that were read since it was made */
   uint64_t proxy;              /* the number of the last proxy that jni has made of it; 0: Java has none */
-  size_t in_hand;              /* arguments of messages that are being served, and open calls */
+  uint64_t *older;             /* the numbers of others that Java has, in their order */
+  size_t older_count;
+  size_t older_capacity;
+  size_t in_hand; /* arguments of messages that are being served, and open calls */
 };
 
 /* The records by their IDs. Begins as zero. */
@@ -216,7 +219,7 @@ struct rpc_callback_call {
   int64_t id;
   uint64_t epoch;
   bool borrows;
-  bool tells_origin;
+  bool sends_origin;
   const struct jvm_callback_method *method; /* jni's, as long as the call */
   struct jvm_waiter *waiter;                /* held; NULL: worker waits */
   struct rpc_worker *worker;                /* of the crew, whose thread this is; NULL: another thread */
@@ -274,6 +277,8 @@ void callbacks_release_session(struct rpc_callbacks *callbacks);
 
 /* Under the lock. NULL: there is none. */
 struct callback_record *callbacks_find_record(const struct callback_records *records, int64_t id);
+/* Under the lock: whether the number is that of a proxy of the record, which may be NULL. */
+bool callbacks_has_proxy(const struct callback_record *record, uint64_t number);
 /* Under the lock: the ID is released, and the record goes, where nothing holds it. */
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record);
 /* Without the lock: sends the members of the process their releases, as many as they read. */
@@ -282,8 +287,9 @@ void callbacks_send_releases(struct rpc_callbacks *callbacks);
 void callbacks_resume_releases(struct rpc_callbacks *callbacks);
 
 /* The hooks find, made, owner and released. */
-uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id);
-uint64_t callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t before);
+uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t below);
+enum jp_status callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number,
+                                    uint64_t newest, bool *is_taken) JP_MUST_CHECK;
 uint64_t callbacks_find_owner(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 

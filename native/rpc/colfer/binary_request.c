@@ -168,7 +168,7 @@ static enum jp_status read_json(struct reader *reader, struct text value, struct
 static enum jp_status read_ref(struct reader *reader, uint32_t ref, struct op_value *value)
 {
   value->kind = OP_REF;
-  value->tellings = 0;
+  value->release_count = 0;
   value->ref = ref;
   if (ref <= RPC_REF_MAX)
     return JP_OK;

@@ -601,7 +601,7 @@ void unkept_results_drop(struct unkept_results *unkept, struct rpc_run *run)
   for (size_t i = 0; i < unkept->count; i++) {
     static const struct uuid none;
     const struct unkept_object *object = &unkept->items[i];
-    struct op_value ref = {.kind = OP_REF, .ref = object->ref, .tellings = 1};
+    struct op_value ref = {.kind = OP_REF, .ref = object->ref, .release_count = 1};
     const struct operation operation = {
         .kind = OP_CONTROL, .command = OP_DELETE_OBJECT, .args = &ref, .arg_count = 1};
     struct outcome outcome;

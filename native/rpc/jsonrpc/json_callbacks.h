@@ -1,6 +1,6 @@
 #ifndef JPEER_RPC_JSONRPC_JSON_CALLBACKS_H
 #define JPEER_RPC_JSONRPC_JSON_CALLBACKS_H
-/* The messages of callbacks in JSON-RPC (docs/protocol.md, "Callbacks"). Constant; any thread. */
+/* The messages of callbacks in JSON-RPC (docs/callbacks.md). Constant; any thread. */
 #include "rpc/callbacks/callback_form.h"
 
 extern const struct rpc_callback_form rpc_jsonrpc_callbacks;

@@ -148,7 +148,7 @@ static const struct option_row rows[] = {
     {.name = TEXT("loader"), .read = read_ref, AT(loader)},
     {.name = TEXT("longs"), .read = read_word, AT(longs_as_text), .word = TEXT("text"), .wanted = "\"text\""},
     {.name = TEXT("threadAffinity"), .read = read_text, AT(thread_affinity)},
-    {.name = TEXT("throwables"), .read = read_boolean, AT(tells_throwable)},
+    {.name = TEXT("throwables"), .read = read_boolean, AT(returns_throwable)},
     {.name = TEXT("timeout"), .read = read_timeout, AT(timeout_ms)},
     {.name = TEXT("types"), .read = read_boolean, AT(element_types)},
     {.name = TEXT("within"), .read = read_text, AT(within)},
@@ -222,7 +222,7 @@ void rpc_request_options_apply(const struct rpc_request_options *options, struct
   operation->base64_bytes = operation->base64_bytes && !options->base64_result;
   operation->element_values = options->element_values;
   operation->element_types = options->element_types;
-  operation->tells_throwable = options->tells_throwable;
+  operation->returns_throwable = options->returns_throwable;
   operation->longs_as_text = options->longs_as_text;
   operation->has_array_value_max = options->has_array_value_max;
   operation->array_value_max = options->array_value_max;

@@ -14,7 +14,7 @@ struct rpc_request_options {
   bool base64_result;
   bool element_values;
   bool element_types;
-  bool tells_throwable;
+  bool returns_throwable;
   bool longs_as_text;
   bool has_array_value_max;
   size_t array_value_max;      /* where has_array_value_max */

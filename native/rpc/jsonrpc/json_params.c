@@ -275,7 +275,7 @@ static enum jp_status read_tellings_of(struct params_reader *reader, size_t i, s
   json_members_collect(json, names, 1, &members);
   const char *wrong = members.repeated >= 0 ? "is given twice" : "must be an integer from 1";
   if (!members.has[0] ||
-      (members.repeated < 0 && read_told(members.value[0], &reader->operation->args[i].tellings)))
+      (members.repeated < 0 && read_told(members.value[0], &reader->operation->args[i].release_count)))
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "argument %zu: 'told' %s", i,
                wrong);

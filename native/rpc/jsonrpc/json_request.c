@@ -226,7 +226,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
     rpc_run_end(&serving->run); /* decoding may have looked for a class */
     return;
   }
-  operation.tells_loaders = true;
+  operation.lists_loaders = true;
   if (operation.kind == OP_FETCH) {
     /* What an answer of the message's own size limit leaves for the elements. */
     size_t max = answer_max(serving);

@@ -437,10 +437,10 @@ static enum jp_status write_looked_class(const struct op_look *look, const struc
     return status;
   query.only_public_ancestry = true;
   query.judged_name = look->judged_name;
-  query.marks_varargs = look->tells_class;
+  query.marks_varargs = look->is_of_class;
   meta_json_init(&json, &query);
   status = collect_members(&json, catalog_find(tables, look->class_name));
-  if (status == JP_OK && look->tells_class) {
+  if (status == JP_OK && look->is_of_class) {
     char words[MODIFIERS_TEXT_MAX];
     modifiers_format(look->shapes[0].access, MODIFIERS_OF_CLASS, words);
     BUFFER_LITERAL(out, ",\"modifiers\":");

@@ -30,7 +30,7 @@ void meta_json_fini(struct meta_json *json);
 enum jp_status meta_json_next(struct meta_json *json, struct buffer *out) JP_MUST_CHECK;
 
 /*
- * Writes what there is to see of an object, or of a class, as JSON (docs/protocol.md, "Looking"). Its class
+ * Writes what there is to see of an object, or of a class, as JSON (docs/metadata.md, "Looking"). Its class
  * may be one that no catalog has, so that the tables of a small catalog are made of what the JVM tells; the
  * members then have the form, and are those, of fetch_classes_info.
  *

@@ -193,7 +193,7 @@ static enum jp_status look_up_class(struct java_call *call, uint32_t instance, b
   asked.loader = call->rules->loader;
   asked.has_instance = instance != 0;
   asked.instance = instance;
-  asked.tells_loaders = is_final;
+  asked.lists_loaders = is_final;
   *look = (struct op_look){.only_member = asked.member};
   if (call->rules->jvm_run == NULL)
     return fail_name(call, " (no such class)");
@@ -422,7 +422,7 @@ static bool type_element(struct text type, struct arena *arena, unsigned depth, 
   if (element->type.data == NULL) {
     if (!source_name(type, arena, &element->type))
       return false;
-    element->is_told = true;
+    element->is_members_type = true;
   }
   return type_elements(type, arena, depth + 1, element);
 }
@@ -724,7 +724,7 @@ static enum jp_status read_receiver_text(struct java_call *call, struct json_val
   if (receiver == NULL)
     return outcome_fail_memory(call->outcome);
   *receiver = (struct op_value){.kind = OP_TEXT,
-                                .is_told = true,
+                                .is_members_type = true,
                                 .type = call->operation->type,
                                 .text = json_read_string(json, call->arena)};
   call->operation->receiver = receiver;
@@ -831,7 +831,7 @@ static enum jp_status declare_types(struct java_call *call, const struct java_me
       return outcome_fail_memory(call->outcome);
     if (needs_types && operation->args[i].type.data == NULL) {
       operation->args[i].type = name;
-      operation->args[i].is_told = true;
+      operation->args[i].is_members_type = true;
     }
     if (!java_value_type_elements(method->parameters[i].type, call->arena, &operation->args[i]))
       return outcome_fail_memory(call->outcome);

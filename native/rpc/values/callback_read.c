@@ -181,7 +181,7 @@ enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_va
   if (status == JP_OK)
     status = read_flag(reader, &members, CALLBACK_BORROW, &callback->borrows);
   if (status == JP_OK)
-    status = read_flag(reader, &members, CALLBACK_ORIGIN, &callback->tells_origin);
+    status = read_flag(reader, &members, CALLBACK_ORIGIN, &callback->sends_origin);
   return status == JP_OK ? check_facts(reader, callback, value) : status;
 }
 

@@ -2,7 +2,7 @@
 #define JPEER_RPC_VALUES_CALLBACK_READ_H
 /*
  * An argument that gives Java an object of the client's: {"ref":{"callback":ID}}, with `arity`, `interfaces` and the others
- * beside `ref` (docs/protocol.md, "Callbacks"). Any thread.
+ * beside `ref` (docs/callbacks.md). Any thread.
  */
 #include "rpc/values/value_read.h"
 #include "json/reader.h"

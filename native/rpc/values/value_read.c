@@ -20,6 +20,7 @@ enum argument_member {
   ARGUMENT_MEMBERS_OF_PAL,
   ARGUMENT_ELEMENTS = ARGUMENT_MEMBERS_OF_PAL,
   ARGUMENT_OUT,
+  ARGUMENT_KEYS,
   ARGUMENT_MEMBERS
 };
 
@@ -27,6 +28,7 @@ static const struct text argument_names[ARGUMENT_MEMBERS] = {
     [ARGUMENT_TYPE] = TEXT("type"),         [ARGUMENT_VALUE] = TEXT("value"),
     [ARGUMENT_REF] = TEXT("ref"),           [ARGUMENT_ENCODING] = TEXT("encoding"),
     [ARGUMENT_ELEMENTS] = TEXT("elements"), [ARGUMENT_OUT] = TEXT("out"),
+    [ARGUMENT_KEYS] = TEXT("keys"),
 };
 
 static enum jp_status read_element(struct rpc_value_reader *reader, struct json_value json,
@@ -400,7 +402,7 @@ static enum jp_status read_row(struct array_reader *reader, struct json_value js
 {
   row->suffix = 0;
   row->widened = 0;
-  row->is_told = false;
+  row->is_members_type = false;
   row->out = OP_OUT_NONE;
   row->type = TEXT_ABSENT;
   row->literal = TEXT_ABSENT;
@@ -625,6 +627,7 @@ static enum jp_status read_map(struct rpc_value_reader *reader, struct json_valu
   value->kind = OP_MAP;
   value->map.entries = entries;
   value->map.count = count;
+  value->map.keys = 0;
   return status;
 }
 
@@ -738,6 +741,21 @@ static enum jp_status widen_integers(struct rpc_value_reader *reader, struct jso
   return JP_OK;
 }
 
+/* What the keys of a map are where nothing is declared. */
+static enum jp_status read_key_type(struct rpc_value_reader *reader, struct json_value keys,
+                                    struct op_value *value)
+{
+  if (value->kind != OP_MAP)
+    return fail(reader, "'keys' is for a map");
+  struct text name =
+      keys.kind == JSON_KIND_STRING ? text_slice(keys.span, 1, keys.span.len - 1) : TEXT_ABSENT;
+  const struct primitive *primitive = primitive_find_keyword(name);
+  if (primitive == NULL && !json_key_is(name, TEXT("java.math.BigInteger")))
+    return fail(reader, "'keys' must be a primitive type or \"java.math.BigInteger\"");
+  value->map.keys = primitive == NULL ? 'L' : primitive->letter;
+  return JP_OK;
+}
+
 static enum jp_status mark_out(struct rpc_value_reader *reader, struct json_value out, bool is_encoded,
                                struct op_value *value)
 {
@@ -776,6 +794,8 @@ static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct j
   bool is_content = value->kind == OP_LIST || value->kind == OP_MAP || value->kind == OP_PACKED;
   if (is_content && !is_encoded && members->has[ARGUMENT_ELEMENTS])
     status = widen_integers(reader, members->value[ARGUMENT_ELEMENTS], value);
+  if (status == JP_OK && members->has[ARGUMENT_KEYS])
+    status = read_key_type(reader, members->value[ARGUMENT_KEYS], value);
   if (status == JP_OK && is_content && members->has[ARGUMENT_OUT])
     status = mark_out(reader, members->value[ARGUMENT_OUT], is_encoded, value);
   return status;
@@ -799,7 +819,7 @@ static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_valu
   if (!reader->rules->compat_pal && rpc_callback_is_meant(ref))
     return rpc_callback_read(reader, argument, ref, value);
   value->kind = OP_REF;
-  value->tellings = 0;
+  value->release_count = 0;
   if (!rpc_ref_read(ref, &value->ref))
     return fail(reader, "'ref' must be an integer from 1 to 2147483647");
   return JP_OK;
@@ -839,14 +859,14 @@ static enum jp_status read_element(struct rpc_value_reader *reader, struct json_
 {
   value->suffix = 0;
   value->widened = 0;
-  value->is_told = false;
+  value->is_members_type = false;
   value->out = OP_OUT_NONE;
   value->type = TEXT_ABSENT;
   value->literal = TEXT_ABSENT;
   if (json.kind != JSON_KIND_OBJECT)
     return read_bare(reader, json, value);
   struct json_members members;
-  members.has[ARGUMENT_ELEMENTS] = members.has[ARGUMENT_OUT] = false;
+  members.has[ARGUMENT_ELEMENTS] = members.has[ARGUMENT_OUT] = members.has[ARGUMENT_KEYS] = false;
   json_members_collect(json, argument_names,
                        reader->rules->compat_pal ? ARGUMENT_MEMBERS_OF_PAL : ARGUMENT_MEMBERS, &members);
   if (members.has[ARGUMENT_TYPE] || members.has[ARGUMENT_VALUE] || members.has[ARGUMENT_REF])

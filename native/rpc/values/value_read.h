@@ -2,7 +2,7 @@
 #define JPEER_RPC_VALUES_VALUE_READ_H
 /*
  * From the JSON of an argument to a struct op_value: {"type", "value"}, {"ref"}, {"type", "ref"}, a callback or a bare
- * value, at every level of lists and maps (docs/protocol.md, "Arguments" and "Callbacks"). For any codec whose values
+ * value, at every level of lists and maps (docs/values.md and docs/callbacks.md). For any codec whose values
  * are JSON text.
  *
  * Arrays of primitives are read straight into packed memory; any other value becomes what its JSON is, and

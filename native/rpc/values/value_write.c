@@ -129,7 +129,7 @@ static void write_typed_text(struct buffer *out, const struct op_value *value)
   buffer_append_char(out, '}');
 }
 
-void rpc_told_callback_write(struct buffer *out, const struct op_told_callback *told)
+void rpc_told_callback_write(struct buffer *out, const struct op_callback_identity *told)
 {
   if (told == NULL)
     return;
@@ -144,7 +144,7 @@ static void write_ref(struct buffer *out, const struct op_value *value)
 {
   BUFFER_LITERAL(out, "{\"ref\":");
   json_write_integer(out, value->ref);
-  rpc_told_callback_write(out, value->told_callback);
+  rpc_told_callback_write(out, value->callback_identity);
   write_named_text(out, TEXT(",\"value\":"), value->literal);
   write_named_text(out, TEXT(",\"type\":"), value->type);
   if (value->has_length) {
@@ -257,7 +257,7 @@ static size_t map_length(const struct op_value *value)
 static size_t ref_length(const struct op_value *value)
 {
   size_t value_length = value->literal.data == NULL ? 0 : text_length(value->literal);
-  size_t told_length = value->told_callback == NULL ? 0 : TOLD_CALLBACK_LENGTH;
+  size_t told_length = value->callback_identity == NULL ? 0 : TOLD_CALLBACK_LENGTH;
   return REF_LENGTH + value_length + told_length + (value->type.data == NULL ? 0 : text_length(value->type));
 }
 

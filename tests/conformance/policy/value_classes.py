@@ -8,12 +8,12 @@ from support import jdks
 ROWS = Path(__file__).resolve().parents[3] / "native/op/value_classes.json"
 ALLOWED = ["--rpc-allow", "java.util.Objects,java.math.BigInteger"]
 LISTS, MAPS = ("list", "own-list"), ("map", "own-map")
-# By the class, where its converter does not determine the form of a value; other classes are made of a text. The class
+# By the class, if its converter does not determine the form of a value; other classes are made from a text. The class
 # that a Class object represents needs a rule.
 VALUES = {"java.lang.Boolean": True, "java.lang.Float": 1.5, "java.lang.Double": 1.5, "java.lang.Number": 5,
           "java.lang.Byte": 5, "java.lang.Short": 5, "java.lang.Integer": 5, "java.lang.Long": 5,
           "java.lang.Class": "java.util.Objects", "java.lang.Cloneable": [1, 2], "java.util.RandomAccess": [1, 2]}
-TEXTS = {"java.lang.Class": "class java.util.Objects"}  # of an object, where that is not the text that it is made of
+TEXTS = {"java.lang.Class": "class java.util.Objects"}  # of an object, if that differs from the text that it is made from
 
 
 def value_of(row):
@@ -25,7 +25,7 @@ def value_of(row):
 
 
 def text_of(row, value):
-    """What Object.toString gives. The one key of a WeakHashMap may be gone."""
+    """The result of Object.toString. The only key of a WeakHashMap may be gone."""
     if row["name"] == "java.util.WeakHashMap":
         return "$begins:{"
     known = {list: "[1, 2]", dict: "{a=1}", bool: "true"}
@@ -50,7 +50,7 @@ def missing_step(row):
 
 
 def cases_since(row):
-    """Of a class that not all JDKs have: on each JDK of this machine."""
+    """For a class that not all JDKs have: on each JDK of this machine."""
     for home in jdks.homes():
         version = jdks.feature_version(home)
         has_class = version >= row["since"]

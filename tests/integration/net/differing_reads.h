@@ -1,7 +1,7 @@
 #ifndef JPEER_TESTS_INTEGRATION_NET_DIFFERING_READS_H
 #define JPEER_TESTS_INTEGRATION_NET_DIFFERING_READS_H
 /*
- * Words and accesses for native/ring/ring_bell.h where a read of a shared word may give something else than what is
+ * Words and accesses for native/ring/ring_notification.h where a read of a shared word may give something else than what is
  * there: near it, as a client makes it that changes a word between two reads, or far from it. Code that reads a word
  * once, checks it and goes on with what it has checked comes to no harm; code that reads it again does. READS_IN_A_RUN
  * reads are true, so that messages come through; then every second of as many differs, and so on. With

@@ -10,7 +10,7 @@ PACKAGE = "org.apache.commons.lang3."
 PRIMITIVES = ("boolean", "byte", "char", "short", "int", "long", "float", "double", "void")
 CODES = {".": "_", "_": "_1", "-": "_2", "$": "_3"}
 LINE = re.compile(r"(?:(\w+) = )?([\w.]+)\(([\w.,$]+)\) (\[.*\]) => (.*)")
-# What a call of the peer's own gives, method by method: the whole answer.
+# The whole answer of each of the peer's own methods.
 OWN = (
     ("call", {"type": "java.lang.Math", "method": "max", "args": [3, 5]},
      {"void": False, "value": {"type": "int", "null": False, "value": "5"}}),
@@ -63,7 +63,8 @@ def of_lang3():
 
 
 def of_the_peer(params_of):
-    """By position, in the order of the document; what is left out at the end is left out, before that it is `ABSENT`."""
+    """By position, in the order of the document; arguments missing at the end are left out, before that they are
+    `ABSENT`."""
     calls = []
     for method, given, result in OWN:
         names = params_of[method]
@@ -76,7 +77,7 @@ ABSENT = {"$": "absent"}
 
 
 def run_tool(command, folder):
-    """What it said; it has to succeed."""
+    """Its output; it has to succeed."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, f"{Path(command[0]).name}: {(done.stdout + done.stderr).strip()[-2000:]}"
     return done.stdout

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from calls import run_tool
 
-# jsonrpc2-pyclient is what the generated clients use; it does not say that it needs websockets.
+# The generated clients use jsonrpc2-pyclient, which does not declare that it needs websockets.
 PACKAGES = ("openrpcclientgenerator==0.51.7", "jsonrpc2-pyclient==5.2.3", "websockets==12.0")
 PROGRAM = Path(__file__).with_name("python_calls.py")
 
@@ -37,11 +37,11 @@ def without_words(document):
 
 def send_by_position(client):
     """The generator writes clients that send params by name, under names that it has changed (`from_index` for
-    `fromIndex`), whatever the document's paramStructure. Its library can send them by position; it has to be told."""
+    `fromIndex`), whatever the document's paramStructure. Its library sends them by position if set to."""
     source = client.read_text(encoding="utf-8")
-    told = re.sub(r"@rpc_class_method\(\s*method_name=", "@rpc_class_method(by_name=False, method_name=", source)
-    assert told != source
-    client.write_text(told, encoding="utf-8")
+    changed = re.sub(r"@rpc_class_method\(\s*method_name=", "@rpc_class_method(by_name=False, method_name=", source)
+    assert changed != source
+    client.write_text(changed, encoding="utf-8")
 
 
 def check(environment, document, calls, address, folder, by_position):

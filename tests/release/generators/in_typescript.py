@@ -77,11 +77,11 @@ def give_names_to_validator(client):
     position, which then refuses every call."""
     source = client.read_text(encoding="utf-8")
     by_name = "_.zipObject(_.map(methodObject.params, \"name\"), params)"
-    told = source.replace("this.validator.validate(methodName, params)",
+    changed = source.replace("this.validator.validate(methodName, params)",
                           "this.validator.validate(methodName, (methodObject.paramStructure === \"by-name\" ? "
                           f"{by_name} : params) as any)")
-    assert told != source
-    client.write_text(told, encoding="utf-8")
+    assert changed != source
+    client.write_text(changed, encoding="utf-8")
 
 
 def install(folder, packages):

@@ -1,4 +1,4 @@
-"""Clients that others' generators write from the peer's documents, compiled and used: for the peer's own methods and
+"""Clients generated from the peer's documents by other projects, compiled and used: for the peer's own methods and
 for commons-lang3, in TypeScript and in Python. Where a registry is out of reach, that language is skipped, and its
 line says why.
 """
@@ -74,7 +74,7 @@ def check_language(language, peer):
             print(f"failed: {language}, {name}: {complaint}", flush=True)
             failed += 1
             continue
-        print(f"{language}, {name}: {counts['passed']} calls of {len(client[0]['methods'])} methods came out right, "
+        print(f"{language}, {name}: {counts['passed']} calls of {len(client[0]['methods'])} methods were right, "
               f"{counts['failed']} did not", flush=True)
         passed += counts["passed"]
         failed += counts["failed"]

@@ -1,5 +1,5 @@
-"""Has mypy read the stubs of the JDK's main packages and of Lucene, and a program with four faults that it has to find; with
-the wheel that tools/build-wheel makes.
+"""Has mypy read the package itself, the stubs of the JDK's main packages and of Lucene, and a program with four faults that it
+has to find; with the wheel that tools/build-wheel makes.
 
 usage: check_stubs.py
 
@@ -34,16 +34,16 @@ xs.sizee()
 xs.get("a")
 print(LocalDate.of(2024, 1, 1).getYear())
 try:
-    print(LocalDate.of(2024, 1, 1).isoformat(), Optional.of("x").upper())
+    print(LocalDate.of(2024, 1, 1).isoformat(), Optional.of("x").get().upper())
 except NumberFormatException as error:
     raise Throwable(error.getMessage()) from error
 """
 FAULTS = {12: "assignment", 13: "attr-defined", 14: "arg-type", 15: "attr-defined"}
 
 
-def run_mypy(python, folder, program):
-    done = subprocess.run([python, "-m", "mypy", "--strict", "--no-error-summary", program], cwd=folder, text=True,
-                          env={**os.environ, "MYPYPATH": "stubs"}, capture_output=True, timeout=SECONDS, check=False)
+def run_mypy(python, folder, *what, path="stubs"):
+    done = subprocess.run([python, "-m", "mypy", "--strict", "--no-error-summary", *what], cwd=folder, text=True,
+                          env={**os.environ, "MYPYPATH": path}, capture_output=True, timeout=SECONDS, check=False)
     return done.stdout + done.stderr
 
 
@@ -58,19 +58,22 @@ def write_stubs(python, folder):
 def check(folder):
     python = run.make_interpreter(folder / "venv")
     run.install(python, PACKAGES)
+    output = run_mypy(python, folder, "-p", "jpeer", path="")
+    if output:
+        raise AssertionError(output)
     count = write_stubs(python, folder)
     stubs = [each for each in (folder / "stubs").rglob("*.pyi") if each.stat().st_size > 0]
     modules = sorted(".".join(each.parent.relative_to(folder / "stubs").parts) for each in stubs)
     (folder / "all.py").write_text("".join(f"import {each}\n" for each in modules), encoding="utf-8")
     (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
-    told = run_mypy(python, folder, "all.py")
-    if told or count < CLASSES:
-        raise AssertionError(f"{count} classes\n{told[:4000]}")
-    told = run_mypy(python, folder, "program.py")
-    found = {int(line): code for line, code in re.findall(r"^program\.py:(\d+): error: .*\[([a-z-]+)\]$", told, re.M)}
+    output = run_mypy(python, folder, "all.py")
+    if output or count < CLASSES:
+        raise AssertionError(f"{count} classes\n{output[:4000]}")
+    output = run_mypy(python, folder, "program.py")
+    found = {int(line): code for line, code in re.findall(r"^program\.py:(\d+): error: .*\[([a-z-]+)\]$", output, re.M)}
     if found != FAULTS:
-        raise AssertionError(told)
-    return f"mypy --strict accepts {count} classes of {len(modules)} packages, and finds the {len(FAULTS)} faults of a program"
+        raise AssertionError(output)
+    return f"mypy --strict accepts the package and {count} classes of {len(modules)} packages, and finds the {len(FAULTS)} faults of a program"
 
 
 if __name__ == "__main__":

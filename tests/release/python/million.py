@@ -1,4 +1,4 @@
-"""A million objects of Java, held at once and let go of: what is left on either side."""
+"""A million Java objects, held at once and released: the remaining memory on either side."""
 
 import gc
 import os

@@ -1,9 +1,9 @@
-"""Executes docs/notebooks/lucene.ipynb in Jupyter, with the wheel that tools/build-wheel makes, and looks at what its cells
-have put out.
+"""Executes docs/notebooks/lucene.ipynb in Jupyter, with the wheel that tools/build-wheel makes, and checks the outputs of
+its cells.
 
 usage: notebook.py [--write]
 
---write: keeps the outputs in the notebook. It is skipped, with the reason, where its libraries cannot be fetched.
+--write: keeps the outputs in the notebook. It is skipped, with the reason, if its libraries cannot be fetched.
 """
 
 import argparse
@@ -71,10 +71,10 @@ def main():
 
     def execute_and_check(folder):
         done = execute(folder)
-        told = check(json.loads(done.read_text(encoding="utf-8")))
+        line = check(json.loads(done.read_text(encoding="utf-8")))
         if given.write:
             NOTEBOOK.write_bytes(done.read_bytes())
-        return told
+        return line
 
     return run.run_alone(NOTEBOOK.name, execute_and_check)
 

@@ -1,4 +1,4 @@
-"""Py4J's tutorial, line by line: what it does with a gateway, done with jpeer.
+"""Py4J's tutorial, line by line, with jpeer instead of a gateway.
 
 The tutorial's Java program has a Stack class with an entry point and a GatewayServer. Here the class alone is enough:
 the peer loads it, and main needs no server.

@@ -2,7 +2,7 @@
 
 usage: run.py [--build FOLDER] [NAME...]
 
---build: with the package of a build (build/release) in place of a wheel. Prints a line for each program. One is skipped,
+--build: with the package of a build (build/release) instead of a wheel. Prints a line for each program. One is skipped,
 with the reason, where Maven cannot fetch its libraries.
 """
 
@@ -50,7 +50,7 @@ def compile_tutorial(folder):
 
 
 def make_interpreter(folder):
-    """A fresh venv with nothing but the wheel."""
+    """A fresh venv with only the wheel."""
     wheels = sorted((ROOT / "build/wheel/dist").glob("*.whl"))
     if not wheels:
         raise SystemExit("run.py: no wheel in build/wheel/dist (tools/build-wheel makes it)")
@@ -88,15 +88,15 @@ def check_lucene(lines):
 
 
 def run_alone(name, check):
-    """One check, which gets a folder and gives a line: tells its end, and gives the exit status."""
+    """Runs one check, which gets a folder and returns a line: reports its result, and returns the exit status."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            end, told = "passed", check(Path(folder))
+            end, message = "passed", check(Path(folder))
         except Unavailable as reason:
-            end, told = "skipped", reason
+            end, message = "skipped", reason
         except AssertionError as fault:
-            end, told = "failed", fault
-    print(f"{end}: {name}: {told}")
+            end, message = "failed", fault
+    print(f"{end}: {name}: {message}")
     print(", ".join(f"{int(end == each)} {each}" for each in ("passed", "failed", "skipped")))
     return 1 if end == "failed" else 0
 
@@ -117,14 +117,14 @@ def main():
         for name in given.names:
             try:
                 lines = run_program(name, python, environment, folder)
-                told = check_lucene(lines) if name == "lucene" else lines[-1]
+                message = check_lucene(lines) if name == "lucene" else lines[-1]
                 end = "passed"
             except Unavailable as reason:
-                end, told = "skipped", reason
+                end, message = "skipped", reason
             except AssertionError as fault:
-                end, told = "failed", fault
+                end, message = "failed", fault
             counts[end] += 1
-            print(f"{end}: {name}: {told}", flush=True)
+            print(f"{end}: {name}: {message}", flush=True)
     print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
     return 1 if counts["failed"] else 0
 

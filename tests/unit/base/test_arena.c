@@ -4,7 +4,7 @@
 
 #include <stdalign.h>
 
-UNIT_TEST(aligns_what_it_gives)
+UNIT_TEST(aligns_its_blocks)
 {
   struct arena arena;
   arena_init(&arena);
@@ -75,7 +75,7 @@ UNIT_TEST(gives_the_same_memory_after_a_rewind)
   arena_fini(&arena);
 }
 
-UNIT_TEST(gives_a_large_first_request_back_at_reset)
+UNIT_TEST(frees_a_large_first_chunk_at_reset)
 {
   enum { LARGE = 8 << 20 };
   struct arena arena;
@@ -118,7 +118,7 @@ UNIT_TEST(clears_copies_and_formats)
   arena_fini(&arena);
 }
 
-UNIT_TEST(a_small_one_grows_as_others)
+UNIT_TEST(a_small_arena_grows_as_others)
 {
   struct arena arena;
   arena_init_small(&arena);

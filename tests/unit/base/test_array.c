@@ -24,7 +24,7 @@ UNIT_TEST(keeps_items_while_it_grows_and_shrinks)
   assert_int_equal(array.count, 0);
 }
 
-UNIT_TEST(gives_a_place_also_where_nothing_is_added)
+UNIT_TEST(returns_a_place_even_if_nothing_is_added)
 {
   struct array array;
   array_init(&array, 8);

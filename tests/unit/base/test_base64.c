@@ -42,13 +42,13 @@ UNIT_TEST(encodes_and_decodes_the_vectors)
   }
 }
 
-UNIT_TEST(refuses_what_is_not_strict)
+UNIT_TEST(refuses_text_that_is_not_strict)
 {
   uint8_t bytes[16];
   for (size_t i = 0; i < COUNT_OF(refused); i++) {
     size_t count;
     if (base64_decode(refused[i], bytes, &count) != JP_INVALID)
-      fail_msg("taken: %.*s", TEXT_ARGS(refused[i]));
+      fail_msg("accepted: %.*s", TEXT_ARGS(refused[i]));
   }
 }
 
@@ -106,7 +106,7 @@ static void fill(uint8_t *bytes, size_t count, uint32_t seed)
   }
 }
 
-/* In memory that ends where the text and the bytes do. */
+/* In memory that ends with the text and the bytes. */
 static enum jp_status decode_exactly(struct text t, size_t offset, uint8_t *out, size_t *count)
 {
   char *from = test_malloc(offset + t.len);
@@ -146,8 +146,8 @@ UNIT_TEST(is_the_same_at_every_length_and_place)
   }
 }
 
-/* Every byte at every place: taken where it is a letter, and is then decoded as that letter. */
-UNIT_TEST(takes_letters_alone_at_every_place)
+/* Every byte at every place: accepted if it is a letter, and then decoded as that letter. */
+UNIT_TEST(accepts_only_letters_at_every_place)
 {
   enum { COUNT = 111 };
   (void)state;
@@ -157,7 +157,7 @@ UNIT_TEST(takes_letters_alone_at_every_place)
   char again[COUNT * 2];
   fill(bytes, COUNT, 1);
   struct text text = encode_slowly(bytes, COUNT, letters);
-  for (size_t i = 0; i < text.len - 2; i++) { /* behind them it might be padding */
+  for (size_t i = 0; i < text.len - 2; i++) { /* after them it might be padding */
     char letter = letters[i];
     for (int byte = 0; byte < 256; byte++) {
       size_t count;

@@ -2,7 +2,7 @@
 
 #include "tests/unit/unit.h"
 
-UNIT_TEST(appends_what_it_is_given)
+UNIT_TEST(appends_its_input)
 {
   struct buffer buffer;
   buffer_init(&buffer);

@@ -23,7 +23,7 @@ static const char awkward[] =
     "30286416692887910946555547851940402630657488671505820681908902000708383676273854845817711531764475730270"
     "069855571366959622842914819860834936475292719074168444365510704342711559699508093042880";
 
-/* The C library's own rounding of the same text is the measure. */
+/* The C library's rounding of the same text is the reference. */
 static void check_against_library(const char *text)
 {
   char *copy = unit_exact_copy(text, strlen(text));
@@ -71,7 +71,7 @@ UNIT_TEST(rounds_made_numbers_rightly)
 
 UNIT_TEST(rounds_numbers_of_any_length)
 {
-  /* Half-way between two doubles, with the digit that decides behind very many zeros. */
+  /* Half-way between two doubles, with the deciding digit after very many zeros. */
   enum { ZEROS = 100000 };
   char *text = test_malloc(ZEROS + 64);
   static const char half[] = "9007199254740993.";
@@ -82,12 +82,12 @@ UNIT_TEST(rounds_numbers_of_any_length)
   text[len - 1] = '1';
   assert_true(decimal_to_double((struct text){text, len}) == 9007199254740994.0);
   assert_true(decimal_to_float((struct text){text, len}) == 9007199254740992.0f);
-  /* Many digits before the point, brought back by the exponent. */
+  /* Many digits before the point, compensated by the exponent. */
   memset(text, '0', ZEROS);
   text[0] = '7';
   memcpy(text + ZEROS, "e-99999", 8);
   assert_true(decimal_to_double((struct text){text, ZEROS + 7}) == 7.0);
-  /* And the other way round. */
+  /* And in the other direction. */
   memset(text, '0', ZEROS);
   text[1] = '.';
   text[ZEROS - 1] = '3';

@@ -42,7 +42,7 @@ UNIT_TEST(keeps_every_pair)
   hash_index_fini(&index);
 }
 
-UNIT_TEST(gives_memory_back)
+UNIT_TEST(frees_memory)
 {
   struct hash_index index = {0};
   for (uint32_t i = 0; i < HASHES; i++)
@@ -55,7 +55,7 @@ UNIT_TEST(gives_memory_back)
   hash_index_fini(&index);
 }
 
-UNIT_TEST(an_empty_one_has_nothing)
+UNIT_TEST(an_empty_buffer_has_nothing)
 {
   struct hash_index index = {0};
   assert_int_equal(find_first(&index, 0), HASH_INDEX_NONE);

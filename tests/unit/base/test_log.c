@@ -87,7 +87,7 @@ static void write_all_levels(void)
   log_debug("d");
 }
 
-UNIT_TEST(leaves_out_what_is_below_the_level)
+UNIT_TEST(leaves_out_events_below_the_level)
 {
   log_set_level(LOG_LEVEL_WARN);
   assert_true(log_enabled(LOG_LEVEL_ERROR));
@@ -136,7 +136,7 @@ static void write_counted(void)
   log_write_rarely(&other, LOG_LEVEL_WARN, "%5000d", 1);
 }
 
-UNIT_TEST(a_line_tells_what_was_left_out)
+UNIT_TEST(a_line_counts_the_lines_left_out)
 {
   capture(write_counted);
   assert_matches("warn  full \\(38 such lines were left out before this one\\)\n");

@@ -1,4 +1,4 @@
-/* base/near_name.c: the distance against a plain calculation of the whole table, and what counts as near. */
+/* base/near_name.c: the distance against a plain calculation of the whole table, and which names are near. */
 #include "base/near_name.h"
 #include "tests/unit/unit.h"
 

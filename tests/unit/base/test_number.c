@@ -45,7 +45,7 @@ UNIT_TEST(reads_digits_and_suffix)
   }
 }
 
-UNIT_TEST(refuses_what_is_no_number)
+UNIT_TEST(refuses_text_that_is_no_number)
 {
   static const struct text refused[] = {
       TEXT(""),     TEXT("-"),        TEXT("+1"),   TEXT("01"),  TEXT("-01"),   TEXT("1."),  TEXT(".1"),
@@ -57,7 +57,7 @@ UNIT_TEST(refuses_what_is_no_number)
     char *copy = unit_exact_copy(refused[i].data, refused[i].len);
     struct number number;
     if (number_parse((struct text){copy, refused[i].len}, &number))
-      fail_msg("taken: %s", refused[i].data);
+      fail_msg("accepted: %s", refused[i].data);
     test_free(copy);
   }
 }

@@ -65,7 +65,7 @@ UNIT_TEST(test_the_least_quota_on_the_way_up_counts)
   assert_quota(1);
 }
 
-UNIT_TEST(test_what_is_no_quota_limits_nothing)
+UNIT_TEST(test_an_invalid_quota_limits_nothing)
 {
   static const char *const files[] = {"", "max\n", "max 100000\n", "5 0\n", "-1 100000\n", "1000\n", "x y\n"};
   write_file("membership", "0::/\n");
@@ -95,24 +95,24 @@ UNIT_TEST(test_affinity)
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
-UNIT_TEST(tells_when_no_descriptor_is_left)
+UNIT_TEST(reports_that_no_descriptor_is_left)
 {
   enum { MOST = 64 };
-  int taken[MOST];
+  int opened[MOST];
   size_t count = 0;
   struct rlimit before;
   assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
   assert_false(descriptors_are_used_up());
   const struct rlimit few = {MOST, before.rlim_max};
   assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-  while ((taken[count] = dup(STDERR_FILENO)) >= 0)
+  while ((opened[count] = dup(STDERR_FILENO)) >= 0)
     count++;
   assert_true(count > 0);
   assert_true(descriptors_are_used_up());
-  close(taken[--count]);
+  close(opened[--count]);
   assert_false(descriptors_are_used_up());
   while (count > 0)
-    close(taken[--count]);
+    close(opened[--count]);
   assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 

@@ -1,4 +1,4 @@
-/* Which chances to wait are taken, and for how long. */
+/* Which chances to poll are used, and for how long. */
 #include "base/spin_policy.h"
 #include "tests/unit/unit.h"
 
@@ -13,44 +13,44 @@ enum {
 
 static const struct spin_limits LIMITS = {.usual_ns = SPIN_NS, .rare_ns = SPIN_LONG_NS};
 
-/* Of so many chances, those that are taken, where each ends like this. */
-static int count_taken(struct spin_policy *spin, int chances, bool found, int64_t took_ns, int64_t pause_ns)
+/* Of so many chances, the number that is used if each ends like this. */
+static int count_polls(struct spin_policy *spin, int chances, bool found, int64_t took_ns, int64_t pause_ns)
 {
-  int taken = 0;
+  int polls = 0;
   for (int i = 0; i < chances; i++) {
     if (!spin_policy_takes_chance(spin))
       continue;
-    taken++;
+    polls++;
     spin_policy_learn(spin, &LIMITS, found, took_ns, pause_ns);
   }
-  return taken;
+  return polls;
 }
 
 UNIT_TEST(test_a_quick_client_is_always_waited_for)
 {
   struct spin_policy spin = {0};
-  assert_int_equal(count_taken(&spin, 1000, true, QUICK_NS, PAUSE_NS), 1000);
+  assert_int_equal(count_polls(&spin, 1000, true, QUICK_NS, PAUSE_NS), 1000);
   assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_NS);
 }
 
-UNIT_TEST(test_waiting_in_vain_becomes_rare)
+UNIT_TEST(test_polling_in_vain_becomes_rare)
 {
   struct spin_policy spin = {0};
   /* The first two, then one of 2, 4, 8, 16, 32, 64, and of 128 for good. */
-  assert_int_equal(count_taken(&spin, 128, false, SPIN_LONG_NS, PAUSE_NS), 8);
-  assert_int_equal(count_taken(&spin, 128 * 10, false, SPIN_LONG_NS, PAUSE_NS), 10);
+  assert_int_equal(count_polls(&spin, 128, false, SPIN_LONG_NS, PAUSE_NS), 8);
+  assert_int_equal(count_polls(&spin, 128 * 10, false, SPIN_LONG_NS, PAUSE_NS), 10);
 }
 
-/* Not even where something was found. */
-UNIT_TEST(test_those_who_want_the_processor_get_it)
+/* Not even if a message was found. */
+UNIT_TEST(test_other_threads_get_the_processor)
 {
   struct spin_policy spin = {0};
-  assert_int_equal(count_taken(&spin, 128, true, LATE_NS, SPIN_NS), 8);
-  assert_int_equal(count_taken(&spin, 128 * 10, true, LATE_NS, SPIN_NS), 10);
+  assert_int_equal(count_polls(&spin, 128, true, LATE_NS, SPIN_NS), 8);
+  assert_int_equal(count_polls(&spin, 128 * 10, true, LATE_NS, SPIN_NS), 10);
 }
 
-/* One that thinks between its calls would otherwise cost a core. */
-UNIT_TEST(test_only_the_rarest_waits_are_long)
+/* A client that pauses between its calls would otherwise cost a core. */
+UNIT_TEST(test_only_the_rarest_polls_are_long)
 {
   struct spin_policy spin = {0};
   for (int i = 0; i < 8; i++) {
@@ -65,24 +65,24 @@ UNIT_TEST(test_only_the_rarest_waits_are_long)
 UNIT_TEST(test_a_late_client_gets_several_chances_then)
 {
   struct spin_policy spin = {0};
-  (void)count_taken(&spin, 128, true, LATE_NS, PAUSE_NS);
+  (void)count_polls(&spin, 128, true, LATE_NS, PAUSE_NS);
   for (int i = 0; i < 3; i++) {
-    assert_int_equal(count_taken(&spin, 127, true, LATE_NS, PAUSE_NS), 0);
-    assert_int_equal(count_taken(&spin, 8, true, LATE_NS, PAUSE_NS), 8);
+    assert_int_equal(count_polls(&spin, 127, true, LATE_NS, PAUSE_NS), 0);
+    assert_int_equal(count_polls(&spin, 8, true, LATE_NS, PAUSE_NS), 8);
   }
 }
 
-UNIT_TEST(test_one_that_became_quick_is_always_waited_for)
+UNIT_TEST(test_a_client_that_became_quick_is_always_polled)
 {
   struct spin_policy spin = {0};
-  (void)count_taken(&spin, 128 * 10, false, SPIN_LONG_NS, PAUSE_NS);
+  (void)count_polls(&spin, 128 * 10, false, SPIN_LONG_NS, PAUSE_NS);
   while (!spin_policy_takes_chance(&spin))
     ;
   spin_policy_learn(&spin, &LIMITS, true, LATE_NS, PAUSE_NS);
   assert_true(spin_policy_takes_chance(&spin));
   assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_LONG_NS);
   spin_policy_learn(&spin, &LIMITS, true, QUICK_NS, PAUSE_NS);
-  assert_int_equal(count_taken(&spin, 1000, true, QUICK_NS, PAUSE_NS), 1000);
+  assert_int_equal(count_polls(&spin, 1000, true, QUICK_NS, PAUSE_NS), 1000);
   assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_NS);
 }
 

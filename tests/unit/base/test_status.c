@@ -14,7 +14,7 @@ UNIT_TEST(formats_and_returns_the_status)
   jp_error_prefix(NULL, "nobody cares");
 }
 
-UNIT_TEST(tells_what_it_read_when_memory_was_short)
+UNIT_TEST(names_what_it_read_when_memory_was_short)
 {
   struct jp_error error;
   assert_int_equal(jp_fail_memory(&error, NULL), JP_NO_MEMORY);

@@ -69,7 +69,7 @@ UNIT_TEST(hashes_differ_by_every_byte_and_by_length)
   assert_true(text_hash((struct text){bytes, sizeof bytes}) == base);
 }
 
-UNIT_TEST(tells_ascii_from_all_else)
+UNIT_TEST(distinguishes_ascii_from_all_else)
 {
   enum { LENGTH = 100 };
   char bytes[LENGTH];
@@ -93,7 +93,7 @@ static void assert_escaped(struct text t, const char *plain, const char *quoted,
   assert_int_equal(length, strlen(expected));
 }
 
-UNIT_TEST(escapes_what_is_more_than_text)
+UNIT_TEST(escapes_characters_that_are_not_plain_text)
 {
   assert_escaped(TEXT("caf\xC3\xA9 \xF0\x9F\x98\x80"), "", "", "caf\xC3\xA9 \xF0\x9F\x98\x80");
   assert_escaped(TEXT("a\n\tb\0c\x7F"), "", "", "a\\x0a\\x09b\\x00c\\x7f");
@@ -106,7 +106,7 @@ UNIT_TEST(escapes_what_is_more_than_text)
   assert_escaped(TEXT(""), "\n", "\"", "");
 }
 
-UNIT_TEST(leaves_out_whole_characters_of_what_does_not_fit)
+UNIT_TEST(leaves_out_whole_characters_that_do_not_fit)
 {
   char out[6];
   assert_int_equal(text_escape(TEXT("abc\xC3\xA9\xC3\xA9z"), "", "", out, sizeof out), 8);

@@ -1,4 +1,4 @@
-/* Texts of many bytes, against functions that look at one character after the other. */
+/* Texts of many bytes, against functions that read one character after the other. */
 #include "base/text.h"
 
 #include "tests/unit/unit.h"
@@ -113,8 +113,8 @@ static void compare_units(const uint16_t *units, size_t count)
   test_free(bytes);
 }
 
-/* All code points, many in a text, behind ASCII of changing length. */
-UNIT_TEST(takes_every_character)
+/* All code points, many in a text, after ASCII of changing length. */
+UNIT_TEST(converts_every_character)
 {
   enum { AT_ONCE = 128, BEFORE_MAX = 32 };
   for (uint32_t first = 0; first < 0x110000; first += AT_ONCE) {
@@ -129,7 +129,7 @@ UNIT_TEST(takes_every_character)
   }
 }
 
-/* A character of each length, so often that so many bytes are filled at the least. */
+/* A character of each length, repeated until at least `least` bytes are filled. */
 static size_t fill(char *out, size_t kind, size_t least)
 {
   static const struct text fillers[] = {
@@ -159,8 +159,8 @@ UNIT_TEST(finds_every_pair_that_is_wrong)
   }
 }
 
-/* Four bytes: two of those at the borders of what a byte may be, then one of each kind. */
-UNIT_TEST(finds_every_sequence_that_is_wrong)
+/* Four bytes: two at the limits of valid bytes, then one of each kind. */
+UNIT_TEST(finds_every_invalid_sequence)
 {
   static const unsigned char borders[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1,
                                           0xC2, 0xDF, 0xE0, 0xED, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5};
@@ -177,7 +177,7 @@ UNIT_TEST(finds_every_sequence_that_is_wrong)
   }
 }
 
-UNIT_TEST(finds_what_is_cut)
+UNIT_TEST(finds_cut_sequences)
 {
   static const struct text characters[] = {{"\xC3\xA9", 2}, {"\xE4\xB8\x96", 3}, {"\xF0\x9F\x8C\x8D", 4}};
   for (size_t i = 0; i < COUNT_OF(characters); i++) {
@@ -193,7 +193,7 @@ UNIT_TEST(finds_what_is_cut)
 }
 
 /* Each kind of unit at each place of texts of each kind, at each distance from their ends. */
-UNIT_TEST(takes_every_kind_in_every_place)
+UNIT_TEST(converts_every_kind_in_every_place)
 {
   static const uint16_t kinds[][2] = {{'a', 0},         {0x7F, 0x80},     {0x7FF, 0x800},   {0xFFFF, 0},
                                       {0xD83C, 0xDF0D}, {0xD83C, 0xD83C}, {0xDF0D, 0xDF0D}, {0xDFFF, 0xD800}};
@@ -221,7 +221,7 @@ static uint32_t next_random(uint32_t *seed)
 }
 
 /* Runs of units out of a few ranges, as texts of many scripts have them. */
-UNIT_TEST(takes_texts_of_many_scripts)
+UNIT_TEST(converts_texts_of_many_scripts)
 {
   static const struct {
     uint16_t first;

@@ -32,7 +32,7 @@ UNIT_TEST(refuses_every_other_form)
   for (size_t i = 0; i < COUNT_OF(refused); i++) {
     struct uuid uuid;
     if (uuid_parse(refused[i], &uuid))
-      fail_msg("taken: %.*s", TEXT_ARGS(refused[i]));
+      fail_msg("accepted: %.*s", TEXT_ARGS(refused[i]));
   }
 }
 

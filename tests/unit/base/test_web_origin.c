@@ -1,4 +1,4 @@
-/* base/web_origin.c: what is an origin, which two are the same, and what a list refuses. */
+/* base/web_origin.c: which texts are origins, which origins are the same, and which lists are refused. */
 #include "base/web_origin.h"
 #include "tests/unit/unit.h"
 
@@ -71,7 +71,7 @@ UNIT_TEST(length_has_a_bound)
   assert_string_equal(serialised, origin);
 }
 
-UNIT_TEST(a_list_finds_what_is_the_same)
+UNIT_TEST(a_list_finds_an_equal_origin)
 {
   struct web_origins *origins;
   struct jp_error error;

@@ -14,7 +14,7 @@ static inline void jars_append_utf8(struct buffer *out, const char *text)
 }
 
 /* A class file of this internal name ("p/A") and superclass (NULL: none) with one public field, x; major
- * tells one version of it from another. The caller ends the buffer with buffer_fini. */
+ * distinguishes its versions. The caller ends the buffer with buffer_fini. */
 static inline struct buffer jars_make_heir(const char *name, const char *superclass, unsigned char major)
 {
   static const char utf8_i[] = {1, 0, 1, 'I', 1, 0, 1, 'x'};

@@ -227,7 +227,7 @@ static void assert_same_class(const struct catalog_tables *whole, const struct c
   }
 }
 
-UNIT_TEST(an_excerpt_has_what_the_catalog_has_of_a_class)
+UNIT_TEST(an_excerpt_has_all_that_the_catalog_has_of_a_class)
 {
   struct catalog *whole = open_catalog(TEST_CLASSES, NULL);
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
@@ -247,7 +247,7 @@ UNIT_TEST(an_excerpt_has_what_the_catalog_has_of_a_class)
   catalog_destroy(whole);
 }
 
-UNIT_TEST(an_excerpt_has_what_it_is_asked_for)
+UNIT_TEST(an_excerpt_has_the_requested_classes)
 {
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
   struct catalog_excerpt *excerpt = open_excerpt(catalog, CATALOG_ANCESTRY, "meta.fixtures.Shapes");
@@ -265,7 +265,7 @@ UNIT_TEST(an_excerpt_has_what_it_is_asked_for)
   catalog_excerpt_close(none);
   (void)load(catalog);
   struct catalog_excerpt *whole = open_excerpt(catalog, CATALOG_ANCESTRY, "meta.fixtures.Shapes");
-  assert_true(catalog_excerpt_is_whole(whole));                      /* which is there */
+  assert_true(catalog_excerpt_is_whole(whole));                      /* the catalog is loaded */
   (void)find(catalog_excerpt_tables(excerpt), "meta.fixtures.Base"); /* still valid */
   catalog_excerpt_close(whole);
   catalog_excerpt_close(excerpt);
@@ -289,8 +289,8 @@ UNIT_TEST(no_name_leads_out_of_the_class_path)
   catalog_destroy(catalog);
 }
 
-/* As one excerpt after the other is read, the jar is replaced, broken and removed. */
-UNIT_TEST(a_jar_that_changes_is_read_as_it_is)
+/* While excerpts are read, the jar is replaced, broken and removed. */
+UNIT_TEST(a_changed_jar_is_read_again)
 {
   char folder[64];
   char path[128];
@@ -321,7 +321,7 @@ static void note_name(void *context, struct text name)
   *(bool *)context = *(bool *)context || text_equal(name, TEXT("meta.fixtures.Shapes"));
 }
 
-UNIT_TEST(names_are_given_with_no_class_read)
+UNIT_TEST(names_are_visited_without_reading_classes)
 {
   struct catalog *catalog = open_catalog(TEST_CLASSES, NULL);
   struct jp_error error;
@@ -336,7 +336,7 @@ struct opening {
   size_t opened;
 };
 
-/* In another thread, for which the visitor waits. */
+/* On another thread, for which the visitor waits. */
 static void *open_a_class(void *context)
 {
   struct opening *opening = context;
@@ -365,7 +365,7 @@ static void open_in_another_thread(void *context, struct text name)
     fail_msg("%s", "a class cannot be read while the names are visited");
 }
 
-/* A client whose names are not found must not hold up those that read classes. */
+/* A search for unknown names must not block threads that read classes. */
 UNIT_TEST(classes_are_read_while_names_are_visited)
 {
   struct opening opening = {.catalog = open_catalog(TEST_CLASSES, NULL)};
@@ -375,7 +375,7 @@ UNIT_TEST(classes_are_read_while_names_are_visited)
   catalog_destroy(opening.catalog);
 }
 
-/* ---- names that are like another one ---- */
+/* ---- similar names ---- */
 
 struct liked {
   char names[512]; /* one after the other, each with a blank */
@@ -398,7 +398,7 @@ static bool is_liked(struct catalog *catalog, struct catalog_likeness like, cons
   return strstr(liked.names, expected) != NULL;
 }
 
-UNIT_TEST(names_are_like_another_one_by_few_edits_or_their_last_part)
+UNIT_TEST(names_are_similar_by_few_edits_or_their_last_part)
 {
   static const struct {
     const char *wanted;
@@ -438,8 +438,8 @@ UNIT_TEST(names_are_like_another_one_by_few_edits_or_their_last_part)
   catalog_destroy(catalog);
 }
 
-/* Folders may be large: they are not walked for each name that is not found. A new class is not seen at once, or not at one
- * of the turns, since this thread may be late, and it is seen later. */
+/* Folders may be large: they are not walked for each unknown name. A new class is not seen at once (in one of the
+ * rounds, since this thread may be late), but later. */
 UNIT_TEST(names_are_kept_for_a_while)
 {
   enum { TURNS = 10 };
@@ -466,8 +466,8 @@ UNIT_TEST(names_are_kept_for_a_while)
 
 /* ---- threads ---- */
 
-/* A class path of many jars, some of which are broken, empty, missing, or name each other or the same file again, with
- * classes of the same names. */
+/* A class path of many jars, some of which are broken, empty, missing, or name each other or the same file again,
+ * with classes of the same names. */
 static void make_jars(const char *folder, struct buffer *class_path)
 {
   enum { JARS = 40, CLASSES = 60 };

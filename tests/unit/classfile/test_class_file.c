@@ -159,7 +159,7 @@ UNIT_TEST(test_cut_at_every_byte)
   uint8_t *bytes = read_class("meta/fixtures/Shapes", &size);
   for (size_t i = 0; i < size; i++) {
     if (parse_copy(bytes, i, &error) != JP_INVALID)
-      fail_msg("taken with %zu of %zu bytes", i, size);
+      fail_msg("accepted with %zu of %zu bytes", i, size);
     assert_non_null(strstr(error.text, "at byte "));
   }
   test_free(bytes);
@@ -178,8 +178,8 @@ UNIT_TEST(test_bytes_too_many)
   test_free(bytes);
 }
 
-/* Every byte in turn becomes something else: wild indexes, counts, lengths and tags. What is asked is only
- * that it ends, and within its bytes. */
+/* Every byte in turn becomes something else: wild indexes, counts, lengths and tags. The only requirement is that it
+ * ends, and stays within its bytes. */
 UNIT_TEST(test_every_byte_changed)
 {
   static const uint8_t changes[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
@@ -197,7 +197,7 @@ UNIT_TEST(test_every_byte_changed)
     }
     bytes[i] = kept;
   }
-  assert_true(refused > size); /* it does look */
+  assert_true(refused > size); /* most changes are refused */
   test_free(bytes);
 }
 
@@ -305,7 +305,7 @@ UNIT_TEST(reads_modified_utf8)
     arena_init(&arena);
     enum jp_status status = class_file_parse(bytes, size, &arena, &file, &error);
     if (status != (modified_utf8[i].peer.data == NULL ? JP_INVALID : JP_OK))
-      fail_msg("case %zu: %s", i, status == JP_OK ? "taken" : error.text);
+      fail_msg("case %zu: %s", i, status == JP_OK ? "accepted" : error.text);
     if (status == JP_OK)
       unit_assert_text(file.source_file, modified_utf8[i].peer, __FILE__, __LINE__);
     else if (strstr(error.text, "is not modified UTF-8") == NULL)

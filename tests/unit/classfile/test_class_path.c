@@ -24,7 +24,7 @@ UNIT_TEST(test_elements)
   }
 }
 
-UNIT_TEST(test_what_a_wildcard_is)
+UNIT_TEST(test_which_elements_are_wildcards)
 {
   static const struct {
     const char *element;

@@ -51,7 +51,7 @@ static void finish(struct fixture *fixture)
   assert_int_equal(builder_finish(fixture->builder, &fixture->tables, &fixture->error), JP_OK);
 }
 
-/* The major version of a class, which tells where it came from; 0: it is not there. */
+/* The major version of a class, which shows its origin; 0: no such class. */
 static unsigned version_of(const struct fixture *fixture, const char *name)
 {
   uint32_t found = catalog_find(&fixture->tables, text_of(name));
@@ -143,8 +143,8 @@ UNIT_TEST_WITH(test_nested, open_fixture, close_fixture)
                    __FILE__, __LINE__);
 }
 
-/* The application's class loader finds it there, whatever a jar before it carries. */
-UNIT_TEST_WITH(test_a_class_of_its_own_comes_before_a_nested_one, open_fixture, close_fixture)
+/* The application's class loader finds it there, whatever a jar before it contains. */
+UNIT_TEST_WITH(test_a_jars_own_class_comes_before_a_nested_one, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
   size_t size;

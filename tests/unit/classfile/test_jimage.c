@@ -1,4 +1,4 @@
-/* Usage: test_jimage JAVA_HOME. What the image tells of a few classes must be what that JDK's javap tells. */
+/* Usage: test_jimage JAVA_HOME. A few classes of the image must be as that JDK's javap prints them. */
 #include "classfile/catalog.h"
 #include "classfile/jimage.h"
 
@@ -45,8 +45,8 @@ struct member_counts {
   size_t fields;
 };
 
-/* Counts the members in what javap prints: for each class a line that ends in '{', then an indented line a
- * member (those that the compiler made, too); one with parentheses is a method or constructor. */
+/* Counts the members in javap's output: for each class a line that ends in '{', then an indented line a member (those
+ * that the compiler made, too); one with parentheses is a method or constructor. */
 static void count_by_javap(struct member_counts counts[COUNT_OF(compared)])
 {
   char command[2048];

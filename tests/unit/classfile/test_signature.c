@@ -57,7 +57,7 @@ UNIT_TEST(test_types)
   }
 }
 
-UNIT_TEST(test_only_one_type_is_taken)
+UNIT_TEST(test_only_one_type_is_read)
 {
   struct text rest = TEXT("ITT;)V");
   assert_true(signature_read_type(&rest, NULL));
@@ -87,7 +87,7 @@ static const struct {
   int parameters; /* -1: malformed */
 } methods[] = {
     {TEXT("()V"), 0},       {TEXT("(I)V"), 1},  {TEXT("(IJ[[Ljava/lang/String;Z)Ljava/util/Map$Entry;"), 4},
-    {TEXT("(La<b>;)V"), 1}, /* '<' may stand in a class's name (JVMS 4.2.2); it is no generic type here */
+    {TEXT("(La<b>;)V"), 1}, /* '<' may be in a class's name (JVMS 4.2.2); it is no generic type here */
     {TEXT("(La)b;)V"), 1},  {TEXT(""), -1},     {TEXT("I"), -1},
     {TEXT("("), -1},        {TEXT("()"), -1},   {TEXT("(V)V"), -1},
     {TEXT("()VV"), -1},     {TEXT("()[V"), -1}, {TEXT("(La.b;)V"), -1},
@@ -132,7 +132,7 @@ UNIT_TEST(test_method_signatures)
   assert_int_equal(signature_count_parameters(TEXT("")), -1);
 }
 
-/* Parameters in source form between blanks, then where the signature is left, "-" where it is not used. */
+/* Parameters in source form between blanks, then the rest of the signature, "-" if it is not used. */
 static const struct {
   const char *descriptor;
   const char *signature;
@@ -149,7 +149,7 @@ static const struct {
     /* the outer object and an enum's name and number are the compiler's own */
     {"(La/Outer;Ljava/util/List;)V", "(Ljava/util/List<TT;>;)V", 2, true, "a.Outer java.util.List<T>", ")V"},
     {"(Ljava/lang/String;I)V", "()V", 2, true, "java.lang.String int", ")V"},
-    /* no method but a constructor leaves parameters out */
+    /* only constructors leave parameters out */
     {"(La/Outer;Ljava/util/List;)V", "(Ljava/util/List<TT;>;)V", 2, false, "a.Outer java.util.List", "-"},
     {"(I)V", "(II)V", 1, true, "int", "-"},
     {"(I)V", "(broken", 1, false, "int", "-"},
@@ -162,22 +162,22 @@ UNIT_TEST(test_types_of_methods)
   buffer_init(&out);
   for (size_t i = 0; i < COUNT_OF(typed_methods); i++) {
     struct method_types types;
-    struct text taken;
+    struct text read;
     buffer_clear(&out);
     method_types_open(&types, text_of(typed_methods[i].descriptor), text_of(typed_methods[i].signature),
                       typed_methods[i].count, typed_methods[i].is_constructor);
     for (unsigned at = 0; at < typed_methods[i].count; at++) {
       buffer_append_text(&out, at > 0 ? TEXT(" ") : TEXT(""));
-      taken = method_types_next(&types, &out);
-      assert_non_null(taken.data);
+      read = method_types_next(&types, &out);
+      assert_non_null(read.data);
     }
     unit_assert_text(buffer_text(&out), text_of(typed_methods[i].parameters), __FILE__, __LINE__);
     assert_int_equal(types.descriptor.data[0], ')');
     assert_int_equal(types.has_signature, strcmp(typed_methods[i].rest, "-") != 0);
     if (types.has_signature)
       unit_assert_text(types.signature, text_of(typed_methods[i].rest), __FILE__, __LINE__);
-    taken = method_types_next(&types, NULL);
-    assert_null(taken.data);
+    read = method_types_next(&types, NULL);
+    assert_null(read.data);
   }
   buffer_fini(&out);
 }

@@ -1,4 +1,4 @@
-/* Each case has the variable, the arguments, and the words that come out or the error. {F} is a path. */
+/* Each case has the variable, the arguments, and the resulting words or the error. {F} is a path. */
 #include "base/buffer.h"
 #include "cli/java_arguments.h"
 
@@ -79,7 +79,7 @@ static const struct expansion_case cases[] = {
     {NULL, NULL, "-ea @@name Main", "-ea|@name|Main"},
     {NULL, NULL, "-ea @ Main", "-ea|@|Main"},
     {NULL, NULL, "@{F}", "!the argument file {F} cannot be opened: No such file or directory"},
-    /* behind the main class, -jar FILE and -m MODULE an @ is the application's */
+    /* after the main class, -jar FILE and -m MODULE an @ is the application's */
     {"x", NULL, "Main @{F}", "Main|@{F}"},
     {"x", NULL, "-jar a.jar @{F}", "-jar|a.jar|@{F}"},
     {"x", NULL, "-m mod @{F}", "-m|mod|@{F}"},
@@ -96,12 +96,13 @@ static const struct expansion_case cases[] = {
     {NULL, "-cp", "Main", "!JDK_JAVA_OPTIONS ends before the value of -cp"},
     {NULL, "Main", "", "!JDK_JAVA_OPTIONS cannot name a main class (\"Main\")"},
     {"Main", "@{F}", "", "!JDK_JAVA_OPTIONS cannot name a main class (\"Main\")"},
-    {NULL, "-jar a.jar", "", "!JDK_JAVA_OPTIONS cannot have -jar: java takes it on its command line alone"},
-    {NULL, "-m a", "", "!JDK_JAVA_OPTIONS cannot have -m: java takes it on its command line alone"},
-    {NULL, "-version", "", "!JDK_JAVA_OPTIONS cannot have -version: java takes it on its command line alone"},
+    {NULL, "-jar a.jar", "", "!JDK_JAVA_OPTIONS cannot have -jar: java accepts it only on its command line"},
+    {NULL, "-m a", "", "!JDK_JAVA_OPTIONS cannot have -m: java accepts it only on its command line"},
+    {NULL, "-version", "",
+     "!JDK_JAVA_OPTIONS cannot have -version: java accepts it only on its command line"},
     {NULL, "@{F}", "", "!the argument file {F} cannot be opened: No such file or directory"},
     {NULL, "--json-rpc auto", "",
-     "!JDK_JAVA_OPTIONS cannot have --json-rpc: the peer's own options have variables of their own"},
+     "!JDK_JAVA_OPTIONS cannot have --json-rpc: the peer's options have their own variables"},
 };
 
 UNIT_TEST(test_expansions)

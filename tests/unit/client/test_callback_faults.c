@@ -35,7 +35,7 @@ UNIT_TEST(test_wrong_messages_end_the_connection)
        "the peer calls the client wrongly: a release is no object"},
       {"{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{\"callbacks\":[{\"callback\":1,"
        "\"given\":2}]}}",
-       "the peer lets go of callback 1, which it has not"},
+       "the peer releases callback 1, which it does not have"},
       {"{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{\"callbacks\":[{\"callback\":1,"
        "\"given\":-1}]}}",
        "the peer calls the client wrongly: given is no count"},

@@ -1,5 +1,6 @@
 /* Java calls the client: the messages word for word, and the life of a callback. */
 #include "callback_fixture.h"
+#include "tests/unit/await.h"
 
 /* ---- a call, and what it is answered ---- */
 
@@ -89,8 +90,13 @@ static void throw_with_frames(struct object *object, struct jp_callback_call *ca
   thrown.size = sizeof thrown;
   thrown.frame_count = JP_THROWN_FRAMES_MAX + 1;
   assert_int_equal(jp_callback_throw_as(call, &thrown, &error), JP_CLIENT_INVALID);
-  assert_string_equal(error.text, "a throwable has more than 64 frames, or more than 32 causes");
+  assert_string_equal(error.text, "a throwable has more than 64 frames");
   thrown.frame_count = 2;
+  cause.size = sizeof cause;
+  cause.cause = &thrown;
+  assert_int_equal(jp_callback_throw_as(call, &thrown, &error), JP_CLIENT_INVALID);
+  assert_string_equal(error.text, "a throwable has more than 32 causes");
+  cause.cause = NULL;
   assert_int_equal(jp_callback_throw_as(call, &thrown, NULL), JP_CLIENT_OK);
 }
 
@@ -261,9 +267,10 @@ UNIT_TEST(test_borrowed_refs_end_by_themselves)
 /* ---- the clients of a process ---- */
 
 #define PROCESS "0123456789abcdef012345"
+enum { PROCESS_MAX = 128 };
 #define INTRODUCED                                                                                           \
   CLIENT(HEAD("1") "\"method\":\"control\",\"params\":{\"method\":\"session\",\"args\":[{\"name\":"          \
-                   "\"process\",\"value\":\"" PROCESS "\"}]}}")
+                   "\"process\",\"value\":\"" PROCESS "/########-####-####-####-############\"}]}}")
 #define TOLD_SESSION                                                                                         \
   PEER(HEAD("1") "\"result\":{\"void\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,"       \
                  "\"value\":\"{\\\"client\\\":4}\"}}}")
@@ -272,14 +279,17 @@ UNIT_TEST(test_borrowed_refs_end_by_themselves)
                 "\"callback\":{\"id\":1,\"client\":" client "}}}}")
 
 static const struct jp_client_config in_process = {.size = sizeof in_process, .process = PROCESS};
+static const struct jp_client_config reconnecting = {
+    .size = sizeof reconnecting, .process = PROCESS, .reconnects = true};
 
 /* The object of a call's result; NULL: none of the program's. */
 static struct object *call_for_object(struct jp_client *client, const struct jp_request *request)
 {
   struct jp_answer *answer;
   assert_int_equal(jp_client_call(client, request, 60000, &answer, NULL), JP_CLIENT_OK);
-  const struct jp_callback *callback = jp_answer_callback(answer);
+  struct jp_callback *callback = jp_answer_keep_callback(answer);
   struct object *object = callback == NULL ? NULL : jp_callback_context(callback);
+  jp_callback_release(callback);
   jp_answer_free(answer);
   return object;
 }
@@ -308,6 +318,27 @@ UNIT_TEST(test_clients_of_a_process_share_their_callbacks)
   jp_client_close(other);
   fake_peer_stop(peer);
   assert_string_equal(play.fault, "");
+  close_play(&object);
+}
+
+UNIT_TEST(test_a_callback_that_has_come_back_is_held)
+{
+  struct object object = {.play = PLAY(INTRODUCED, GIVES_AS("2"), TOLD_SESSION, TOLD_BACK("2", "4"))};
+  begin_play(&object, &in_process, NULL);
+  const struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(object.client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
+  struct jp_callback *back = jp_answer_keep_callback(answer);
+  assert_ptr_equal(back, object.callback);
+  jp_client_end(object.client);
+  assert_null(jp_answer_keep_callback(answer)); /* the peer's number may be another program's by then */
+  jp_callback_release(object.callback);
+  assert_int_equal(object.released, 0);
+  assert_ptr_equal(jp_callback_context(back), &object);
+  jp_callback_release(back);
+  assert_int_equal(object.released, 1);
+  jp_answer_free(answer);
   close_play(&object);
 }
 
@@ -347,6 +378,151 @@ UNIT_TEST(test_a_peer_that_refuses_the_process_is_given_none)
   assert_int_equal(jp_callback_create(object.client, &config, &callback, &error), JP_CLIENT_UNSUPPORTED);
   assert_string_equal(error.text, "the peer does not let the connection into its process");
   release_and_close(&object);
+}
+
+/* What a peer's connections have said that their process is, by their numbers from 1. */
+struct introductions {
+  char texts[4][256];
+  bool refuses_first;
+};
+
+/* What follows that in the message; NULL: it is not there. */
+static const char *find_after(struct text message, const char *what)
+{
+  const char *found = memmem(message.data, message.len, what, strlen(what));
+  return found == NULL ? NULL : found + strlen(what);
+}
+
+/* Ends when the client says "bye". */
+static void serve_process(struct fake_connection *connection, void *context)
+{
+  struct introductions *seen = context;
+  const unsigned number = fake_number(connection);
+  struct text message;
+  while (fake_read(connection, &message) && find_after(message, "\"bye\"") == NULL) {
+    uint64_t id = fake_id(message);
+    const char *process = find_after(message, "\"process\",\"value\":\"");
+    bool is_introduction = process != NULL;
+    if (is_introduction)
+      snprintf(seen->texts[number - 1], sizeof seen->texts[0], "%.*s", (int)strcspn(process, "\""), process);
+    if (is_introduction && seen->refuses_first && number == 1)
+      fake_write(connection, HEAD("%d") "\"error\":{\"code\":-32602,\"message\":\"no\"}}", (int)id);
+    else if (is_introduction)
+      fake_write(connection,
+                 HEAD("%d") "\"result\":{\"void\":false,\"value\":{\"type\":\"java.lang.String\","
+                            "\"null\":false,\"value\":\"{\\\"client\\\":%u}\"}}}",
+                 (int)id, number);
+    else
+      fake_answer_int(connection, id, 8);
+  }
+}
+
+/* The peer ends the client's connection. */
+static void end_connection(struct jp_client *client)
+{
+  const struct jp_request request = jp_build_class_method_call("T", "bye", JP_NO_ARGUMENTS);
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_CLOSED);
+}
+
+/* The peer's own may have not seen the end of the last connection, and tells its releases to those that join. */
+UNIT_TEST(test_a_process_that_connects_again_is_another_one)
+{
+  struct introductions seen = {0};
+  struct fake_peer *peer = fake_peer_start(serve_process, &seen);
+  struct jp_client *client = fixture_open(peer, &reconnecting);
+  struct jp_client *beside = fixture_open(peer, &reconnecting);
+  fixture_assert_call(client);
+  fixture_assert_call(beside);
+  assert_string_equal(seen.texts[0], seen.texts[1]);
+  end_connection(client);
+  fixture_assert_call(client); /* the other one holds the process */
+  assert_string_equal(seen.texts[2], seen.texts[0]);
+  end_connection(client);
+  end_connection(beside);
+  fixture_assert_call(client);
+  assert_int_equal(strlen(seen.texts[3]), strlen(seen.texts[0]));
+  assert_string_not_equal(seen.texts[3], seen.texts[0]);
+  assert_memory_equal(seen.texts[3], PROCESS, strlen(PROCESS));
+  jp_client_close(beside);
+  fixture_end(client);
+}
+
+UNIT_TEST(test_the_longest_name_of_a_process_is_cut)
+{
+  struct introductions seen = {0};
+  struct fake_peer *peer = fake_peer_start(serve_process, &seen);
+  char name[PROCESS_MAX + 1] = "x"; /* and characters of two bytes */
+  for (size_t at = 1; at + 2 < sizeof name; at += 2) {
+    name[at] = '\xC3';
+    name[at + 1] = '\xA4';
+  }
+  const struct jp_client_config config = {.size = sizeof config, .process = name};
+  struct jp_client *client = fixture_open(peer, &config);
+  fixture_assert_call(client);
+  size_t length = strlen(seen.texts[0]);
+  assert_in_range(length, PROCESS_MAX - 1, PROCESS_MAX);
+  assert_int_equal(text_valid_utf8(text_of(seen.texts[0])), length);
+  fixture_end(client);
+}
+
+UNIT_TEST(test_a_refusal_ends_with_its_connection)
+{
+  struct introductions seen = {.refuses_first = true};
+  struct object object = {0};
+  struct fake_peer *peer = fake_peer_start(serve_process, &seen);
+  struct jp_client *client = fixture_open(peer, &reconnecting);
+  object_init(&object, client, NULL);
+  fixture_assert_call(client);
+  assert_int_equal(give_object(&object, 60000, NULL), JP_CLIENT_UNSUPPORTED);
+  end_connection(client);
+  struct object second = {0};
+  object_init(&second, client, NULL);
+  assert_given(&object);
+  jp_callback_release(object.callback);
+  jp_callback_release(second.callback);
+  fixture_end(client);
+  assert_int_equal(object.released + second.released, 2);
+}
+
+static int act_as_child(struct fake_peer *peer, struct jp_client *parents, struct jp_callback *callback)
+{
+  const struct jp_client_config config = {.size = sizeof config, .process = PROCESS};
+  struct jp_client *client;
+  struct object own = {0};
+  struct jp_client_error error;
+  jp_callback_release(callback);
+  jp_client_close(parents);
+  if (jp_client_open(fake_peer_url(peer), &config, &client, &error) != JP_CLIENT_OK)
+    return 2;
+  object_init(&own, client, NULL);
+  if (give_object(&own, 60000, &error) != JP_CLIENT_OK)
+    return 3;
+  jp_callback_release(own.callback);
+  jp_client_close(client);
+  return own.released == 1 ? 0 : 4;
+}
+
+UNIT_TEST(test_a_child_is_another_process)
+{
+  struct introductions seen = {0};
+  struct fake_peer *peer = fake_peer_start(serve_process, &seen);
+  struct jp_client *client = fixture_open(peer, &in_process);
+  struct object object = {0};
+  object_init(&object, client, NULL);
+  assert_given(&object);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0)
+    _exit(act_as_child(peer, client, object.callback));
+  int status = AWAIT_CHILD(child);
+  assert_int_equal(status, 0);
+  assert_memory_equal(seen.texts[1], PROCESS, strlen(PROCESS));
+  assert_string_not_equal(seen.texts[0], seen.texts[1]);
+  assert_int_equal(object.released, 0);
+  jp_callback_release(object.callback);
+  fixture_end(client);
+  assert_int_equal(object.released, 1);
 }
 
 UNIT_TEST(test_events_of_a_process_have_no_order)

@@ -66,10 +66,10 @@ static void launch(struct scene *scene, struct jp_launch_config config, const ch
 
 /* ---- the command ---- */
 
-/* The arguments of the program, each between brackets; S stands for the path of the socket. */
+/* The arguments of the program, each between brackets; S stands for the path of the socket, F for its folder. */
 #define PRINT_WORDS                                                                                          \
-  "for word in \"$@\"; do case $word in unix:/*/socket) word=unix:S;; esac; printf '[%s]' \"$word\"; done; " \
-  "exit 5"
+  "for word in \"$@\"; do case $word in unix:/*/socket) word=unix:S;; /*/jpeer-*) word=F;; esac; "           \
+  "printf '[%s]' \"$word\"; done; exit 5"
 
 static void expect_words(struct jp_launch_config config, const char *words)
 {
@@ -80,7 +80,7 @@ static void expect_words(struct jp_launch_config config, const char *words)
   leave(&scene);
 }
 
-#define BEGIN "[run][--json-rpc][unix:S][--stop-on-eof][3]"
+#define BEGIN "[run][--json-rpc][unix:S][--stop-on-eof][3][--remove-on-eof][F]"
 #define ALLOW "[--rpc-default-action][ALLOW]"
 
 UNIT_TEST(serves_this_user_alone)

@@ -1,11 +1,11 @@
-/* The codec over a struct with a field of each kind. Structs of the schema are held against Colfer's own codecs
- * (tests/colfer). */
+/* The codec over a struct with a field of each kind. tests/colfer compares structs of the schema with Colfer's own
+ * codecs. */
 #include "tests/support/colfer_print.h"
 #include "tests/unit/colfer/kinds.h"
 
 #include "tests/unit/unit.h"
 
-/* Decodes a copy of exactly that size, so that a sanitizer sees what reads past its end. */
+/* Decodes a copy of exactly that size, so that a sanitizer sees a read past its end. */
 static enum jp_status decode_copy(const struct colfer_type *type, struct text bytes, void *value,
                                   struct jp_error *error)
 {
@@ -55,8 +55,8 @@ UNIT_TEST(reads_and_writes_every_kind)
   }
 }
 
-/* A list counts by its elements; what the elements would be does not matter. */
-UNIT_TEST(leaves_out_what_has_no_elements)
+/* A list counts by its elements; the elements' type does not matter. */
+UNIT_TEST(leaves_out_empty_lists)
 {
   struct kinds item = {.byte = 1};
   struct text text = TEXT("text");
@@ -76,8 +76,8 @@ UNIT_TEST(writes_nothing_to_a_failed_buffer)
   }
 }
 
-/* Forms that no writer makes, and that the reference's readers take, too. */
-UNIT_TEST(reads_what_is_longer_than_it_needs_to_be)
+/* Forms that no writer makes and that the reference's readers accept, too. */
+UNIT_TEST(reads_numbers_that_are_longer_than_needed)
 {
   static const struct longer_form {
     struct text bytes;
@@ -96,14 +96,14 @@ UNIT_TEST(reads_what_is_longer_than_it_needs_to_be)
     assert_decoded(forms[i].bytes, forms[i].printed);
 }
 
-UNIT_TEST(refuses_what_is_wrong)
+UNIT_TEST(refuses_invalid_messages)
 {
   static const struct wrong_form {
     struct text bytes;
     const char *why;
   } forms[] = {
       {TEXT(""), "kinds, byte 0: the message ends here"},
-      {TEXT("\x7f\x7f"), "kinds, byte 1: 1 bytes are behind the end"},
+      {TEXT("\x7f\x7f"), "kinds, byte 1: 1 bytes after the end"},
       {TEXT("\x7e"), "kinds, byte 0: kinds has no field 126"},
       {TEXT("\xff"), "kinds, byte 0: kinds has no field 127"},
       {TEXT("\x0b\x7f"), "kinds, byte 0: kinds has no field 11"},
@@ -156,20 +156,20 @@ UNIT_TEST(refuses_what_is_wrong)
   }
 }
 
-/* Whatever the length of the text, and however few bytes are behind it. */
+/* For any length of the text, and any number of bytes after it. */
 UNIT_TEST(sees_a_wrong_byte_in_every_place)
 {
-  enum { LONGEST = 20, MOST_BEHIND = 9 };
+  enum { LONGEST = 20, MOST_AFTER = 9 };
   for (size_t length = 1; length <= LONGEST; length++) {
     for (size_t wrong = 0; wrong <= length; wrong++) { /* none, where it is length */
-      for (size_t behind = 0; behind <= MOST_BEHIND; behind++) {
+      for (size_t after = 0; after <= MOST_AFTER; after++) {
         char text[LONGEST];
         memset(text, 'x', sizeof text);
         if (wrong < length)
           text[wrong] = '\x80';
-        char binary[MOST_BEHIND];
+        char binary[MOST_AFTER];
         memset(binary, 0xff, sizeof binary);
-        struct kinds value = {.text = {text, length}, .binary = {binary, behind}};
+        struct kinds value = {.text = {text, length}, .binary = {binary, after}};
         struct buffer out;
         buffer_init(&out);
         colfer_encode(&kinds_type, &value, &out);
@@ -182,7 +182,7 @@ UNIT_TEST(sees_a_wrong_byte_in_every_place)
   }
 }
 
-UNIT_TEST(keeps_what_was_read_before_a_mistake)
+UNIT_TEST(keeps_the_fields_read_before_a_fault)
 {
   struct arena arena;
   arena_init(&arena);
@@ -206,7 +206,7 @@ UNIT_TEST(borrows_texts)
   assert_int_equal(colfer_decode(&kinds_type, bytes, &arena, &value, NULL), JP_OK);
   assert_ptr_equal(value.text.data, bytes.data + 2);
   assert_ptr_equal(value.binary.data, bytes.data + 6);
-  assert_null(arena.first); /* which has given nothing */
+  assert_null(arena.first); /* which has allocated nothing */
   arena_fini(&arena);
 }
 
@@ -231,7 +231,7 @@ UNIT_TEST(limits_the_depth)
   buffer_clear(&out);
   append_nested(COLFER_DEPTH_MAX + 1, &out);
   assert_int_equal(decode_copy(&kinds_type, buffer_text(&out), &value, &error), JP_INVALID);
-  /* The path is longer than what is kept of it, and nothing is between the dots and the rest. */
+  /* The path is longer than its kept part, which follows the dots directly. */
   assert_memory_equal(error.text, "...inner.inner.", 15);
   assert_non_null(strstr(error.text, "inner.inner, byte 64: more than 64 structs inside one another"));
 

@@ -1,4 +1,4 @@
-/* What happens where memory is short: each allocation of the reader and of the writer fails once. */
+/* Memory is short: each allocation of the reader and of the writer fails once. */
 #include "colfer/messages.h"
 
 #include "tests/unit/unit.h"

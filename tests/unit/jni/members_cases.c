@@ -195,7 +195,7 @@ struct text members_run(struct members_session *session, const char *method, con
   enum jp_status status = rpc_params_decode(&request, &rules, &session->arena, &operation, &outcome);
   operation.by_value = session->by_value;
   operation.loader = session->loader;
-  operation.tells_loaders = true;
+  operation.lists_loaders = true;
   operation.element_types = session->element_types;
   if (operation.kind == OP_FETCH)
     prepare_fetch(session, &operation);

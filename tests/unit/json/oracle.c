@@ -16,7 +16,7 @@ static bool has_lone_surrogate(struct text text)
   return text_valid_utf8(text) < text.len;
 }
 
-/* Looks for what is on the list, everywhere in the value. */
+/* Searches the value for anything on the list. */
 static bool is_listed(struct json_value value, struct arena *arena)
 {
   bool is_object = value.kind == JSON_KIND_OBJECT;
@@ -65,7 +65,7 @@ static bool is_same_array(struct json_value ours, const json_t *theirs, struct a
   return json_is_array(theirs) && count == json_array_size(theirs);
 }
 
-static bool comes_again(struct json_cursor rest, struct text name, struct arena *arena)
+static bool is_repeated_later(struct json_cursor rest, struct text name, struct arena *arena)
 {
   struct text key;
   struct json_value value;
@@ -83,7 +83,7 @@ static bool is_same_object(struct json_value ours, const json_t *theirs, struct 
   size_t count = 0;
   while (json_next_member(&cursor, &key, &value)) {
     struct text name = json_unescape(key, arena);
-    if (comes_again(cursor, name, arena))
+    if (is_repeated_later(cursor, name, arena))
       continue;
     if (!is_same(value, json_object_getn(theirs, name.data, name.len), arena))
       return false;
@@ -92,7 +92,7 @@ static bool is_same_object(struct json_value ours, const json_t *theirs, struct 
   return json_is_object(theirs) && count == json_object_size(theirs);
 }
 
-/* theirs: NULL is like nothing. */
+/* theirs: NULL equals nothing. */
 static bool is_same(struct json_value ours, const json_t *theirs, struct arena *arena)
 {
   switch (ours.kind) {
@@ -117,8 +117,8 @@ static bool is_same(struct json_value ours, const json_t *theirs, struct arena *
 }
 
 /* Ours is read twice: by scanning the text, and by the index of its validation. */
-static enum oracle_verdict compare_taken(struct text message, const struct json_index *index,
-                                         const json_t *theirs)
+static enum oracle_verdict compare_accepted(struct text message, const struct json_index *index,
+                                            const json_t *theirs)
 {
   struct arena arena;
   arena_init(&arena);
@@ -127,7 +127,7 @@ static enum oracle_verdict compare_taken(struct text message, const struct json_
     verdict = ORACLE_ON_THE_LIST;
   else if (theirs != NULL && is_same(json_root(message), theirs, &arena) &&
            is_same(json_root_indexed(message, index), theirs, &arena))
-    verdict = ORACLE_BOTH_TAKE;
+    verdict = ORACLE_BOTH_ACCEPT;
   arena_fini(&arena);
   return verdict;
 }
@@ -143,8 +143,8 @@ enum oracle_verdict oracle_compare(struct text message)
   json_t *theirs = json_loadb(message.data, message.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
   enum oracle_verdict verdict = ORACLE_BOTH_REFUSE;
   if (status == JP_OK)
-    verdict = compare_taken(message, &index, theirs);
-  else if (theirs != NULL) /* a NUL straight behind a number or a word? */
+    verdict = compare_accepted(message, &index, theirs);
+  else if (theirs != NULL) /* a NUL directly after a number or a word? */
     verdict = fault.offset > 0 && fault.offset < message.len && message.data[fault.offset] == '\0' &&
                       isalnum((unsigned char)message.data[fault.offset - 1])
                   ? ORACLE_ON_THE_LIST

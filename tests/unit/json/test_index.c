@@ -4,7 +4,7 @@
 
 #include "tests/unit/unit.h"
 
-/* Part of an array of whole numbers that is passed over in one go. */
+/* Part of an array of whole numbers that is skipped in one go. */
 #define LONG "12345,-1234567890,0,-7,333333,12345678901234567890,99,12345,1, 22,-4444444,5,66666,"
 
 static void assert_same(struct json_value scanned, struct json_value indexed)
@@ -78,7 +78,7 @@ UNIT_TEST(ends_at_any_place)
   check_all_ends("{\"k\":{\"l\" :{\"m\":[true,{\"n\":[ ]}]} }, \"o\":\"\\u00e9\u00e9\"}", 13);
 }
 
-UNIT_TEST(ends_inside_what_is_deep)
+UNIT_TEST(ends_inside_deep_nesting)
 {
   for (unsigned depth = JSON_INDEX_MAX - 5; depth < JSON_INDEX_MAX + 5; depth++) {
     struct buffer message;

@@ -1,5 +1,5 @@
-/* Arrays of whole numbers in one go: what is checked and read, and what is left to those that look at single
- * elements. Built a second time for a machine without SSE2. */
+/* Arrays of whole numbers in one go: which are checked and read, and which are left to the reader of single elements.
+ * Built a second time for a machine without SSE2. */
 #include "base/buffer.h"
 #include "tests/unit/unit.h"
 #include "json/integers.h"
@@ -55,7 +55,7 @@ UNIT_TEST(test_all_else_is_left)
 
 enum { ALIGNMENTS = 16, LONG_ENOUGH = 64 };
 
-/* Behind the bracket that ends a list of numbers; NULL: it is none, or not written as the quick look has it.
+/* The place after the bracket that ends a list of numbers; NULL: no list, or not in the form of the quick check.
  */
 static const char *end_of_list(const char *p, const char *end)
 {
@@ -77,7 +77,7 @@ static const char *end_of_list(const char *p, const char *end)
   return NULL;
 }
 
-/* Text in memory that ends with it, as far from a boundary as asked for. */
+/* Text in memory that ends with it, at the given distance from a boundary. */
 struct placed {
   char *memory;
   struct text text;
@@ -125,7 +125,7 @@ static void write_list(struct buffer *out, size_t count, unsigned digits, const 
   buffer_append_char(out, ']');
 }
 
-/* As it is, and with each byte another, and cut off before each. What is behind the bracket is looked at. */
+/* Unchanged, with each byte changed, and cut off before each. The text after the bracket counts, too. */
 static void check_changed(struct buffer *list)
 {
   static const char bytes[] = "0-, ]1e.l\"\t[\xFF";
@@ -143,7 +143,7 @@ static void check_changed(struct buffer *list)
   }
 }
 
-UNIT_TEST(test_lists_are_told_from_all_else)
+UNIT_TEST(test_lists_are_distinguished_from_all_else)
 {
   static const char *const commas[] = {",", ", ", ",  ", ",\n"};
   uint32_t random = 1;
@@ -237,7 +237,7 @@ UNIT_TEST(test_one_element_decides_wherever_it_is)
   buffer_fini(&list);
 }
 
-UNIT_TEST(takes_plain_integers_alone)
+UNIT_TEST(accepts_only_plain_integers)
 {
   static const struct {
     const char *text;

@@ -1,6 +1,6 @@
 /*
- * The reader against jansson, over generated texts and damaged ones. What may differ is listed in oracle.h,
- * and nothing else may.
+ * The reader against jansson, over generated texts and damaged ones. Only the differences listed in oracle.h are
+ * allowed.
  */
 #include "base/buffer.h"
 #include "tests/unit/json/oracle.h"
@@ -85,7 +85,7 @@ static void put_value(struct buffer *out, size_t depth)
     for (size_t count = below(5); count > 0; count--) {
       if (is_object && below(3) == 0)
         put_string(out);
-      else if (is_object) /* few of them, so that some come twice, and one by two spellings */
+      else if (is_object) /* few names, so that some occur twice, and one in two spellings */
         PUT_ONE_OF(out, "\"a\"", "\"b\"", "\"\\u0061\"", "\"\"", "\"id\"", "\"params\"");
       if (is_object) {
         put_space(out);
@@ -101,10 +101,10 @@ static void put_value(struct buffer *out, size_t depth)
   put_space(out);
 }
 
-/* Replaces, takes out or puts in a byte, cuts the text off or repeats its end. */
+/* Replaces, removes or inserts a byte, cuts the text off or repeats its end. */
 static void damage(struct buffer *text)
 {
-  /* The bytes that mean something, and some that never do. */
+  /* Bytes with a meaning, and some without. */
   static const char bytes[] =
       "\"\\{}[]:,-+.eE0123456789utfnalrsdFL \n\0\x1F\x80\xBF\xC0\xE2\xED\xA0\xF4\xFF/'";
   struct buffer rest;
@@ -152,23 +152,23 @@ static void compare_generated(uint64_t seed, int damages, size_t verdicts[ORACLE
   buffer_fini(&text);
 }
 
-UNIT_TEST(takes_what_is_generated)
+UNIT_TEST(accepts_generated_texts)
 {
   size_t verdicts[ORACLE_DIFFER + 1] = {0};
   compare_generated(1, 0, verdicts);
   assert_int_equal(verdicts[ORACLE_BOTH_REFUSE], 0);
   assert_int_equal(verdicts[ORACLE_TOO_DEEP], 0);
   /* The generator reaches both sides of the list. */
-  assert_true(verdicts[ORACLE_BOTH_TAKE] > TEXTS / 10);
+  assert_true(verdicts[ORACLE_BOTH_ACCEPT] > TEXTS / 10);
   assert_true(verdicts[ORACLE_ON_THE_LIST] > TEXTS / 100);
 }
 
-UNIT_TEST(agrees_about_what_is_damaged)
+UNIT_TEST(agrees_about_damaged_texts)
 {
   size_t verdicts[ORACLE_DIFFER + 1] = {0};
   compare_generated(2, DAMAGES, verdicts);
   assert_true(verdicts[ORACLE_BOTH_REFUSE] > TEXTS);
-  assert_true(verdicts[ORACLE_BOTH_TAKE] > TEXTS / 10);
+  assert_true(verdicts[ORACLE_BOTH_ACCEPT] > TEXTS / 10);
 }
 
 static const struct listed_case {
@@ -181,10 +181,10 @@ static const struct listed_case {
     {TEXT("{\"a\\u0000\":1}"), ORACLE_ON_THE_LIST},
     {TEXT("\"\\ud83d\""), ORACLE_ON_THE_LIST},
     {TEXT("{\"\\ude00\":1}"), ORACLE_ON_THE_LIST},
-    {TEXT("\"a\\u0000\""), ORACLE_BOTH_TAKE},
-    {TEXT("9223372036854775807"), ORACLE_BOTH_TAKE},
-    {TEXT("1e-400"), ORACLE_BOTH_TAKE},
-    {TEXT("{\"a\":1,\"\\u0061\":2}"), ORACLE_BOTH_TAKE},
+    {TEXT("\"a\\u0000\""), ORACLE_BOTH_ACCEPT},
+    {TEXT("9223372036854775807"), ORACLE_BOTH_ACCEPT},
+    {TEXT("1e-400"), ORACLE_BOTH_ACCEPT},
+    {TEXT("{\"a\":1,\"\\u0061\":2}"), ORACLE_BOTH_ACCEPT},
     {TEXT("1d"), ORACLE_BOTH_REFUSE},
     {TEXT("\xEF\xBB\xBF"
           "1"),

@@ -134,18 +134,18 @@ UNIT_TEST_WITH(unescapes_strings, NULL, free_current)
   arena_fini(&arena);
 }
 
-/* Wherever the escapes stand in a text that is copied many bytes at a time. */
+/* Wherever the escapes are in a text that is copied many bytes at a time. */
 UNIT_TEST(unescapes_in_every_place)
 {
   struct arena arena;
   arena_init(&arena);
   static const char before[] = "0123456789abcdef0123456789abcdef01234567";
-  static const char behind[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+  static const char after[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
   for (int at = 0; at <= 40; at++) {
-    char raw[2 * sizeof before + sizeof behind];
+    char raw[2 * sizeof before + sizeof after];
     char wanted[sizeof raw];
-    int length = snprintf(raw, sizeof raw, "%.*s\\n%.*s\\u00e9", at, before, 40 - at, behind);
-    snprintf(wanted, sizeof wanted, "%.*s\n%.*s\xC3\xA9", at, before, 40 - at, behind);
+    int length = snprintf(raw, sizeof raw, "%.*s\\n%.*s\\u00e9", at, before, 40 - at, after);
+    snprintf(wanted, sizeof wanted, "%.*s\n%.*s\xC3\xA9", at, before, 40 - at, after);
     char *copy = unit_exact_copy(raw, (size_t)length);
     unit_assert_text(json_unescape((struct text){copy, (size_t)length}, &arena), text_of(wanted), __FILE__,
                      __LINE__);

@@ -25,21 +25,21 @@ static const struct text valid[] = {
 
 static void check_text(const char *place, const char *text, const char *wanted)
 {
-  char told[200] = "good";
+  char got[200] = "good";
   struct json_fault fault;
   enum jp_status status = validate(text_of(text), 128, TEXT_ABSENT, &fault);
   if (status != JP_OK)
-    snprintf(told, sizeof told, "%zu: %s", fault.offset, fault.reason);
-  unit_assert_text(text_of(told), text_of(wanted), place, __LINE__);
+    snprintf(got, sizeof got, "%zu: %s", fault.offset, fault.reason);
+  unit_assert_text(text_of(got), text_of(wanted), place, __LINE__);
   assert_true(status == JP_OK || status == JP_INVALID);
 }
 
-UNIT_TEST(tells_json_texts_from_others)
+UNIT_TEST(distinguishes_json_texts_from_others)
 {
   unit_cases(FILES "/texts.txt", check_text);
 }
 
-UNIT_TEST(takes_json_texts)
+UNIT_TEST(accepts_json_texts)
 {
   for (size_t i = 0; i < COUNT_OF(valid); i++) {
     struct json_fault fault;
@@ -85,7 +85,7 @@ static const struct invalid_case {
      3, "unexpected character"},
 };
 
-UNIT_TEST(refuses_what_is_no_json_and_says_where)
+UNIT_TEST(refuses_text_that_is_no_json_and_says_where)
 {
   for (size_t i = 0; i < COUNT_OF(invalid); i++) {
     struct json_fault fault = {999, ""};
@@ -131,7 +131,7 @@ UNIT_TEST(sees_each_special_byte_at_each_place_of_a_word)
 static const struct suffix_case {
   struct text text;
   const char *member; /* NULL: none */
-  bool taken;
+  bool accepted;
 } suffix_cases[] = {
     {TEXT("{\"params\":[1d]}"), NULL, false},
     {TEXT("1d"), "", true},
@@ -146,7 +146,7 @@ static void check_suffixes(const char *place, const char *text, const char *want
     fail_msg("%s: status %d", place, status);
 }
 
-UNIT_TEST(takes_suffixes_in_the_named_member_only)
+UNIT_TEST(accepts_suffixes_in_the_named_member_only)
 {
   unit_cases(FILES "/suffixes.txt", check_suffixes);
   for (size_t i = 0; i < COUNT_OF(suffix_cases); i++) {
@@ -154,7 +154,7 @@ UNIT_TEST(takes_suffixes_in_the_named_member_only)
     struct json_fault fault;
     struct text member = c->member == NULL ? TEXT_ABSENT : text_of(c->member);
     enum jp_status status = validate(c->text, 128, member, &fault);
-    if (status != (c->taken ? JP_OK : JP_INVALID))
+    if (status != (c->accepted ? JP_OK : JP_INVALID))
       fail_msg("case %zu, %s: status %d", i, c->text.data, status);
   }
 }
@@ -217,8 +217,8 @@ UNIT_TEST(keeps_apart_arrays_and_objects_at_every_level)
   buffer_fini(&text);
 }
 
-/* What is wrong in a long array of whole numbers is told as in one that begins with a fraction, which is
- * looked at by the element. */
+/* A fault in a long array of whole numbers is reported as in one that begins with a fraction, whose elements are
+ * checked one by one. */
 static void check_fault_beside_a_fraction(const char *numbers)
 {
   struct json_fault faults[2];
@@ -240,7 +240,7 @@ static void check_fault_beside_a_fraction(const char *numbers)
   assert_string_equal(faults[0].reason, faults[1].reason);
 }
 
-UNIT_TEST(tells_faults_in_long_arrays_alike)
+UNIT_TEST(reports_faults_in_long_arrays_alike)
 {
   static const char bytes[] = "0-, ]}1e.l\"[{n\t\x01\xFF";
   char text[] = "12345,-1,0,987654321098765432109876,-77,8, 9,1234567,-12345,66,5555,4,31415,-27182,0,1,2]}";

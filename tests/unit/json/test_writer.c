@@ -19,7 +19,7 @@ static const struct writer_case {
     {TEXT("1234567\"12345678\n"), TEXT("\"1234567\\\"12345678\\n\"")},
 };
 
-UNIT_TEST(escapes_what_must_be)
+UNIT_TEST(escapes_characters_that_must_be_escaped)
 {
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     char *copy = unit_exact_copy(cases[i].text.data, cases[i].text.len);
@@ -32,7 +32,7 @@ UNIT_TEST(escapes_what_must_be)
   }
 }
 
-/* Wherever it stands in a text that is looked at many bytes at a time. */
+/* Wherever it is in a text that is scanned many bytes at a time. */
 UNIT_TEST(escapes_in_every_place)
 {
   enum { LENGTH = 72 };
@@ -52,7 +52,7 @@ UNIT_TEST(escapes_in_every_place)
       }
       buffer_append_text(&text, odd);
       buffer_append_text(&wanted, escaped);
-      for (size_t behind = at + odd.len; behind < LENGTH; behind++) {
+      for (size_t next = at + odd.len; next < LENGTH; next++) {
         buffer_append_char(&text, 'y');
         buffer_append_char(&wanted, 'y');
       }
@@ -78,7 +78,7 @@ UNIT_TEST(writes_pieces_without_quotes)
   buffer_fini(&out);
 }
 
-UNIT_TEST(writes_what_the_reader_reads_back)
+UNIT_TEST(writes_text_that_the_reader_reads_back)
 {
   struct arena arena;
   struct buffer out;

@@ -1,5 +1,5 @@
-/* The envelopes of JSON-RPC 2.0 and 1.1, and what a handler may do. tests/unit/jsonrpc/test_library.c has the examples of the
- * specification. Backquotes stand for quotes. */
+/* The envelopes of JSON-RPC 2.0 and 1.1, and the interface of handlers. tests/unit/jsonrpc/test_library.c has the
+ * examples of the specification. Backquotes stand for quotes. */
 #include "jsonrpc/jsonrpc.h"
 
 #include "base/number.h"
@@ -16,8 +16,7 @@ static void append_part(struct buffer *out, bool is_there, struct text part)
   buffer_append_text(out, is_there ? part : TEXT("0"));
 }
 
-/* What a request is, where the handler is asked to show it: method, id, peer-id, params, options, and 0 for what is not
- * there. */
+/* The request, for a handler that shows it: method, id, peer-id, params, options, and 0 for a missing member. */
 static void show(const struct jsonrpc_request *request, struct buffer *out)
 {
   BUFFER_LITERAL(out, "[");
@@ -78,7 +77,7 @@ static struct jsonrpc_service service = {.arena = &arena,
                                          .may_stream = true,
                                          .takes_options = true};
 
-/* The reply is in `out` then. */
+/* The reply is in `out` afterwards. */
 static enum jsonrpc_handled ask(const char *message)
 {
   const char *json = unit_json(message);
@@ -129,7 +128,7 @@ UNIT_TEST(passes_over_options_where_the_service_has_none)
   service.takes_options = true;
 }
 
-UNIT_TEST(gives_ids_back_byte_for_byte)
+UNIT_TEST(returns_ids_byte_for_byte)
 {
   static const char *const ids[] = {
       "null", "0",         "-0",    "1.50",          "1e400", "123456789012345678901234567890",
@@ -143,11 +142,11 @@ UNIT_TEST(gives_ids_back_byte_for_byte)
   }
 }
 
-UNIT_TEST(knows_1_1_in_what_it_cannot_read)
+UNIT_TEST(knows_1_1_in_messages_that_it_cannot_read)
 {
   static const struct {
     const char *message;
-    bool looks;
+    bool is_1_1;
   } cases[] = {
       {"{\"version\":\"1.1\"", true},   {"{\"version\" :\n \"1.1\",", true},
       {"{\"version\":\"1.10\"", false}, {"{\"version\":1.1", false},
@@ -158,7 +157,7 @@ UNIT_TEST(knows_1_1_in_what_it_cannot_read)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     size_t length = strlen(cases[i].message);
     char *copy = unit_exact_copy(cases[i].message, length);
-    assert_int_equal(jsonrpc_looks_like_1_1((struct text){copy, length}), cases[i].looks);
+    assert_int_equal(jsonrpc_looks_like_1_1((struct text){copy, length}), cases[i].is_1_1);
     test_free(copy);
   }
 }
@@ -172,7 +171,7 @@ UNIT_TEST(runs_nothing_of_a_message_that_is_no_json)
   assert_int_equal(calls, 2);
 }
 
-UNIT_TEST(appends_to_what_is_there)
+UNIT_TEST(appends_to_the_buffer)
 {
   const char *request = unit_json("{`jsonrpc`:`2.0`,`method`:`change_mind`,`id`:1}");
   const char *notification = unit_json("[{`jsonrpc`:`2.0`,`method`:`change_mind`}]");

@@ -273,7 +273,7 @@ static enum jp_jsonrpc_status send(const struct jp_jsonrpc_config *config, const
   return jp_jsonrpc_handle(config, (struct jp_text){json, strlen(json)}, handle, NULL, reply);
 }
 
-UNIT_TEST(logs_what_failed)
+UNIT_TEST(logs_failures)
 {
   static const struct {
     const char *method;
@@ -281,7 +281,7 @@ UNIT_TEST(logs_what_failed)
   } cases[] = {
       {"crash", "the handler of crash failed: no luck"},
       {"say_nothing", "the handler of say_nothing failed: it answered nothing"},
-      {"rubbish", "the handler of rubbish failed: what it wrote is not one JSON value"},
+      {"rubbish", "the handler of rubbish failed: its output is not one JSON value"},
   };
   struct log log = {0};
   const struct jp_jsonrpc_config config = {.log = keep_line, .log_context = &log};
@@ -295,7 +295,7 @@ UNIT_TEST(logs_what_failed)
   }
 }
 
-UNIT_TEST(never_calls_the_handler_for_what_is_no_request)
+UNIT_TEST(never_calls_the_handler_without_a_request)
 {
   static const char *const messages[] = {"", " ", "dummy", "{`x`:42}", "[]", "[1]", "{`jsonrpc`:`2.0`}"};
   int before = atomic_load(&calls);
@@ -345,7 +345,7 @@ static void check_decoded(const struct jp_jsonrpc_config *config, const struct e
 {
   json_t *message = json_loads(unit_json(example->message), JSON_DECODE_ANY, NULL);
   json_t *reply;
-  if (message == NULL) { /* what a caller does with what cannot be decoded */
+  if (message == NULL) { /* as a caller does if a message cannot be decoded */
     reply = jp_jansson_parse_error();
   } else {
     enum jp_jsonrpc_status status = jp_jansson_handle(config, message, handle, NULL, &reply);
@@ -357,7 +357,7 @@ static void check_decoded(const struct jp_jsonrpc_config *config, const struct e
   if (wanted == NULL)
     assert_null(reply);
   else if (!json_equal(reply, wanted))
-    fail_msg("%s: not the reply that was wanted", example->message);
+    fail_msg("%s: not the expected reply", example->message);
   json_decref(wanted);
   json_decref(reply);
 }
@@ -397,10 +397,10 @@ UNIT_TEST(gives_decoded_messages_to_handlers)
     json_decref(wanted);
     json_decref(reply);
   }
-  assert_string_equal(log.last, "the handler of too_large failed: what it wrote cannot become a tree");
+  assert_string_equal(log.last, "the handler of too_large failed: its output cannot become a tree");
 }
 
-UNIT_TEST(says_what_is_no_message)
+UNIT_TEST(reports_text_that_is_no_message)
 {
   void *reply = &reply;
   json_t *tree;
@@ -412,7 +412,7 @@ UNIT_TEST(says_what_is_no_message)
   assert_null(reply);
   json_t *inner = json_array();
   json_array_append(message, inner);
-  json_array_append_new(inner, message); /* a tree that holds itself has no text */
+  json_array_append_new(inner, message); /* a tree that contains itself has no text */
   assert_int_equal(jp_jansson_handle(NULL, message, handle, NULL, &tree), JP_JSONRPC_INVALID);
   assert_null(tree);
   json_array_clear(inner);

@@ -1,4 +1,4 @@
-/* The other side: messages that are built, answers that are matched to them. */
+/* The client side: messages that are built, answers that are matched to them. */
 #include "include/jpeer/jsonrpc.h"
 
 #include "tests/unit/unit.h"
@@ -108,7 +108,7 @@ UNIT_TEST_WITH(matches_answers_in_any_order_and_once, set_up, tear_down)
   assert_string_equal(f->seen, "B:null ");
 }
 
-UNIT_TEST_WITH(tells_of_errors_that_belong_to_no_request, set_up, tear_down)
+UNIT_TEST_WITH(reports_errors_that_belong_to_no_request, set_up, tear_down)
 {
   struct fixture *f = *state;
   ask(f, "a", "A");
@@ -119,7 +119,7 @@ UNIT_TEST_WITH(tells_of_errors_that_belong_to_no_request, set_up, tear_down)
   assert_int_equal(jp_jsonrpc_client_pending(f->client), 1);
 }
 
-UNIT_TEST_WITH(refuses_what_is_no_answer, set_up, tear_down)
+UNIT_TEST_WITH(refuses_messages_that_are_no_answer, set_up, tear_down)
 {
   struct fixture *f = *state;
   static const char *const texts[] = {
@@ -146,7 +146,7 @@ UNIT_TEST_WITH(refuses_what_is_no_answer, set_up, tear_down)
   assert_int_equal(jp_jsonrpc_client_pending(f->client), 1);
 }
 
-UNIT_TEST_WITH(forgets_what_it_is_told_to, set_up, tear_down)
+UNIT_TEST_WITH(forgets_a_request_on_demand, set_up, tear_down)
 {
   struct fixture *f = *state;
   for (int i = 0; i < 100; i++)

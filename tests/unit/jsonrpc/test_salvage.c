@@ -2,7 +2,7 @@
 
 #include "tests/unit/cases.h"
 
-/* A message, and the id that can be made out of it; NULL: none. */
+/* A message, and the id that can be found in it; NULL: none. */
 struct row {
   const char *message;
   const char *id;
@@ -26,7 +26,7 @@ static void check_salvaged(const char *place, const char *message, const char *i
   check(&(struct row){message, *id == '\0' ? NULL : id}, JSONRPC_2_0);
 }
 
-UNIT_TEST(makes_out_the_one_id_of_the_outermost_object)
+UNIT_TEST(finds_the_only_id_of_the_outermost_object)
 {
   unit_cases(SALVAGED, check_salvaged);
   check(&(struct row){" \t{ \"id\" : null , \"x\":[[", "null"}, JSONRPC_2_0);
@@ -34,7 +34,7 @@ UNIT_TEST(makes_out_the_one_id_of_the_outermost_object)
   check(&(struct row){"  ", NULL}, JSONRPC_2_0);
 }
 
-UNIT_TEST(takes_any_value_as_an_id_of_1_1)
+UNIT_TEST(accepts_any_value_as_an_id_of_1_1)
 {
   static const struct row of_1_1[] = {
       {"{\"id\":true,\"x\":", "true"},
@@ -47,7 +47,7 @@ UNIT_TEST(takes_any_value_as_an_id_of_1_1)
     check(&of_1_1[i], JSONRPC_1_1);
 }
 
-UNIT_TEST(finds_it_behind_a_lost_quote)
+UNIT_TEST(finds_the_id_after_a_lost_quote)
 {
   static const struct row lost[] = {
       {"{\"method\":\"abc,\"id\":4}", "4"},

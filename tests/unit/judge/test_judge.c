@@ -1,5 +1,5 @@
-/* What a judge answers, what it keeps, and when a supertype of the object is asked for. test_run of rpc has the lines of the
- * log. */
+/* The verdicts of a judge, those that it keeps, and when a supertype of the object matters. test_run of rpc has the
+ * lines of the log. */
 #include "judge/judge.h"
 
 #include "tests/unit/temporary_file.h"
@@ -115,7 +115,7 @@ UNIT_TEST_WITH(a_channel_has_verdicts_of_its_own, set_up, tear_down)
   assert_int_not_equal(judge_stamp(&judge), judge_stamp(&other));
 }
 
-UNIT_TEST_WITH(what_is_logged_is_asked_again, set_up, tear_down)
+UNIT_TEST_WITH(logged_operations_are_judged_again, set_up, tear_down)
 {
   bool allowed;
   use_policy("version: 1\nrules:\n  - {class: a.A, action: ALLOW}\n"
@@ -164,7 +164,7 @@ UNIT_TEST_WITH(a_supertype_is_asked_for_only_where_no_rule_names_a_class_of_the_
   member.holders = &holder;
   member.holder_count = 1;
   assert_false(judge_may_ask_supertype(&judge, OP_CALL, &member));
-  /* A supertype that was judged in its place is what is kept. */
+  /* The kept verdict is that of the supertype that was judged instead. */
   const struct judged_member supertype = make_member(OP_MEMBER_METHOD, "a.Open");
   member.holder_count = 0;
   assert_int_equal(judge_conclude(&judge, OP_CALL, &member, judge_evaluate(&judge, OP_CALL, &supertype),
@@ -248,9 +248,9 @@ UNIT_TEST_WITH(names_are_kept_for_one_policy_and_one_channel, set_up, tear_down)
   assert_false(judge_knows_overloads(&judge, TEXT("a.A"), TEXT("m")));
 }
 
-/* ---- what arguments name ---- */
+/* ---- names in arguments ---- */
 
-UNIT_TEST_WITH(what_an_answer_names_is_judged, set_up, tear_down)
+UNIT_TEST_WITH(names_in_an_answer_are_judged, set_up, tear_down)
 {
   struct op_value inner = {.kind = OP_NULL, .type = TEXT("a.secret.Key")};
   const struct op_value list = {.kind = OP_LIST, .type = TEXT_ABSENT, .list = {&inner, 1}};
@@ -301,7 +301,7 @@ UNIT_TEST_WITH(a_member_that_an_argument_implies_is_judged_by_its_kind, set_up, 
 
 /* ---- results ---- */
 
-UNIT_TEST_WITH(a_member_that_a_value_is_read_with_needs_no_rule_but_heeds_one, set_up, tear_down)
+UNIT_TEST_WITH(a_member_by_which_a_value_is_read_needs_no_rule_but_obeys_one, set_up, tear_down)
 {
   use_policy("version: 1\nrules:\n  - {class: a.Shut, action: DENY}\n");
   const struct judge judge = make_judge();

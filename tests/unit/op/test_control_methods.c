@@ -1,4 +1,4 @@
-/* The table of control methods: names, and what is true of each. */
+/* The table of control methods: names, and the facts of each. */
 #include "base/buffer.h"
 #include "op/control_methods.h"
 #include "tests/unit/unit.h"
@@ -16,7 +16,7 @@ UNIT_TEST(finds_every_method_in_any_case)
   assert_null(op_control_find(TEXT("")));
 }
 
-UNIT_TEST(lets_nothing_that_takes_objects_be_safe)
+UNIT_TEST(no_method_with_objects_is_safe)
 {
   for (size_t i = 0; i < OP_COMMANDS; i++)
     assert_false(op_control_methods[i].takes_refs && op_control_methods[i].is_safe);

@@ -64,7 +64,7 @@ UNIT_TEST(becomes_internal_where_memory_is_short)
   assert_int_equal(outcome.ref, 0);
 }
 
-UNIT_TEST(tells_what_a_lower_function_has_failed_with)
+UNIT_TEST(reports_the_error_of_a_lower_function)
 {
   static const struct {
     enum jp_status status;

@@ -2,7 +2,7 @@
 #include "op/piece.h"
 #include "tests/unit/unit.h"
 
-UNIT_TEST(reads_what_is_written)
+UNIT_TEST(reads_pieces)
 {
   static const struct {
     const char *written;
@@ -35,7 +35,7 @@ UNIT_TEST(reads_what_is_written)
   }
 }
 
-UNIT_TEST(refuses_what_is_no_piece)
+UNIT_TEST(refuses_text_that_is_no_piece)
 {
   static const char *const wrong[] = {"",       "[",       "[]",         "3",     "[3",    "3]",
                                       "[-]",    "[+3]",    "[ 3]",       "[3 ]",  "[3]]",  "[[3]]",

@@ -34,15 +34,15 @@ static void check_value(const char *place, const char *written, const char *want
       [OP_SCALAR_FRACTION] = 'f', [OP_SCALAR_SUFFIX] = 's', [OP_SCALAR_KIND] = '-',
   };
   struct op_value value = value_of(written);
-  char told[sizeof letters + 2] = "";
+  char got[sizeof letters + 2] = "";
   for (size_t at = 0; letters[at] != '\0'; at++) {
     union primitive_value ignored;
-    told[at] = signs[op_scalar_read(&value, letters[at], &ignored)];
+    got[at] = signs[op_scalar_read(&value, letters[at], &ignored)];
   }
   char inferred[] = {' ', op_scalar_infer(&value), '\0'};
   if (inferred[1] != '\0')
-    strcat(told, inferred);
-  unit_assert_text(text_of(told), text_of(wanted), place, __LINE__);
+    strcat(got, inferred);
+  unit_assert_text(text_of(got), text_of(wanted), place, __LINE__);
 }
 
 UNIT_TEST(every_value_for_every_type)
@@ -51,7 +51,7 @@ UNIT_TEST(every_value_for_every_type)
   check_value("a lone surrogate is one unit", "\"\xED\xA0\x80\"", "--+-----");
 }
 
-/* The value that is read for a letter, as a double. */
+/* The value read for a letter, as a double. */
 static double read_as(const char *written, char letter)
 {
   union primitive_value out;
@@ -97,7 +97,7 @@ UNIT_TEST(minus_zero_keeps_its_sign)
   assert_false(signbit(read_as("0", 'D')));
 }
 
-/* As a codec gives them whose numbers are no text. */
+/* As from a codec with binary numbers. */
 UNIT_TEST(typed_numbers_need_no_digits)
 {
   static const struct {

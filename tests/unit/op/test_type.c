@@ -9,7 +9,7 @@
 static const char reserved_text[] = "Type name is a Java reserved keyword";
 static const char bad_text[] = "Invalid characters in type";
 
-/* What the caller writes: base, dimensions, and the name as an argument and as a target, NULL: it is reserved. */
+/* The caller's text: base, dimensions, and the name as an argument and as a target, NULL: it is reserved. */
 static const struct type_case {
   struct text written;
   char base;
@@ -65,7 +65,7 @@ static void check_refused(struct text written, const char *wanted)
   }
 }
 
-static void check_taken(const struct type_case *c, parse_function *parse, const char *name)
+static void check_accepted(const struct type_case *c, parse_function *parse, const char *name)
 {
   char *copy = unit_exact_copy(c->written.data, c->written.len);
   struct op_type type;
@@ -84,11 +84,11 @@ static void check_taken(const struct type_case *c, parse_function *parse, const 
   test_free(copy);
 }
 
-UNIT_TEST(reads_what_arguments_and_targets_say)
+UNIT_TEST(reads_types_of_arguments_and_targets)
 {
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    check_taken(&cases[i], op_type_parse_argument, cases[i].argument_name);
-    check_taken(&cases[i], op_type_parse_target, cases[i].target_name);
+    check_accepted(&cases[i], op_type_parse_argument, cases[i].argument_name);
+    check_accepted(&cases[i], op_type_parse_target, cases[i].target_name);
   }
   for (size_t i = 0; i < COUNT_OF(reserved); i++)
     check_refused(reserved[i], reserved_text);
@@ -97,7 +97,7 @@ UNIT_TEST(reads_what_arguments_and_targets_say)
   check_refused(TEXT("a\0b"), bad_text);
 }
 
-UNIT_TEST(takes_no_error_to_fill)
+UNIT_TEST(needs_no_error_to_fill)
 {
   struct op_type type;
   assert_int_equal(op_type_parse_target(TEXT("try"), &type, NULL), JP_INVALID);
@@ -228,7 +228,7 @@ UNIT_TEST(refuses_broken_descriptors)
     struct text rest = {copy, refused[i].len};
     struct op_type type;
     if (op_type_parse_descriptor(&rest, &arena, &type) != JP_INVALID)
-      fail_msg("taken: %s", refused[i].data);
+      fail_msg("accepted: %s", refused[i].data);
     assert_int_equal(rest.len, refused[i].len);
     test_free(copy);
   }

@@ -2,7 +2,7 @@
 
 #include "tests/unit/unit.h"
 
-UNIT_TEST(every_row_is_found_where_the_search_by_halves_looks)
+UNIT_TEST(binary_search_finds_every_row)
 {
   for (size_t i = 0; i < value_class_count; i++)
     if (value_class_find(value_class_rows[i].name) != &value_class_rows[i])

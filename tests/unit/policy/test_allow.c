@@ -39,7 +39,7 @@ UNIT_TEST(test_wildcards_that_match_the_jdk)
   unit_cases(FILES "/allowed.txt", check_patterns);
 }
 
-UNIT_TEST(test_names_need_no_look)
+UNIT_TEST(test_no_name_is_needed)
 {
   struct policy_allow_check check;
   struct arena arena;

@@ -6,7 +6,7 @@
  *   allow PATTERNS       --rpc-allow
  *   default ACTION       --rpc-default-action
  *   ---
- *   (the policy file; nothing here means that there is none)
+ *   (the policy file; if empty, there is none)
  *   ---
  *   check CHANNEL MEMBER VISIBILITY CLASS NAME  ALLOW|DENY|LOG_AND_ALLOW|LOG_AND_DENY [REASON]
  *   other CHANNEL MEMBER VISIBILITY CLASS NAME  the same, for policy_check_other
@@ -16,8 +16,8 @@
  *   shows CHANNEL CLASS                         YES|NO
  *   idempotent CLASS NAME                       YES|NO
  *
- * Then, whatever was asked, every class and member in the file is asked about in every way, to see that the
- * three early answers never contradict the full one.
+ * Then every class and member in the file is judged in every way: the three early answers must never contradict the
+ * full one.
  */
 #include "policy/rules.h"
 #include "policy/vocabulary.h"
@@ -265,7 +265,7 @@ static void check_consistency(const struct case_file *file)
   }
 }
 
-/* What stands before the questions, as a policy. */
+/* Makes a policy of the lines before the questions. */
 static void open_policy(struct case_file *file, const char *presets, const char *allow,
                         enum policy_action action, const char *yaml)
 {

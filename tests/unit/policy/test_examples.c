@@ -1,5 +1,5 @@
 /*
- * The policies that README and docs/ show open no member of policy/dangerous.yaml: the YAML blocks, and the values of
+ * The policies in README and docs/ allow no member of policy/dangerous.yaml: the YAML blocks, and the values of
  * --rpc-allow. tests/integration/test_examples.py attacks the same examples through the binary.
  */
 #include "policy/dangerous.h"
@@ -50,7 +50,7 @@ static void walk_policy(struct walk *walk, const struct policy_config *config, c
     const struct policy_danger *danger = &walk->dangers[i];
     if (!is_allowed(danger, policy))
       continue;
-    print_error("%s opens %.*s.%.*s (%.*s)\n", place, TEXT_ARGS(danger->class_name),
+    print_error("%s allows %.*s.%.*s (%.*s)\n", place, TEXT_ARGS(danger->class_name),
                 TEXT_ARGS(danger->member), TEXT_ARGS(danger->effect));
     walk->wrong++;
   }
@@ -66,7 +66,7 @@ static void walk_yaml(struct walk *walk, struct text yaml, const char *place)
   unlink(path);
 }
 
-/* The values behind each "--rpc-allow " or "--rpc-allow=" of a line. In quotes, or up to a blank or the end of a code
+/* The values after each "--rpc-allow " or "--rpc-allow=" of a line. In quotes, or up to a blank or the end of a code
  * span; a value in capitals is a placeholder. */
 static void walk_options(struct walk *walk, const char *line, const char *place)
 {
@@ -137,8 +137,8 @@ UNIT_TEST(test_examples_open_nothing_dangerous)
   assert_int_equal(walk.wrong, 0);
 }
 
-/* What is found without the walk, so that an empty list is noticed. */
-UNIT_TEST(test_the_list_has_what_everybody_knows)
+/* Well-known members, so that an empty list is noticed. */
+UNIT_TEST(test_the_list_has_well_known_dangers)
 {
   static const struct {
     const char *kind;

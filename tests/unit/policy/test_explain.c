@@ -2,7 +2,7 @@
 
 #include "tests/unit/temporary_file.h"
 
-/* wanted: what is explained, with %s for the file's name, twice at most. */
+/* wanted: the explanation, with %s for the file's name, twice at most. */
 static void check(const char *yaml, const struct policy_question *question, const char *wanted)
 {
   temporary_file_set(temporary_path, yaml);
@@ -22,7 +22,7 @@ static void check(const char *yaml, const struct policy_question *question, cons
   policy_destroy(policy);
 }
 
-UNIT_TEST(what_decides_is_named)
+UNIT_TEST(the_deciding_rule_is_named)
 {
   const struct policy_question question = {
       .channels = 1u << POLICY_WEBSOCKET, .class_name = TEXT("a.A"), .member_name = TEXT("get")};
@@ -35,7 +35,7 @@ UNIT_TEST(what_decides_is_named)
         "FIELD_SET, CALLBACK: PUBLIC, PROTECTED, PACKAGE_PRIVATE, PRIVATE\n");
 }
 
-UNIT_TEST(channels_that_differ_are_told_apart)
+UNIT_TEST(channels_that_differ_are_shown_separately)
 {
   const struct policy_question question = {.channels =
                                                1u << POLICY_WEBSOCKET | 1u << POLICY_HTTP | 1u << POLICY_ZMQ,

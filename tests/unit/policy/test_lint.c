@@ -1,4 +1,4 @@
-/* Warnings about rules: what is warned of, what is not, and that no rule is called unreachable that decides something. */
+/* Warnings about rules: when there is one, when not, and that no rule that decides something is called unreachable. */
 #include "policy/lint.h"
 #include "policy/policy.h"
 
@@ -39,12 +39,12 @@ static void check_warning(const char *place, const char *rules, const char *warn
     length = strcspn(rules, "\n");
     buffer_printf(&yaml, "  - %.*s\n", (int)length, rules);
   }
-  struct text told = lint(yaml.data, yaml.len, &out, path);
+  struct text got = lint(yaml.data, yaml.len, &out, path);
   unlink(path);
   snprintf(begins, sizeof begins, "%s:%s", path, warning);
-  bool is_one = told.len > 0 && memchr(told.data, '\n', told.len) == told.data + told.len - 1;
-  if (*warning == '\0' ? told.len > 0 : !is_one || !text_starts_with(told, text_of(begins)))
-    fail_msg("%s: got %.*s", place, TEXT_ARGS(told));
+  bool is_one = got.len > 0 && memchr(got.data, '\n', got.len) == got.data + got.len - 1;
+  if (*warning == '\0' ? got.len > 0 : !is_one || !text_starts_with(got, text_of(begins)))
+    fail_msg("%s: got %.*s", place, TEXT_ARGS(got));
   buffer_fini(&yaml);
   buffer_fini(&out);
 }
@@ -65,15 +65,15 @@ UNIT_TEST(test_idempotent_members)
   struct buffer out;
   char path[] = TEMPORARY_FILE;
   buffer_init(&out);
-  struct text told = lint(yaml, sizeof yaml - 1, &out, path);
+  struct text got = lint(yaml, sizeof yaml - 1, &out, path);
   unlink(path);
   size_t lines = 0;
-  for (size_t i = 0; i < told.len; i++)
-    lines += told.data[i] == '\n';
+  for (size_t i = 0; i < got.len; i++)
+    lines += got.data[i] == '\n';
   assert_int_equal(lines, COUNT_OF(wanted));
   for (size_t i = 0; i < COUNT_OF(wanted); i++)
-    if (memmem(told.data, told.len, wanted[i], strlen(wanted[i])) == NULL)
-      fail_msg("%s is not in %.*s", wanted[i], TEXT_ARGS(told));
+    if (memmem(got.data, got.len, wanted[i], strlen(wanted[i])) == NULL)
+      fail_msg("%s is not in %.*s", wanted[i], TEXT_ARGS(got));
   buffer_fini(&out);
 }
 
@@ -121,7 +121,7 @@ static void note_rule(const struct policy *policy, struct policy_verdict verdict
     used[rule - 1] = true;
 }
 
-/* Asks about every member of every class with a short name, as a request does. Constructors are called <init>. */
+/* Judges every member of every class with a short name, as a request does. Constructors are called <init>. */
 static void note_used(const struct policy *policy, bool named[RULES], bool used[RULES])
 {
   static const char *const classes[] = {"a",   "b",    "ab",    "a.a",   "a.b",   "b.a",
@@ -146,7 +146,7 @@ static void note_used(const struct policy *policy, bool named[RULES], bool used[
     used[i] |= named[i];
 }
 
-UNIT_TEST(test_what_is_never_used_decides_nothing)
+UNIT_TEST(test_a_rule_that_is_never_used_decides_nothing)
 {
   struct random random = {7};
   struct buffer yaml;
@@ -161,7 +161,7 @@ UNIT_TEST(test_what_is_never_used_decides_nothing)
     for (size_t i = 0; i < RULES; i++)
       append_rule(&random, &yaml);
     char path[] = TEMPORARY_FILE;
-    struct text told = lint(yaml.data, yaml.len, &out, path);
+    struct text got = lint(yaml.data, yaml.len, &out, path);
     struct policy *policy;
     struct policy_config config = {.file = path};
     assert_int_equal(policy_create(&config, &policy, NULL), JP_OK);
@@ -176,25 +176,25 @@ UNIT_TEST(test_what_is_never_used_decides_nothing)
       snprintf(never, sizeof never, "%s:%zu: warning: is never used", path, i + 3);
       snprintf(partly, sizeof partly, "%s:%zu: warning: decides nothing about a class that", path, i + 3);
       snprintf(useless, sizeof useless, "%s:%zu: warning: has no effect", path, i + 3);
-      bool is_never = memmem(told.data, told.len, never, strlen(never)) != NULL ||
-                      memmem(told.data, told.len, useless, strlen(useless)) != NULL;
-      bool is_partly = memmem(told.data, told.len, partly, strlen(partly)) != NULL;
+      bool is_never = memmem(got.data, got.len, never, strlen(never)) != NULL ||
+                      memmem(got.data, got.len, useless, strlen(useless)) != NULL;
+      bool is_partly = memmem(got.data, got.len, partly, strlen(partly)) != NULL;
       warned += is_never;
       unused += !used[i];
       if ((is_never && used[i]) || (is_partly && named[i]))
-        fail_msg("%.*s\n%.*s\nrule %zu decides something", TEXT_ARGS(buffer_text(&yaml)), TEXT_ARGS(told),
+        fail_msg("%.*s\n%.*s\nrule %zu decides something", TEXT_ARGS(buffer_text(&yaml)), TEXT_ARGS(got),
                  i + 1);
     }
     policy_destroy(policy);
   }
   buffer_fini(&yaml);
   buffer_fini(&out);
-  /* Most of what decides nothing is warned of; the rest needs several patterns that together cover one. */
+  /* Most rules that decide nothing have a warning; for the rest, several patterns together cover one. */
   assert_true(warned > 50);
   assert_true(warned * 10 > unused * 8);
 }
 
-/* Patterns whose comparison takes longest, and more pairs of them than are compared. */
+/* Patterns whose comparison is slowest, and more pairs of them than are compared. */
 UNIT_TEST(test_a_large_file_ends)
 {
   struct buffer yaml;

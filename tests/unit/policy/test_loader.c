@@ -6,7 +6,7 @@
 #include "policy/vocabulary.h"
 #include "tests/unit/cases.h"
 
-/* What was loaded last lives in it. */
+/* Owns the last loaded document. */
 static struct arena arena;
 
 static enum jp_status load(struct text yaml, struct policy_document *document, struct jp_error *error)
@@ -15,7 +15,7 @@ static enum jp_status load(struct text yaml, struct policy_document *document, s
   return policy_load_text(yaml, "p.yaml", &arena, document, error);
 }
 
-/* name: of what is loaded, for the failure. */
+/* name: of the document, for the failure. */
 static struct policy_document load_good(struct text yaml, const char *name)
 {
   struct policy_document document;
@@ -95,7 +95,7 @@ static void expect_refused_text(struct buffer *yaml, const char *begins)
   buffer_fini(yaml);
 }
 
-/* What would make a careless loader slow, deep or large. */
+/* Input that would make a careless loader slow, deep or large. */
 UNIT_TEST(test_limits)
 {
   struct buffer yaml;

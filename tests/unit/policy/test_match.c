@@ -12,7 +12,7 @@ static void check_name(const char *place, const char *written, const char *name,
   if (policy_pattern_matches(&pattern, text) != matches)
     fail_msg("%s: '%s' and '%s': expected %s", place, written, name, matches ? "a match" : "no match");
   if (matches && !policy_pattern_may_match(&pattern, text))
-    fail_msg("%s: '%s' and '%s': the look at eight bytes is wrong", place, written, name);
+    fail_msg("%s: '%s' and '%s': the test of eight bytes is wrong", place, written, name);
   arena_fini(&arena);
   test_free(copy);
 }
@@ -42,7 +42,7 @@ UNIT_TEST(test_every_name)
   static const struct {
     const char *pattern;
     bool as_class;
-    bool as_member; /* where the pattern is one segment */
+    bool as_member; /* if the pattern is one segment */
   } cases[] = {
       {"**", true, true},       {"*", false, true},       {"?*", false, true},       {"*?", false, true},
       {"***", false, true},     {"??*", false, false},    {"?", false, false},       {"a*", false, false},
@@ -105,7 +105,7 @@ UNIT_TEST(test_refused)
   arena_fini(&arena);
 }
 
-/* The worst names for a matcher that goes back; one that tried every way would not end. */
+/* The worst names for a matcher that backtracks; one that tried every way would not end. */
 UNIT_TEST(test_hostile_names)
 {
   enum { LENGTH = 16 * 1024 };
@@ -139,8 +139,8 @@ static void check_covering(const char *place, const char *input, const char *wan
   assert_int_equal(policy_pattern_compile(text_of(input + length + 1), &arena, &second, NULL), JP_OK);
   bool covers = policy_pattern_covers(&first, &second);
   bool is_covered = policy_pattern_covers(&second, &first);
-  const char *told = covers && is_covered ? "both" : covers ? "first" : is_covered ? "second" : "neither";
-  unit_assert_text(text_of(told), text_of(wanted), place, __LINE__);
+  const char *got = covers && is_covered ? "both" : covers ? "first" : is_covered ? "second" : "neither";
+  unit_assert_text(text_of(got), text_of(wanted), place, __LINE__);
   arena_fini(&arena);
 }
 
@@ -180,9 +180,9 @@ static struct words words_over(const char *alphabet, size_t longest)
   return words;
 }
 
-/* The oracle: each name of up to `longest` characters that a pattern matches, as a set. A pattern covers another where
- * its set holds the other's. Names need one letter that no pattern has. They have to be longer than both patterns for the
- * answer "no": is_exact. The answer "yes" is wrong with any name. */
+/* The oracle: each name of up to `longest` characters that a pattern matches, as a set. A pattern covers another
+ * where its set holds the other's. Names need one letter that no pattern has. They have to be longer than both
+ * patterns for the answer "no": is_exact. The answer "yes" is wrong with any name. */
 static void compare_with_names(const char *pattern_alphabet, size_t pattern_longest,
                                const char *name_alphabet, size_t longest, bool is_exact)
 {
@@ -218,7 +218,7 @@ static void compare_with_names(const char *pattern_alphabet, size_t pattern_long
   test_free(names.all);
 }
 
-UNIT_TEST(test_covering_is_what_the_names_say)
+UNIT_TEST(test_covering_agrees_with_the_names)
 {
   compare_with_names("a.*?", 5, "ab.", 7, false);
   compare_with_names("a.*?", 4, "ab.", 7, true);

@@ -31,7 +31,7 @@ static const char *const nothing_allowed =
     "RPC policy: no rule allows anything and the default action is to ";
 static const char *const presets_only = "RPC policy: presets only deny; ";
 
-/* What --rpc-allow does not name is denied, unless the command line says otherwise. */
+/* Classes that --rpc-allow does not name are denied, unless the command line says otherwise. */
 UNIT_TEST(test_default_action)
 {
   static const char allow_a[] = "rules: [{class: a, action: ALLOW}]\n";
@@ -114,7 +114,7 @@ UNIT_TEST(test_too_many_patterns_to_allow)
   policy_destroy(policy);
 }
 
-/* Only where nothing at all was given: whoever chose a default has chosen. */
+/* Only without any policy option: a chosen default is a policy. */
 UNIT_TEST(test_lack_of_rules)
 {
   const struct {

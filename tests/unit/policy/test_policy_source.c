@@ -1,4 +1,5 @@
-/* Policies that are taken while one is swapped; tests/integration/test_policy_reload.py has what a reload changes. */
+/* Policies that are retained while one is swapped; tests/integration/test_policy_reload.py tests the effects of a
+ * reload. */
 #include "policy/policy_source.h"
 
 #include "tests/unit/temporary_file.h"
@@ -24,7 +25,7 @@ struct race {
 };
 
 /* Under each policy one of two classes is allowed: both, or none, would be a mix. */
-static void *take_on_and_on(void *argument)
+static void *retain_repeatedly(void *argument)
 {
   struct race *race = argument;
   struct policy *policy = NULL;
@@ -40,7 +41,7 @@ static void *take_on_and_on(void *argument)
   return NULL;
 }
 
-UNIT_TEST(many_take_while_one_reloads)
+UNIT_TEST(many_threads_retain_while_one_reloads)
 {
   static const char *const files[] = {"rules: [{class: a.A, action: ALLOW}]\n",
                                       "rules: [{class: a.B, action: ALLOW}]\n"};
@@ -50,7 +51,7 @@ UNIT_TEST(many_take_while_one_reloads)
   temporary_file_set(temporary_path, files[0]);
   assert_int_equal(policy_source_create(&config, &race.source, NULL), JP_OK);
   for (int i = 0; i < TAKERS; i++)
-    assert_int_equal(pthread_create(&takers[i], NULL, take_on_and_on, &race), 0);
+    assert_int_equal(pthread_create(&takers[i], NULL, retain_repeatedly, &race), 0);
   for (int i = 1; i <= RELOADS; i++) {
     temporary_file_set(temporary_path, files[i % 2]);
     assert_int_equal(policy_source_reload(race.source, NULL), JP_OK);

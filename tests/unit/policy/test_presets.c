@@ -1,16 +1,15 @@
 /*
- * Usage: test_presets JAVA_HOME. What the presets deny and leave of a JDK's classes, by the lists in
+ * Usage: test_presets JAVA_HOME. The members of a JDK's classes that the presets deny and allow, by the lists in
  * presets/:
  *
  *   denied.txt    PRESET CLASS MEMBER: denied by that preset alone, in every class that inherits it, too
  *   allowed.txt   CLASS MEMBER: allowed with all presets on
- *   reviewed.txt  CLASS MEMBER...: what looks as if a preset should deny it, is left allowed, and was looked
- * at
- *   dangerous.txt CLASS MEMBER...: what policy/dangerous.yaml lists and no preset denies, and was looked at
+ *   reviewed.txt  CLASS MEMBER...: looks as if a preset should deny it, is allowed, and was reviewed
+ *   dangerous.txt CLASS MEMBER...: is in policy/dangerous.yaml, no preset denies it, and was reviewed
  *
- * A member of an exported package that looks so (suspicious_names, suspicious_types, suspicious_bases) and is
- * neither denied nor reviewed fails the test with its name: a new JDK cannot bring one unseen. Somebody then
- * decides: a line in a preset and in denied.txt, or a line in reviewed.txt.
+ * A member of an exported package that looks so (suspicious_names, suspicious_types, suspicious_bases) and is neither
+ * denied nor reviewed fails the test with its name: a new JDK cannot add one unnoticed. A developer then decides: a
+ * line in a preset and in denied.txt, or a line in reviewed.txt.
  */
 #include "classfile/catalog.h"
 #include "policy/dangerous.h"
@@ -82,7 +81,7 @@ static int open_all(void **state)
   }
   char names[256];
   size_t length = 0;
-  for (const char *at = policy_preset_names; *at != '\0'; at++) /* "a, b" is shown, "a,b" is taken */
+  for (const char *at = policy_preset_names; *at != '\0'; at++) /* "a, b" is shown, "a,b" is accepted */
     if (*at != ' ')
       names[length++] = *at;
   names[length] = '\0';
@@ -196,7 +195,7 @@ static size_t read_line(char *text, int number, line_function *function, void *c
   return line.count == 0 ? 0 : function(&line, context);
 }
 
-/* The sum of what the function gives for each line: how much is wrong. */
+/* The sum of the function's results for each line: the number of faults. */
 static size_t read_list(const char *name, line_function *function, void *context)
 {
   char path[4096];
@@ -245,7 +244,7 @@ static void check_heir(struct denial *denial, const struct catalog_class *base,
     if (!method->hidden && !is_constructor(method) &&
         policy_pattern_matches(&denial->member_pattern, catalog_text(tables, method->name)) &&
         declares(base, method->name) && allows(denial->policy, class, method)) {
-      say(class, method, "overrides what is denied");
+      say(class, method, "overrides a denied member");
       denial->wrong++;
     }
   }
@@ -286,7 +285,7 @@ static size_t check_denied_line(const struct line *line, void *context)
   return denial.wrong;
 }
 
-UNIT_TEST(test_what_each_preset_denies)
+UNIT_TEST(test_denials_of_each_preset)
 {
   assert_int_equal(read_list("denied.txt", check_denied_line, NULL), 0);
 }
@@ -317,7 +316,7 @@ static size_t check_allowed_line(const struct line *line, void *context)
   return wrong;
 }
 
-UNIT_TEST(test_what_the_presets_leave)
+UNIT_TEST(test_members_that_the_presets_allow)
 {
   assert_int_equal(read_list("allowed.txt", check_allowed_line, NULL), 0);
 }
@@ -405,7 +404,7 @@ static size_t check_members(const struct catalog_class *class, const struct revi
   return unseen;
 }
 
-/* What is denied needs no review: such a line misleads. */
+/* A denied member needs no review: such a line misleads. */
 static size_t check_entry(const char *class_name, const char *member)
 {
   const struct catalog_class *class = find_class(text_of(class_name));
@@ -452,9 +451,8 @@ static bool declares_allowed(const struct policy *policy, const struct catalog_c
   return false;
 }
 
-/* deny-files denies every member that gets at files, by itself. What is dangerous otherwise is denied by one of the
- * presets. */
-UNIT_TEST(test_what_the_walk_has_found)
+/* deny-files alone denies every member that accesses files. Other dangerous members are denied by one of the presets. */
+UNIT_TEST(test_dangerous_members_are_denied)
 {
   static struct reviewed reviewed;
   struct arena arena;

@@ -1,4 +1,4 @@
-/* How a change of the file is seen; tests/integration/test_policy_reload.py has what a reload changes. */
+/* How a change of the file is noticed; tests/integration/test_policy_reload.py tests the effects of a reload. */
 #include "policy/policy_source.h"
 
 #include "base/clock.h"
@@ -45,7 +45,7 @@ static void await_another(const struct watched *watched)
   }
 }
 
-/* watched_path: the file as the policy names it. No look by time would come within the test's patience. */
+/* watched_path: the file as the policy names it. No poll would be within the test's deadline. */
 static void check_is_seen(const char *watched_path, bool is_replaced)
 {
   struct watched watched = start(watched_path, NEVER_MS);
@@ -56,7 +56,7 @@ static void check_is_seen(const char *watched_path, bool is_replaced)
   stop(&watched);
 }
 
-UNIT_TEST(a_file_is_seen_when_it_is_written_or_replaced_or_is_behind_a_link)
+UNIT_TEST(a_change_is_seen_when_a_file_is_written_replaced_or_linked)
 {
   char link_folder[80];
   char link_path[96];

@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_UNIT_RING_PAIR_H
 #define JPEER_TESTS_UNIT_RING_PAIR_H
-/* A peer's and a client's end of one region, which the client has mapped for itself, in one process. */
+/* A peer's and a client's end of one region in one process; the client has its own map. */
 #include "ring/region.h"
 #include "tests/unit/unit.h"
 
@@ -49,7 +49,7 @@ static inline void pair_close(struct pair *pair)
   }                                                                                                          \
   static void name##_of(struct pair *pair)
 
-/* Sends one JSON message that has room; returns what ring_writer_publish said. */
+/* Sends one JSON message that has room; returns the result of ring_writer_publish. */
 static inline bool pair_send(struct ring_writer *writer, struct text payload)
 {
   struct buffer out;
@@ -60,18 +60,18 @@ static inline bool pair_send(struct ring_writer *writer, struct text payload)
   return ring_writer_publish(writer);
 }
 
-/* The next frame that is no skip. */
+/* The next frame except skips. */
 static inline enum ring_found pair_next(struct ring_reader *reader, uint32_t *kind, size_t *length)
 {
   enum ring_found found;
-  ring_reader_look(reader);
+  ring_reader_poll(reader);
   do
     found = ring_read_head(reader, kind, length);
   while (found == RING_SKIPPED);
   return found;
 }
 
-/* Takes one whole JSON message and shows that it is taken. */
+/* Reads one whole JSON message and publishes the position. */
 static inline void pair_receive(struct ring_reader *reader, struct text wanted)
 {
   uint32_t kind;

@@ -27,7 +27,7 @@ static int make_file(off_t size, int seals)
   return fd;
 }
 
-UNIT_TEST(client_refuses_what_no_peer_makes)
+UNIT_TEST(client_refuses_an_invalid_region)
 {
   enum { SEALS = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
   off_t size = (off_t)ring_region_size(RING_SIZE_MIN);
@@ -39,9 +39,9 @@ UNIT_TEST(client_refuses_what_no_peer_makes)
       {0, 0, RING_SIZE_MIN},                           /* not sealed */
       {F_SEAL_GROW | F_SEAL_SHRINK, 0, RING_SIZE_MIN}, /* can still be sealed */
       {SEALS, 4096, RING_SIZE_MIN},                    /* of another size */
-      {SEALS, 0, 2 * RING_SIZE_MIN},                   /* likewise */
-      {SEALS, 0, 0},                                   /* no size */
-      {SEALS, 0, SIZE_MAX - 4095},                     /* likewise */
+      {SEALS, 0, 2 * RING_SIZE_MIN},                   /* the same */
+      {SEALS, 0, 0},                                   /* no valid size */
+      {SEALS, 0, SIZE_MAX - 4095},                     /* the same */
       {SEALS, 0, RING_SIZE_MIN},                       /* no magic number */
       {SEALS | F_SEAL_FUTURE_WRITE, 0, RING_SIZE_MIN}, /* cannot be written */
   };

@@ -2,14 +2,14 @@
 
 #include <sys/mman.h>
 
-/* struct ring_rope */
-static void count_pull(void *context)
+/* struct ring_notifier */
+static void count_notification(void *context)
 {
-  unsigned *pulls = context;
-  *pulls += 1;
+  unsigned *notifications = context;
+  *notifications += 1;
 }
 
-/* All lengths, around the end of the ring, for many times its size. */
+/* All lengths of messages, which wrap around the end of the ring many times. */
 UNIT_TEST(wraps_around)
 {
   static const size_t sizes[] = {RING_SIZE_MIN, 3 * RING_SIZE_STEP, 16 * RING_SIZE_STEP};
@@ -29,7 +29,7 @@ UNIT_TEST(wraps_around)
   }
 }
 
-/* A position that passes 2^64 is one like others. */
+/* A position may pass 2^64. */
 PAIR_TEST(positions_may_pass_their_end, RING_SIZE_MIN)
 {
   uint64_t begin = UINT64_MAX - 4095;
@@ -38,7 +38,7 @@ PAIR_TEST(positions_may_pass_their_end, RING_SIZE_MIN)
   client->written = begin;
   peer->taken = begin;
   pair->client_out.position = pair->client_out.published = pair->client_out.taken = begin;
-  pair->client_out.home_look = begin;
+  pair->client_out.home_poll_at = begin;
   pair->peer_in.position = pair->peer_in.published = pair->peer_in.written = begin;
   for (int i = 0; i < 1000; i++) {
     pair_send(&pair->client_out, TEXT("0123456789"));
@@ -47,8 +47,8 @@ PAIR_TEST(positions_may_pass_their_end, RING_SIZE_MIN)
   assert_int_equal(pair->client_out.position, begin + 24000);
 }
 
-/* A message of many times the ring's size, in pieces of all lengths; a frame behind it. */
-PAIR_TEST(carries_what_is_longer_than_the_ring, RING_SIZE_MIN)
+/* A message of many times the ring's size, in pieces of all lengths, and a frame after it. */
+PAIR_TEST(carries_a_message_longer_than_the_ring, RING_SIZE_MIN)
 {
   size_t length = 100003;
   char *bytes = malloc(length);
@@ -57,11 +57,11 @@ PAIR_TEST(carries_what_is_longer_than_the_ring, RING_SIZE_MIN)
     bytes[i] = (char)(i ^ i >> 8);
   struct buffer rest;
   buffer_init(&rest);
-  unsigned pulls = 0;
-  const struct ring_rope rope = {count_pull, &pulls};
+  unsigned notifications = 0;
+  const struct ring_notifier notifier = {count_notification, &notifications};
   assert_true(ring_reader_sleep(&pair->peer_in));
-  ring_write_frame(&pair->client_out, RING_JSON, (struct text){bytes, length}, &rope, &rest);
-  assert_int_equal(pulls, 1); /* before all of it was written */
+  ring_write_frame(&pair->client_out, RING_JSON, (struct text){bytes, length}, &notifier, &rest);
+  assert_int_equal(notifications, 1); /* before all of it was written */
   ring_reader_wake(&pair->peer_in);
   assert_int_equal(rest.len, ring_frame_size(length) - RING_SIZE_MIN);
   ring_append_frame(&rest, RING_JSON, TEXT("next"));
@@ -73,7 +73,7 @@ PAIR_TEST(carries_what_is_longer_than_the_ring, RING_SIZE_MIN)
   size_t sent = 0;
   size_t received = 0;
   for (size_t step = 1; pair->peer_in.left > 0; step = step % 611 + 1) {
-    ring_reader_look(&pair->peer_in);
+    ring_reader_poll(&pair->peer_in);
     received += ring_read(&pair->peer_in, got + received, step);
     ring_reader_publish(&pair->peer_in);
     sent += ring_write(&pair->client_out, rest.data + sent, rest.len - sent);
@@ -97,10 +97,10 @@ PAIR_TEST(stays_at_home_with_small_messages, 64 * RING_SIZE_STEP)
     assert_true(pair->client_out.offset <= RING_HOME);
     pair_receive(&pair->peer_in, TEXT("{\"jsonrpc\":\"2.0\"}"));
   }
-  assert_false(ring_writer_has_roamed(&pair->client_out));
+  assert_false(ring_writer_has_pages_to_release(&pair->client_out));
 }
 
-/* Twice what is in flight is enough, wherever it lies; more than that walks through the ring. */
+/* Room for twice the bytes in flight is enough, wherever they are; with more, the writer moves through the ring. */
 PAIR_TEST(stays_near_home_with_some_in_flight, 64 * RING_SIZE_STEP)
 {
   for (int i = 0; i < 600; i++)
@@ -110,8 +110,8 @@ PAIR_TEST(stays_near_home_with_some_in_flight, 64 * RING_SIZE_STEP)
     pair_receive(&pair->peer_in, TEXT("0123456789"));
     assert_true(pair->client_out.offset < 5 * RING_HOME);
   }
-  assert_true(ring_writer_has_roamed(&pair->client_out));
-  assert_false(ring_writer_give_back(&pair->client_out));
+  assert_true(ring_writer_has_pages_to_release(&pair->client_out));
+  assert_false(ring_writer_release_pages(&pair->client_out));
   for (int i = 0; i < 600; i++)
     pair_receive(&pair->peer_in, TEXT("0123456789"));
   for (int i = 0; i < 200; i++) {
@@ -119,10 +119,10 @@ PAIR_TEST(stays_near_home_with_some_in_flight, 64 * RING_SIZE_STEP)
     pair_receive(&pair->peer_in, TEXT("0123456789"));
   }
   assert_true(pair->client_out.offset < RING_HOME);
-  assert_true(ring_writer_give_back(&pair->client_out));
+  assert_true(ring_writer_release_pages(&pair->client_out));
 }
 
-/* The system's count of pages, of the map of one region. */
+/* The system's count of the pages of one region's map. */
 static size_t count_pages(const struct ring_region *region)
 {
   size_t pages = ring_region_size(region->ring_size) / 4096;
@@ -135,18 +135,18 @@ static size_t count_pages(const struct ring_region *region)
   return count;
 }
 
-PAIR_TEST(gives_back_pages_only_of_an_empty_ring, 128 * RING_SIZE_STEP)
+PAIR_TEST(releases_pages_only_of_an_empty_ring, 128 * RING_SIZE_STEP)
 {
   size_t size = 128 * RING_SIZE_STEP;
   char *bytes = calloc(1, size);
   struct text large = {bytes, size - 64};
   pair_send(&pair->peer_out, large);
   assert_true(count_pages(&pair->peer_region) >= 128);
-  assert_false(ring_writer_give_back(&pair->peer_out));
+  assert_false(ring_writer_release_pages(&pair->peer_out));
   pair_receive(&pair->client_in, large);
-  assert_true(ring_writer_has_roamed(&pair->peer_out));
-  assert_true(ring_writer_give_back(&pair->peer_out));
-  assert_false(ring_writer_has_roamed(&pair->peer_out));
+  assert_true(ring_writer_has_pages_to_release(&pair->peer_out));
+  assert_true(ring_writer_release_pages(&pair->peer_out));
+  assert_false(ring_writer_has_pages_to_release(&pair->peer_out));
   assert_true(count_pages(&pair->peer_region) <= 3);
   for (int i = 0; i < 1000; i++) {
     pair_send(&pair->peer_out, TEXT("and on"));
@@ -157,16 +157,17 @@ PAIR_TEST(gives_back_pages_only_of_an_empty_ring, 128 * RING_SIZE_STEP)
   free(bytes);
 }
 
-/* A reader that looks for some bytes alone sees the rest as more, and does not sleep; a skip frame it sees as a whole. */
-PAIR_TEST(sees_no_more_than_it_looks_for, 16 * RING_SIZE_STEP)
+/* A poll within some bytes shows the rest as more, so that the reader does not sleep; a skip frame is seen as a
+ * whole. */
+PAIR_TEST(sees_no_more_than_it_polls_for, 16 * RING_SIZE_STEP)
 {
   uint32_t kind;
   size_t length;
   for (int i = 0; i < 3; i++)
     pair_send(&pair->client_out, TEXT("12345678"));
-  assert_true(ring_reader_look_within(&pair->peer_in, 20));
+  assert_true(ring_reader_poll_within(&pair->peer_in, 20));
   assert_int_equal(ring_reader_available(&pair->peer_in), 20);
-  assert_false(ring_reader_look_within(&pair->peer_in, 20));
+  assert_false(ring_reader_poll_within(&pair->peer_in, 20));
   assert_true(ring_reader_has_more(&pair->peer_in));
   assert_false(ring_reader_sleep(&pair->peer_in));
   for (int i = 0; i < 3; i++)
@@ -177,41 +178,41 @@ PAIR_TEST(sees_no_more_than_it_looks_for, 16 * RING_SIZE_STEP)
   pair_send(&pair->client_out, (struct text){bytes, sizeof bytes});
   pair_receive(&pair->peer_in, (struct text){bytes, sizeof bytes});
   pair_send(&pair->client_out, TEXT("home")); /* after a skip frame */
-  assert_true(ring_reader_look_within(&pair->peer_in, 16));
+  assert_true(ring_reader_poll_within(&pair->peer_in, 16));
   assert_int_equal(ring_read_head(&pair->peer_in, &kind, &length), RING_SKIPPED);
   pair_receive(&pair->peer_in, TEXT("home"));
   assert_int_equal(pair->client_out.offset, 16);
 }
 
-/* --- bells --- */
+/* --- notifications --- */
 
-PAIR_TEST(rings_a_sleeper_once, RING_SIZE_MIN)
+PAIR_TEST(notifies_a_sleeper_once, RING_SIZE_MIN)
 {
   assert_false(pair_send(&pair->client_out, TEXT("a")));
-  ring_reader_look(&pair->peer_in);
+  ring_reader_poll(&pair->peer_in);
   assert_true(ring_reader_sleep(&pair->peer_in));
   assert_true(pair_send(&pair->client_out, TEXT("b")));
   assert_false(pair_send(&pair->client_out, TEXT("c")));
   ring_reader_wake(&pair->peer_in);
   assert_false(pair_send(&pair->client_out, TEXT("d")));
-  assert_false(ring_reader_sleep(&pair->peer_in)); /* three have come since it looked */
-  assert_int_equal(pair->client_out.other->sleeps, RING_AWAKE);
-  ring_reader_look(&pair->peer_in);
+  assert_false(ring_reader_sleep(&pair->peer_in)); /* three messages arrived after its poll */
+  assert_int_equal(pair->client_out.other->sleeps, RING_POLLING);
+  ring_reader_poll(&pair->peer_in);
   assert_true(ring_reader_sleep(&pair->peer_in));
   assert_true(pair_send(&pair->client_out, TEXT("e")));
   assert_false(ring_writer_publish(&pair->client_out));
 }
 
-PAIR_TEST(rings_who_waits_for_room, RING_SIZE_MIN)
+PAIR_TEST(notifies_a_writer_that_waits_for_room, RING_SIZE_MIN)
 {
   assert_false(ring_writer_await_room(&pair->client_out));
   char bytes[2 * RING_SIZE_MIN] = {0};
   struct buffer rest;
   buffer_init(&rest);
-  unsigned pulls = 0;
-  const struct ring_rope rope = {count_pull, &pulls};
-  ring_write_frame(&pair->client_out, RING_JSON, (struct text){bytes, sizeof bytes}, &rope, &rest);
-  assert_int_equal(pulls, 0); /* a short one is shown by its writer */
+  unsigned notifications = 0;
+  const struct ring_notifier notifier = {count_notification, &notifications};
+  ring_write_frame(&pair->client_out, RING_JSON, (struct text){bytes, sizeof bytes}, &notifier, &rest);
+  assert_int_equal(notifications, 0); /* the caller publishes a short frame */
   ring_writer_publish(&pair->client_out);
   assert_true(ring_writer_await_room(&pair->client_out));
   uint32_t kind;
@@ -227,11 +228,11 @@ PAIR_TEST(rings_who_waits_for_room, RING_SIZE_MIN)
   assert_int_equal(ring_read(&pair->peer_in, bytes, 1), 1);
   ring_reader_publish(&pair->peer_in);
   assert_false(ring_writer_await_room(&pair->client_out)); /* a byte has become free */
-  assert_int_equal(pair->client_out.mine->wants_room, RING_AWAKE);
+  assert_int_equal(pair->client_out.mine->wants_room, RING_POLLING);
   buffer_fini(&rest);
 }
 
-PAIR_TEST(sleeps_have_numbers_that_are_never_awake, RING_SIZE_MIN)
+PAIR_TEST(numbers_of_sleeps_never_mean_polling, RING_SIZE_MIN)
 {
   pair->peer_in.sleeps = UINT32_MAX;
   assert_true(ring_reader_sleep(&pair->peer_in));
@@ -239,7 +240,7 @@ PAIR_TEST(sleeps_have_numbers_that_are_never_awake, RING_SIZE_MIN)
   assert_true(pair_send(&pair->client_out, TEXT("a")));
 }
 
-/* As one that is appended whole, of each length of padding. */
+/* As a frame that is appended whole, for each length of padding. */
 UNIT_TEST(makes_frames_where_they_are_written)
 {
   struct buffer whole;
@@ -257,24 +258,24 @@ UNIT_TEST(makes_frames_where_they_are_written)
   }
   assert_int_equal(parts.len, whole.len);
   assert_memory_equal(parts.data, whole.data, whole.len);
-  parts.failed = true; /* as where memory was short */
+  parts.failed = true; /* as if memory were short */
   ring_end_frame(&parts, parts.len, RING_JSON);
   assert_int_equal(parts.len, whole.len);
   buffer_fini(&parts);
   buffer_fini(&whole);
 }
 
-static void ring_nobody(void *context)
+static void notify_nobody(void *context)
 {
   (void)context;
   fail_msg("nobody sleeps");
 }
 
-/* Over what an earlier round has left in the ring, whose end each round passes. */
+/* Over the bytes of earlier rounds; each round passes the end of the ring. */
 PAIR_TEST(writes_the_same_frames_at_once, RING_SIZE_MIN)
 {
   enum { ROUNDS = 200 };
-  const struct ring_rope rope = {ring_nobody, NULL};
+  const struct ring_notifier notifier = {notify_nobody, NULL};
   char bytes[64];
   struct buffer whole;
   struct buffer rest;
@@ -285,7 +286,7 @@ PAIR_TEST(writes_the_same_frames_at_once, RING_SIZE_MIN)
     for (size_t length = 0; length <= sizeof bytes; length += 3) {
       struct text payload = {length > 0 ? bytes : NULL, length};
       size_t at = pair->client_out.offset;
-      ring_write_frame(&pair->client_out, RING_JSON, payload, &rope, &rest);
+      ring_write_frame(&pair->client_out, RING_JSON, payload, &notifier, &rest);
       buffer_init(&whole);
       ring_append_frame(&whole, RING_JSON, payload);
       for (size_t j = 0; j < whole.len; j++)

@@ -1,13 +1,13 @@
-/* What the other side may write anywhere in the region: each fault is found, and nothing else happens. */
+/* The other side may write anything anywhere in the region: each fault is found and has no other effect. */
 #include "tests/unit/ring/pair.h"
 
-/* struct ring_rope */
-static void pull_nothing(void *context)
+/* struct ring_notifier */
+static void notify_nobody(void *context)
 {
   (void)context;
 }
 
-static const struct ring_rope rope = {pull_nothing, NULL};
+static const struct ring_notifier notifier = {notify_nobody, NULL};
 
 /* One frame's head as it lies in the ring. */
 static void put_head(struct pair *pair, size_t offset, uint32_t kind, uint32_t length)
@@ -18,7 +18,7 @@ static void put_head(struct pair *pair, size_t offset, uint32_t kind, uint32_t l
 
 static enum ring_found next(struct pair *pair, uint32_t *kind, size_t *length)
 {
-  ring_reader_look(&pair->peer_in);
+  ring_reader_poll(&pair->peer_in);
   return ring_read_head(&pair->peer_in, kind, length);
 }
 
@@ -31,7 +31,7 @@ static void assert_reader_is_broken(struct pair *pair)
   assert_true(pair->peer_in.is_broken);
   assert_int_equal(ring_reader_available(&pair->peer_in), 0);
   assert_int_equal(ring_read(&pair->peer_in, &byte, 1), 0);
-  assert_false(ring_reader_look(&pair->peer_in));
+  assert_false(ring_reader_poll(&pair->peer_in));
   assert_false(ring_reader_sleep(&pair->peer_in));
 }
 
@@ -77,8 +77,8 @@ PAIR_TEST(waits_for_a_whole_head, RING_SIZE_MIN)
   assert_int_equal(length, 3);
 }
 
-/* Kinds and lengths are the caller's to judge; the ring only tells them. */
-PAIR_TEST(tells_any_kind_and_length, RING_SIZE_MIN)
+/* The caller judges kinds and lengths; the ring only reports them. */
+PAIR_TEST(reports_any_kind_and_length, RING_SIZE_MIN)
 {
   uint32_t kind;
   size_t length;
@@ -92,7 +92,7 @@ PAIR_TEST(tells_any_kind_and_length, RING_SIZE_MIN)
   assert_int_equal(ring_read(&pair->peer_in, bytes, sizeof bytes), 0);
 }
 
-/* What is written behind a head that was read has no effect. */
+/* A change of a head that was read already has no effect. */
 PAIR_TEST(reads_a_head_once, RING_SIZE_MIN)
 {
   uint32_t kind;
@@ -135,8 +135,8 @@ PAIR_TEST(skips_a_whole_ring, RING_SIZE_MIN)
   assert_int_equal(next(pair, &kind, &length), RING_NOTHING);
 }
 
-/* As a writer, whose reader says what it has taken. */
-UNIT_TEST(finds_room_that_is_none)
+/* As a writer whose reader publishes a wrong position. */
+UNIT_TEST(finds_a_wrong_position_of_the_reader)
 {
   static const uint64_t wrong[] = {25, 32, UINT64_MAX, UINT64_C(1) << 63, 15, 0};
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
@@ -150,10 +150,10 @@ UNIT_TEST(finds_room_that_is_none)
     assert_true(ring_writer_is_empty(&pair.peer_out));
     pair_send(&pair.peer_out, TEXT(""));
     assert_int_equal(ring_write(&pair.peer_out, out.data, out.len), out.len);
-    pair.client->taken = wrong[i]; /* 24 were shown, 40 are written */
+    pair.client->taken = wrong[i]; /* 24 are published, 40 written */
     assert_false(ring_writer_is_empty(&pair.peer_out));
     assert_true(pair.peer_out.is_broken);
-    assert_false(ring_writer_give_back(&pair.peer_out));
+    assert_false(ring_writer_release_pages(&pair.peer_out));
     assert_false(ring_writer_await_room(&pair.peer_out));
     assert_int_equal(ring_write(&pair.peer_out, out.data, out.len), 0);
     buffer_fini(&out);
@@ -161,8 +161,8 @@ UNIT_TEST(finds_room_that_is_none)
   }
 }
 
-/* Sleep words and hints may be anything: there is a bell for each new number, and no more. */
-PAIR_TEST(takes_any_word, RING_SIZE_MIN)
+/* Sleep words and hints may be anything: each new number gets one notification. */
+PAIR_TEST(accepts_any_word, RING_SIZE_MIN)
 {
   for (uint32_t i = 0; i < 10; i++) {
     pair->client->sleeps = i * 0x10001;
@@ -181,7 +181,7 @@ static uint32_t next_random(uint32_t *seed)
   return *seed;
 }
 
-/* Anything anywhere: the sanitizers see accesses out of the region, and no loop is endless. */
+/* Random bytes anywhere: the sanitizers find accesses outside of the region, and no loop is endless. */
 UNIT_TEST(survives_noise)
 {
   uint32_t seed = 20231;
@@ -202,14 +202,15 @@ UNIT_TEST(survives_noise)
       size_t length;
       if (pair.peer_in.left == 0)
         next(&pair, &kind, &length);
-      ring_reader_look(&pair.peer_in);
+      ring_reader_poll(&pair.peer_in);
       ring_read(&pair.peer_in, into, sizeof into);
       ring_reader_publish(&pair.peer_in);
-      ring_write_frame(&pair.peer_out, RING_JSON, (struct text){into, random % sizeof into}, &rope, &rest);
+      ring_write_frame(&pair.peer_out, RING_JSON, (struct text){into, random % sizeof into}, &notifier,
+                       &rest);
       if (rest.len > 0)
         break;
       ring_writer_publish(&pair.peer_out);
-      ring_writer_give_back(&pair.peer_out);
+      ring_writer_release_pages(&pair.peer_out);
       assert_true(pair.peer_in.offset < RING_SIZE_MIN);
     }
     buffer_fini(&rest);

@@ -1,5 +1,5 @@
-/* Two threads on one mapping, which sleep until a bell comes: one that is lost ends the test.
- * Under TSan it shows whether the positions order the bytes. */
+/* Two threads on one mapping, which sleep until a notification; a lost one fails the test. Under TSan it shows
+ * whether the positions order the bytes. */
 #include "tests/unit/await.h"
 #include "tests/unit/ring/pair.h"
 
@@ -13,23 +13,23 @@ struct side {
   struct ring_writer *out;
   struct ring_reader *in;
   int socket;
-  struct buffer rest; /* what has no room yet */
-  size_t sent;        /* of it */
+  struct buffer rest; /* bytes that have no room yet */
+  size_t sent;        /* of rest */
 };
 
-static void ring(int socket)
+static void notify(int socket)
 {
   char byte = 0;
   (void)!send(socket, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void hear(int socket)
+static void await_notification(int socket)
 {
   char bytes[64];
   const int64_t since_ms = clock_now_ms();
   while (recv(socket, bytes, sizeof bytes, MSG_DONTWAIT) <= 0) {
     struct pollfd polled = {.fd = socket, .events = POLLIN};
-    AWAIT_CHECK(since_ms, "a bell");
+    AWAIT_CHECK(since_ms, "a notification");
     (void)poll(&polled, 1, 1000);
   }
 }
@@ -42,30 +42,30 @@ static void send_rest(struct side *side)
     side->sent = 0;
   }
   if (ring_writer_publish(side->out))
-    ring(side->socket);
+    notify(side->socket);
 }
 
-/* Sleeps until there is more to read, or room where something waits for it. looks: how often it looks first. */
-static void wait_for_more(struct side *side, unsigned looks)
+/* Sleeps until there is more to read, or room for the rest. polls: how often it polls first. */
+static void wait_for_more(struct side *side, unsigned polls)
 {
-  for (unsigned i = 0; i < looks; i++) {
-    if (ring_reader_look(side->in))
+  for (unsigned i = 0; i < polls; i++) {
+    if (ring_reader_poll(side->in))
       return;
   }
   bool sleeps = ring_reader_sleep(side->in);
   if (sleeps && side->rest.len > 0)
     sleeps = ring_writer_await_room(side->out);
   if (sleeps)
-    hear(side->socket);
+    await_notification(side->socket);
   ring_reader_wake(side->in);
   ring_writer_wake(side->out);
 }
 
-/* Reads one message; false if it has not come as a whole. *length and *have keep the state between calls. */
+/* Reads one message; false if it has not arrived as a whole. *length and *have keep the state between calls. */
 static bool receive(struct side *side, char *into, size_t *length, size_t *have)
 {
   uint32_t kind;
-  ring_reader_look(side->in);
+  ring_reader_poll(side->in);
   if (*length == SIZE_MAX) {
     enum ring_found found;
     while ((found = ring_read_head(side->in, &kind, length)) == RING_SKIPPED)
@@ -83,10 +83,10 @@ static bool receive(struct side *side, char *into, size_t *length, size_t *have)
   return *have == *length;
 }
 
-static void show_taken(struct side *side)
+static void publish_read(struct side *side)
 {
   if (ring_reader_publish(side->in))
-    ring(side->socket);
+    notify(side->socket);
 }
 
 static size_t length_of(unsigned number)
@@ -109,11 +109,11 @@ static void *echo(void *argument)
     size_t length = SIZE_MAX;
     size_t have = 0;
     while (!receive(side, bytes, &length, &have)) {
-      show_taken(side);
+      publish_read(side);
       send_rest(side);
       wait_for_more(side, number % 3 * 50);
     }
-    show_taken(side);
+    publish_read(side);
     check(bytes, length, number);
     ring_append_frame(&side->rest, RING_JSON, (struct text){bytes, length});
     send_rest(side);
@@ -145,9 +145,9 @@ static void send_all(struct side *side, unsigned window)
     if (receive(side, got, &length, &have)) {
       check(got, length, received++);
       length = SIZE_MAX;
-      show_taken(side);
+      publish_read(side);
     } else {
-      show_taken(side);
+      publish_read(side);
       wait_for_more(side, received % 5 * 40);
     }
   }
@@ -158,7 +158,7 @@ static void run(size_t ring_size, unsigned window)
   struct pair pair;
   int sockets[2];
   pair_open(&pair, ring_size);
-  /* One mapping for both, as the sanitizer sees addresses. */
+  /* One mapping for both sides: TSan compares addresses. */
   ring_region_open_client(&pair.peer_region, &pair.client_out, &pair.client_in);
   assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
   struct side peer = {.out = &pair.peer_out, .in = &pair.peer_in, .socket = sockets[0]};
@@ -176,12 +176,12 @@ static void run(size_t ring_size, unsigned window)
   pair_close(&pair);
 }
 
-UNIT_TEST(no_bell_is_lost_one_at_a_time)
+UNIT_TEST(no_notification_is_lost_one_at_a_time)
 {
   run(RING_SIZE_MIN, 1);
 }
 
-UNIT_TEST(no_bell_is_lost_with_many_in_flight)
+UNIT_TEST(no_notification_is_lost_with_many_in_flight)
 {
   run(RING_SIZE_MIN, 400);
   run(16 * RING_SIZE_STEP, 64);

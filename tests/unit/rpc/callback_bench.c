@@ -141,7 +141,7 @@ uint64_t bench_give(struct rpc_duplex *duplex, int64_t id)
            (long long)id);
   assert_int_equal(bench_serve_from(duplex, message), RPC_REPLY);
   unit_assert_text(buffer_text(&duplex->bench->out), text_of(VOID_ANSWER), __FILE__, __LINE__);
-  return stub_callbacks.hooks->find(bench_callbacks(duplex), id);
+  return stub_callbacks.hooks->find(bench_callbacks(duplex), id, UINT64_MAX);
 }
 
 enum rpc_taken bench_take(struct rpc_duplex *duplex, struct buffer *message)

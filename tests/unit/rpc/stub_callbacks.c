@@ -124,12 +124,14 @@ static void park(struct jvm_waiter *waiter, int64_t nanoseconds)
 uint64_t stub_proxy_give(struct rpc_callbacks *callbacks, int64_t id)
 {
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
-  uint64_t found = hooks->find(callbacks, id);
+  uint64_t found = hooks->find(callbacks, id, UINT64_MAX);
   if (found != 0)
     return found;
   uint64_t number = atomic_fetch_add(&stub_callbacks.proxies, 1) + 1;
-  uint64_t quicker = hooks->made(callbacks, id, number, 0);
-  return quicker == 0 ? number : quicker;
+  bool is_taken;
+  if (hooks->made(callbacks, id, number, 0, &is_taken) != JP_OK)
+    return 0;
+  return is_taken ? number : hooks->find(callbacks, id, UINT64_MAX);
 }
 
 /* ---- calling ---- */
@@ -274,7 +276,7 @@ void stub_call(struct stub_call *told)
                                              .parameter_count = 2,
                                              .is_void = told->is_void};
   const struct jvm_callback_given given = {
-      .id = told->id, .is_oneway = told->is_oneway, .borrows = told->borrows, .tells_origin = false};
+      .id = told->id, .is_oneway = told->is_oneway, .borrows = told->borrows, .sends_origin = false};
   struct calling calling = {.told = told, .hooks = stub_callbacks.hooks};
   struct jvm_callback_failure failure;
   told->text[0] = '\0';

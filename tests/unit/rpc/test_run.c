@@ -139,7 +139,7 @@ UNIT_TEST_WITH(test_a_type_that_nobody_has_named_is_not_judged, set_up, tear_dow
   run_with(bench, OP_CALL, "a.Calc", "add", secret, 1);
   assert_denied(bench, "RPC access denied: b.Secret.class via WEBSOCKET_RPC");
   assert_int_equal(stub.resolved, 0);
-  secret[0].is_told = true;
+  secret[0].is_members_type = true;
   run_with(bench, OP_CALL, "a.Calc", "hidden", secret, 1);
   assert_runs(bench);
 }

@@ -45,6 +45,8 @@ final class CallbackKind {
   final Class<?>[] interfaces;
   final ClassLoader loader;
   private final Class<?> anchor; // the loader is its own
+  @SuppressWarnings("unused")
+  private final Class<?> context; // keeps loaded what the results are declared to be
   private final List<String> names;
   private boolean hasCounted; // the class was not there before; with the lock
 
@@ -57,18 +59,22 @@ final class CallbackKind {
 
   private final Map<Method, Integer> indexes = new HashMap<>();
 
-  /** Of one interface, or of several. overrides: names of default methods, and of those of Object, that do not run in Java. */
-  static CallbackKind make(Class<?>[] interfaces, String[] overrides) throws NoSuchMethodException {
+  /**
+   * Of one interface, or of several. overrides: names of default methods, and of those of Object, that do not run in Java.
+   * context: the class whose loader finds what C knows of the results beside what is here; null: C knows nothing more.
+   */
+  static CallbackKind make(Class<?>[] interfaces, String[] overrides, Class<?> context) throws NoSuchMethodException {
     for (Class<?> each : interfaces) {
       check(each);
     }
-    return new CallbackKind(interfaces, findAnchor(interfaces), new HashSet<>(Arrays.asList(overrides)));
+    return new CallbackKind(interfaces, findAnchor(interfaces), new HashSet<>(Arrays.asList(overrides)), context);
   }
 
-  private CallbackKind(Class<?>[] interfaces, Class<?> anchor, Set<String> overrides)
+  private CallbackKind(Class<?>[] interfaces, Class<?> anchor, Set<String> overrides, Class<?> context)
       throws NoSuchMethodException {
     this.interfaces = interfaces;
     this.anchor = anchor;
+    this.context = context;
     loader = anchor.getClassLoader();
     List<String> all = new ArrayList<>();
     for (Class<?> each : interfaces) {

@@ -170,6 +170,10 @@ UNIT_TEST(writes_elements_of_a_type_of_their_own)
   argument = jp_list(NULL, items, 1);
   argument.elements = "long";
   expect(argument, "{\"value\":[1],\"elements\":\"long\"}");
+  const struct jp_entry entry = {.key = jp_text_of("5"), .value = items[0]};
+  argument = jp_map(NULL, &entry, 1);
+  argument.keys = "int";
+  expect(argument, "{\"value\":{\"5\":1},\"keys\":\"int\"}");
   expect_fault(jp_elements("int[]", doubles, 1), JP_CLIENT_INVALID, "\"int[]\" is no primitive type");
 }
 

@@ -135,6 +135,13 @@ UNIT_TEST(arguments_and_results)
   assert_true(
       check("new", "{'type':'java.util.TreeMap','args':[{'a':[1],'b':null}]}", "java.util.TreeMap ref") > 0);
   assert_true(check("new", "{'type':'int[][]','args':[[1,2],[3]]}", "[[I ref") > 0);
+  assert_true(
+      check("call",
+            "{'type':'fixtures.Declared','method':'optionalLong','args':[{'type':'Optional','value':[1]}]}",
+            "java.lang.String Long:2") > 0);
+  assert_true(check("call",
+                    "{'type':'fixtures.Keyed','method':'any','args':[{'value':{'5':1},'keys':'int'}]}",
+                    "java.lang.String [Integer:5=Integer:1]") > 0);
 }
 
 UNIT_TEST(results_by_value)

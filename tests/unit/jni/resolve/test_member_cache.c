@@ -61,8 +61,9 @@ UNIT_TEST_WITH(what_differs_in_its_key_is_not_found, set_up, tear_down)
   static struct op_value truth[] = {{.kind = OP_BOOLEAN}, {.kind = OP_REF, .ref = 5}};
   static struct op_value typed[] = {{.kind = OP_INTEGER, .integer = 1, .type = TEXT("long")},
                                     {.kind = OP_REF, .ref = 5}};
-  static struct op_value told[] = {{.kind = OP_INTEGER, .integer = 1, .type = TEXT("long"), .is_told = true},
-                                   {.kind = OP_REF, .ref = 5}};
+  static struct op_value told[] = {
+      {.kind = OP_INTEGER, .integer = 1, .type = TEXT("long"), .is_members_type = true},
+      {.kind = OP_REF, .ref = 5}};
   static struct op_value nothing[] = {INT(1), {.kind = OP_NULL}};
   static const struct {
     const char *type;

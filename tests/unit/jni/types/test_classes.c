@@ -203,9 +203,8 @@ UNIT_TEST(no_proxy_implements_a_hidden_interface)
   jobject object;
   struct jp_error error;
   assert_non_null(interface);
-  assert_int_equal(callback_kind_find(session.thread, &interface, 1, (struct callback_overrides){.count = 0},
-                                      &kind, &object, &error),
-                   JP_INVALID);
+  const struct callback_form form = {.interfaces = &interface, .interface_count = 1};
+  assert_int_equal(callback_kind_find(session.thread, &form, &kind, &object, &error), JP_INVALID);
   assert_non_null(strstr(error.text, "is a hidden interface, which no proxy can implement"));
   (*env)->PopLocalFrame(env, NULL);
 }

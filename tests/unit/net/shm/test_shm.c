@@ -162,7 +162,7 @@ static void send_until_blocked(struct fixture *f)
   struct buffer frame = {0};
   ring_append_frame(&frame, RING_JSON, (struct text){bytes, LENGTH});
   const int64_t since_ms = clock_now_ms();
-  for (int idle = 0; idle < IDLE_LOOKS || atomic_load(&f->c.out.other->wants_room) == RING_AWAKE;) {
+  for (int idle = 0; idle < IDLE_LOOKS || atomic_load(&f->c.out.other->wants_room) == RING_POLLING;) {
     size_t sent = 0;
     while (sent < frame.len && idle < IDLE_LOOKS) {
       size_t count = ring_write(&f->c.out, frame.data + sent, frame.len - sent);
@@ -298,7 +298,7 @@ SHM_TEST(too_much_input_is_cut, share_little_input)
   size_t length;
   const int64_t since_ms = clock_now_ms();
   while (ring_read_head(&f->c.in, &kind, &length) == RING_NOTHING) {
-    ring_reader_look(&f->c.in);
+    ring_reader_poll(&f->c.in);
     sent += ring_write(&f->c.out, frame.data + sent, frame.len - sent);
     ring_end_publish(&f->c);
     AWAIT_PAUSE(since_ms, "an answer, or the end");

@@ -164,7 +164,7 @@ SHM_TEST(an_idle_connection_gives_memory_back, open_large)
   memset(bytes, 'x', sizeof bytes);
   for (int round = 0; round < 3; round++) {
     expect_echo(&f->c, (struct text){bytes, sizeof bytes});
-    AWAIT(ring_writer_give_back(&f->c.out) && count_pages(f) <= 8);
+    AWAIT(ring_writer_release_pages(&f->c.out) && count_pages(f) <= 8);
     expect_echo(&f->c, TEXT("one"));
   }
 }
@@ -178,7 +178,7 @@ SHM_TEST(an_idle_connection_gives_memory_back_to_a_client_that_reads_late, open_
   const struct timespec many_rests = {.tv_nsec = 400 * 1000 * 1000};
   nanosleep(&many_rests, NULL);
   expect_answer(&f->c, (struct text){bytes, sizeof bytes});
-  AWAIT(ring_writer_give_back(&f->c.out) && count_pages(f) <= 8);
+  AWAIT(ring_writer_release_pages(&f->c.out) && count_pages(f) <= 8);
 }
 
 static int open_large_impatient(void **state)

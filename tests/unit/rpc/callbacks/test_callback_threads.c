@@ -302,9 +302,10 @@ static void *run_churner(void *argument)
     struct rpc_given given = {.count = 0};
     struct jp_error error;
     assert_int_equal(rpc_callbacks_note(churner->fixture->duplex->callbacks, 5, &given, &error), JP_OK);
-    uint64_t before = hooks->find(callbacks, 5);
+    uint64_t before = hooks->find(callbacks, 5, UINT64_MAX);
     uint64_t number = atomic_fetch_add(&stub_callbacks.proxies, 1) + 1;
-    bool is_taken = hooks->made(callbacks, 5, number, before) == 0;
+    bool is_taken;
+    assert_int_equal(hooks->made(callbacks, 5, number, before, &is_taken), JP_OK);
     rpc_callbacks_settle(churner->fixture->duplex->callbacks, &given);
     if (is_taken)
       hooks->released(callbacks, 5, number);

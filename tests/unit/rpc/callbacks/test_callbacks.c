@@ -77,7 +77,7 @@ UNIT_TEST_WITH(test_failed_requests_count, duplex_set_up, duplex_tear_down)
 UNIT_TEST_WITH(test_batches_count_once, duplex_set_up, duplex_tear_down)
 {
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," KEEP(GIVEN("7") ",{\"ref\":0}") "]", "-32602");
-  uint64_t proxy = stub_callbacks.hooks->find(bench_callbacks(duplex), 7);
+  uint64_t proxy = stub_callbacks.hooks->find(bench_callbacks(duplex), 7, UINT64_MAX);
   assert_int_not_equal(proxy, 0);
   assert_nothing_sent(duplex);
   release_proxy(duplex, 7, proxy);
@@ -102,19 +102,30 @@ UNIT_TEST_WITH(test_refused_messages_count, duplex_set_up, duplex_tear_down)
   assert_sent(duplex, RELEASED(ENTRY("7", "2")));
 }
 
-/* A proxy that is collected while its ID is given again releases nothing. */
-UNIT_TEST_WITH(test_an_older_proxy_releases_nothing, duplex_set_up, duplex_tear_down)
+/* The ID is released with the last of its proxies. */
+UNIT_TEST_WITH(test_the_last_of_several_proxies_releases, duplex_set_up, duplex_tear_down)
 {
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
   uint64_t old = bench_give(duplex, 7);
   uint64_t new = old + 100;
-  assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new, old), 0);
-  release_proxy(duplex, 7, old);
-  assert_nothing_sent(duplex);
-  assert_int_equal(bench_give(duplex, 7), new);
+  bool is_taken;
+  assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new, old, &is_taken), JP_OK);
+  assert_true(is_taken);
+  /* Both stand for the ID. */
+  assert_int_not_equal(hooks->owner(bench_callbacks(duplex), 7, old), 0);
+  assert_int_not_equal(hooks->owner(bench_callbacks(duplex), 7, new), 0);
+  assert_int_equal(hooks->find(bench_callbacks(duplex), 7, new), old);
+  assert_int_equal(hooks->find(bench_callbacks(duplex), 7, old), 0);
   /* One that was slower is not taken. */
-  assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new + 1, old), new);
+  assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new + 1, old, &is_taken), JP_OK);
+  assert_false(is_taken);
+  assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new + 2, new, &is_taken), JP_OK);
   release_proxy(duplex, 7, new);
+  assert_int_equal(hooks->find(bench_callbacks(duplex), 7, new + 2), old);
+  release_proxy(duplex, 7, new + 2);
+  assert_nothing_sent(duplex);
+  assert_int_equal(bench_give(duplex, 7), old);
+  release_proxy(duplex, 7, old);
   assert_sent(duplex, RELEASED(ENTRY("7", "2")));
 }
 
@@ -164,7 +175,7 @@ UNIT_TEST_WITH(test_delete_session_within_a_batch, duplex_set_up, duplex_tear_do
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," DELETE_SESSION "," KEEP(GIVEN("7") "," GIVEN("7")) "]",
              "result");
   assert_sent(duplex, RELEASED(ENTRY("7", "1")));
-  uint64_t second = stub_callbacks.hooks->find(bench_callbacks(duplex), 7);
+  uint64_t second = stub_callbacks.hooks->find(bench_callbacks(duplex), 7, UINT64_MAX);
   assert_nothing_sent(duplex);
   release_proxy(duplex, 7, second);
   assert_sent(duplex, RELEASED(ENTRY("7", "2")));

@@ -91,8 +91,8 @@ static void show_value(struct buffer *out, const struct op_value *value)
     break;
   case OP_REF:
     buffer_printf(out, "@%u", value->ref);
-    if (value->tellings > 0)
-      buffer_printf(out, "*%u", value->tellings);
+    if (value->release_count > 0)
+      buffer_printf(out, "*%u", value->release_count);
     break;
   case OP_LIST:
     show_list(out, value);

@@ -13,8 +13,8 @@ import jpeer.Obj;
 import jpeer.Throwable;
 
 /**
- * A check of each kind of message: usage: Checks ADDRESS. They are of this client, its socket and the generated codec:
- * what else a reply has to tell, tests/integration/test_binary.py and the conformance cases say.
+ * A check of each kind of message: usage: Checks ADDRESS. They test this client, its socket and the generated codec;
+ * tests/integration/test_binary.py and the conformance cases test the replies.
  */
 public final class Checks {
   private static final String LIST = "java.util.ArrayList";

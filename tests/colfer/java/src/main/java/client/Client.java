@@ -38,7 +38,7 @@ final class Client implements AutoCloseable {
   private final byte[] uuid;
   private int sent;
 
-  /** The id of the last request, to which its reply has to be. */
+  /** The id of the last request, which its reply has to have. */
   String lastId;
 
   Client(String address) {
@@ -83,11 +83,11 @@ final class Client implements AutoCloseable {
     Checks.that(answer != null, "no answer came");
     Checks.that(!socket.hasReceiveMore(), "the answer has more than one part");
     Message reply = new Message();
-    Checks.that(reply.unmarshal(answer, 0, answer.length) == answer.length, "bytes are behind the message");
+    Checks.that(reply.unmarshal(answer, 0, answer.length) == answer.length, "bytes after the message");
     return reply;
   }
 
-  /** An execution message with all that a client tells about itself. */
+  /** An execution message with all that a client sends about itself. */
   private ExecMessage send(int type, UnaryOperator<ExecMessage> call) {
     sent++;
     ExecMessage exec = new ExecMessage()

@@ -15,7 +15,7 @@ import jpeer.Message;
 
 /**
  * The codec in Java that Colfer's compiler generated, as a program: reads samples, and writes its verdicts
- * (tests/colfer/frames.h has their form). What the peer does not serve is refused here, too.
+ * (tests/colfer/frames.h has their form). It refuses all that the peer does not serve.
  */
 public final class GeneratedCodec {
   private GeneratedCodec() {}
@@ -44,7 +44,7 @@ public final class GeneratedCodec {
     ColferStruct struct = (ColferStruct) Class.forName("jpeer." + name).getConstructor().newInstance();
     int end = struct.unmarshal(bytes, 0, bytes.length);
     if (end != bytes.length) {
-      throw new InputMismatchException("bytes behind the struct, from " + end);
+      throw new InputMismatchException("bytes after the struct, from " + end);
     }
     if (struct instanceof Message m
         && Stream.of(m.intercept4, m.intercept5, m.intercept6, m.intercept7, m.intercept8).anyMatch(Objects::nonNull)) {

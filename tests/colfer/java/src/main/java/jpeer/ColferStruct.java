@@ -3,12 +3,12 @@ package jpeer;
 import java.nio.BufferOverflowException;
 import java.util.Arrays;
 
-/** What all generated structs have in common; the generator makes them extend it. */
+/** The common base of all generated structs; the generator makes them extend it. */
 public abstract class ColferStruct {
-  /** Writes this from the offset on, and returns the index behind it. */
+  /** Writes this from the offset on, and returns the index after it. */
   public abstract int marshal(byte[] bytes, int offset);
 
-  /** Reads this from the offset on, and returns the index behind it. */
+  /** Reads this from the offset on, and returns the index after it. */
   public abstract int unmarshal(byte[] bytes, int offset, int end);
 
   public byte[] toBytes() {
@@ -17,7 +17,7 @@ public abstract class ColferStruct {
         byte[] bytes = new byte[size];
         return Arrays.copyOf(bytes, marshal(bytes, 0));
       } catch (BufferOverflowException e) {
-        // It takes more than that.
+        // It needs more than that.
       }
     }
   }

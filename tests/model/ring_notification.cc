@@ -1,19 +1,20 @@
-// Model check of native/ring/ring_bell.h: the header itself, with relacy's words and accesses in place of C11's.
+// Model check of native/ring/ring_notification.h: the header itself, with relacy's words and accesses instead of
+// C11's.
 //
 // A writer and a reader pass messages through a ring with less room than messages. Each waits for the other by the
-// protocol of the header and sleeps without a time limit, so that a wake-up that is lost is a deadlock. The slots are
-// plain memory: a slot that is read before its message is there, or written before it was read, is a race.
+// protocol of the header and sleeps without a time limit, so that a lost wake-up is a deadlock. The slots are plain
+// memory: a slot that is read before its message is there, or written before it was read, is a race.
 //
-// The protocol as it is has to pass. Then each order is weakened and each of the four accesses is left out, one at
-// a time, and relacy has to find each of that: otherwise the model would show nothing, or the order would not be needed.
+// The protocol as it is has to pass. Then each order is weakened and each of the four accesses is left out, one at a
+// time, and relacy has to find each change: otherwise the model would show nothing, or the order would not be needed.
 //
-// usage: ring_bell [ITERATIONS]
+// usage: ring_notification [ITERATIONS]
 
 #include "run_model.h"
 
 #include <stdint.h>
 
-enum site { SITE_NONE, SITE_M1, SITE_M2, SITE_W1, SITE_W2, SITE_LOOK, SITE_WAKE };
+enum site { SITE_NONE, SITE_M1, SITE_M2, SITE_W1, SITE_W2, SITE_POLL, SITE_WAKE };
 enum damage { INTACT, WEAKER, RELAXED, LEFT_OUT };
 
 struct sabotage {
@@ -29,7 +30,7 @@ static const sabotage sabotages[] = {
     {SITE_W1, WEAKER, "W1 as a release"},   {SITE_W1, RELAXED, "W1 relaxed"},
     {SITE_W1, LEFT_OUT, "W1 left out"},     {SITE_W2, WEAKER, "W2 as an acquire"},
     {SITE_W2, RELAXED, "W2 relaxed"},       {SITE_W2, LEFT_OUT, "W2 left out"},
-    {SITE_LOOK, RELAXED, "a look relaxed"},
+    {SITE_POLL, RELAXED, "a poll relaxed"},
 };
 enum { SABOTAGES = sizeof sabotages / sizeof sabotages[0] };
 
@@ -39,7 +40,7 @@ static rl::memory_order order_of(site where, rl::memory_order weaker)
 {
   if (where == SITE_WAKE)
     return rl::mo_relaxed;
-  rl::memory_order order = where == SITE_LOOK ? rl::mo_acquire : rl::mo_seq_cst;
+  rl::memory_order order = where == SITE_POLL ? rl::mo_acquire : rl::mo_seq_cst;
   if (where != under_test.where || under_test.what == LEFT_OUT)
     return order;
   return under_test.what == WEAKER ? weaker : rl::mo_relaxed;
@@ -50,7 +51,7 @@ static bool is_left_out(site where)
   return where == under_test.where && under_test.what == LEFT_OUT;
 }
 
-// A word, and what a load that is left out gives: the value that its reader knows already.
+// A word, and the value that its reader knows already, which is the result of a load that is left out.
 struct word {
   rl::atomic<uint64_t> shared;
   uint64_t known;
@@ -72,51 +73,51 @@ typedef word ring_position;
 typedef word ring_word;
 #define RING_LOAD(word, order)         load((word), (order))
 #define RING_STORE(word, value, order) store((word), (value), (order))
-#define RING_ACQUIRE                   SITE_LOOK
+#define RING_ACQUIRE                   SITE_POLL
 #define RING_RELAXED                   SITE_WAKE
 #define RING_ORDER_M1                  SITE_M1
 #define RING_ORDER_M2                  SITE_M2
 #define RING_ORDER_W1                  SITE_W1
 #define RING_ORDER_W2                  SITE_W2
-#include "ring/ring_bell.h"
+#include "ring/ring_notification.h"
 
 enum { MESSAGES = 3, ROOM = 1 };
 
-// One side waits for the position that the other moves. The bell is a byte on the socket: it stays there until it is
-// heard, and a second one changes nothing.
+// One side waits for the position that the other moves. A notification is a byte on the socket: it stays until it is
+// read, and a second one changes nothing.
 struct wait {
   ring_position position;
   ring_word sleep;
-  HANDLE bell;
-  uint32_t number; // the waiter's
-  uint32_t rung;   // the mover's
+  HANDLE notification;
+  uint32_t number;   // the waiter's
+  uint32_t notified; // the mover's
 
   void begin()
   {
     position.shared.store(0, rl::mo_relaxed, $);
-    sleep.shared.store(RING_AWAKE, rl::mo_relaxed, $);
+    sleep.shared.store(RING_POLLING, rl::mo_relaxed, $);
     position.known = sleep.known = 0;
-    number = rung = 0;
-    bell = CreateEvent(0, 0, 0, 0);
+    number = notified = 0;
+    notification = CreateEvent(0, 0, 0, 0);
   }
   void end()
   {
-    CloseHandle(bell);
+    CloseHandle(notification);
   }
   void move(uint64_t value)
   {
-    if (ring_bell_move(&position, value, &sleep, &rung))
-      SetEvent(bell);
+    if (ring_move_position(&position, value, &sleep, &notified))
+      SetEvent(notification);
   }
   // Until the position is not the known one.
   void await(uint64_t known)
   {
     position.known = known;
-    while (ring_bell_look(&position) == known) {
-      bool must_sleep = ring_bell_sleep(&position, &sleep, &number) == known;
+    while (ring_poll_position(&position) == known) {
+      bool must_sleep = ring_begin_sleep(&position, &sleep, &number) == known;
       if (must_sleep)
-        WaitForSingleObject(bell, INFINITE);
-      ring_bell_wake(&sleep);
+        WaitForSingleObject(notification, INFINITE);
+      ring_end_sleep(&sleep);
       if (!must_sleep)
         return;
     }

@@ -1,0 +1,117 @@
+"""Runs the programs of this folder with a build's Python package: real libraries, each with what it depends on.
+
+usage: run.py [NAME...]
+
+Those of the folder migrations come in pairs: as a program of JPype or Py4J, and as what becomes of it. Both check their results
+by other means, and have to print the same; the first one runs where PyPI has its package. Prints a line for each program, its
+own last one. One is skipped, with the reason, where its libraries cannot be fetched.
+"""
+
+import difflib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+from support import maven  # noqa: E402
+from support.peer import BUILD, ROOT  # noqa: E402
+
+SECONDS = 300
+# Libraries, which Maven completes by what they depend on; Java's part of a program has its name, in the folder java.
+LIBRARIES = {
+    "clojure": ["org.clojure:clojure:1.12.0"],
+    "hibernate": ["org.hibernate.orm:hibernate-core:7.4.15.Final", "com.h2database:h2:2.3.232"],
+    "kafka": ["org.apache.kafka:kafka_2.13:4.4.0"],
+    "spark": ["org.apache.spark:spark-sql_2.13:4.2.0"],
+    "curves": ["org.apache.commons:commons-math3:3.6.1"],
+    "documents": ["org.apache.tika:tika-core:3.3.1", "org.apache.tika:tika-parsers-standard-package:3.3.1"],
+    "gateway": [],
+    "pictures": ["net.imagej:ij:1.54f"],
+}
+WITHOUT = ["com.github.junrar:junrar"]  # of Tika's; its licence is not open-source
+MIGRATIONS = {"curves": "jpype", "documents": "jpype", "gateway": "py4j", "pictures": "jpype"}
+PACKAGES = {"jpype": "JPype1==1.7.1", "py4j": "py4j==0.10.9.9", "numpy": "numpy==1.26.4"}
+WITH_NUMPY = ("curves", "pictures")
+
+
+def compile_java(name, jars, folder):
+    """The class path with Java's part of a program, where it has one."""
+    sources = sorted((HERE / "java" / name).rglob("*.java"))
+    if not sources:
+        return jars
+    path = ["-cp", jars] if jars else []
+    subprocess.run(["javac", "--release", "17", "-proc:none", *path, "-d", folder, *sources], check=True)
+    return f"{jars}:{folder}" if jars else str(folder)
+
+
+def run_program(file, jars, packages=()):
+    """The lines that it prints."""
+    path = ":".join([str(BUILD / "python"), *packages])
+    with subprocess.Popen([sys.executable, file], env={**os.environ, "PYTHONPATH": path, "JARS": jars}, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # a JVM that it has started has the pipes, too
+            output, errors = process.communicate()
+            raise AssertionError(f"{file.name}: no end within {SECONDS} s\n{output}{errors[-4000:]}") from None
+    if process.returncode != 0:
+        raise AssertionError(f"{file.name}: status {process.returncode}\n{output}{errors[-4000:]}")
+    return output.strip().splitlines()
+
+
+def fetch_package(name):
+    """The folder of a Python package."""
+    done = subprocess.run([ROOT / "tools/fetch-python", PACKAGES[name]], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise maven.Unavailable(f"PyPI has not given {PACKAGES[name]}: {done.stderr.strip().splitlines()[-1]}")
+    return done.stdout.strip()
+
+
+def check_migration(name, jars):
+    before = MIGRATIONS[name]
+    numpy = [fetch_package("numpy")] if name in WITH_NUMPY else []
+    printed = run_program(HERE / f"migrations/{name}_with_jpeer.py", jars, numpy)
+    try:
+        packages = [fetch_package(before)]
+    except maven.Unavailable as reason:
+        return f"{printed[-1]}; not compared with {before}: {reason}"
+    wanted = run_program(HERE / f"migrations/{name}_with_{before}.py", jars, packages)
+    if printed != wanted:
+        changes = "\n".join(difflib.unified_diff(wanted, printed, before, "jpeer", lineterm=""))
+        raise AssertionError(f"other results than with {before}\n{changes}")
+    return f"{printed[-1]}; the same {len(printed)} lines as with {PACKAGES[before]}"
+
+
+def check(name):
+    with tempfile.TemporaryDirectory(prefix="jpeer-applications-") as folder:
+        jars = compile_java(name, maven.class_path(name, LIBRARIES[name], WITHOUT) if LIBRARIES[name] else "", folder)
+        return check_migration(name, jars) if name in MIGRATIONS else run_program(HERE / f"{name}.py", jars)[-1]
+
+
+def main(names):
+    unknown = set(names) - set(LIBRARIES)
+    if unknown:
+        raise SystemExit(f"run.py: no program {', '.join(sorted(unknown))}; there are {', '.join(LIBRARIES)}")
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for name in names or LIBRARIES:
+        try:
+            end, told = "passed", check(name)
+        except maven.Unavailable as reason:
+            end, told = "skipped", reason
+        except AssertionError as fault:
+            end, told = "failed", fault
+        counts[end] += 1
+        print(f"{end}: {name}: {told}", flush=True)
+    print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
