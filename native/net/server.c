@@ -22,7 +22,7 @@
 enum {
   TICK_MS = 25,
   SLEEP_MAX_MS = 1000,
-  LAST_WORDS_MS = 2500, /* after the grace time: to send the last answers, and for clients to close */
+  FINAL_OUTPUT_MS = 2500, /* after the grace time: to send the last answers, and for clients to close */
   CONNECTIONS_MAX = 16384,
   ADDRESSES_MAX = 3 * NET_ENDPOINTS_MAX /* ws and http for each of JSON, one for each of ZeroMQ */
 };
@@ -167,7 +167,7 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
                              .context = server,
                              .tick_ms = TICK_MS,
                              .report_ms = config->report_ms,
-                             .look_ns = is_throttled ? 0 : (int64_t)config->shm_spin_us * 1000,
+                             .poll_ns = is_throttled ? 0 : (int64_t)config->shm_spin_us * 1000,
                              .may_pause = allowed >= 2};
   return crew_create(&crew, &server->crew, error);
 }
@@ -333,7 +333,7 @@ static void close_listeners(struct net_server *server)
 
 void net_drain(struct net_server *server, int64_t grace_ms)
 {
-  enum { LOOK_US = 5000, LEAVE_MS = 100, ZMQ_LINGER_MS = 500 };
+  enum { CHECK_US = 5000, LEAVE_MS = 100, ZMQ_LINGER_MS = 500 };
   int64_t grace_end_ms = clock_now_ms() + grace_ms;
   close_listeners(server);
   if (server->state != NET_SERVER_STARTED)
@@ -341,10 +341,10 @@ void net_drain(struct net_server *server, int64_t grace_ms)
   crew_refuse_all(server->crew);
   if (server->has_table)
     connection_table_drain(&server->table, grace_end_ms);
-  while (!is_drained(server) && clock_now_ms() < grace_end_ms + LAST_WORDS_MS) {
+  while (!is_drained(server) && clock_now_ms() < grace_end_ms + FINAL_OUTPUT_MS) {
     if (server->zeromq != NULL && clock_now_ms() >= grace_end_ms)
       zeromq_refuse_rest(server->zeromq, CREW_SHUTTING_DOWN);
-    usleep(LOOK_US);
+    usleep(CHECK_US);
   }
   if (server->zeromq != NULL) {
     zeromq_refuse_rest(server->zeromq, CREW_SHUTTING_DOWN);

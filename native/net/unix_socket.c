@@ -17,8 +17,8 @@ enum {
   PATH_BYTES_MAX = sizeof((struct sockaddr_un){0}.sun_path) - 1,
   OWN_USER_ONLY = 0600,
   OTHER_USERS = 0077,
-  LOCK_LOOKS = 200,
-  LOCK_LOOK_US = 10000
+  LOCK_TRIES = 200,
+  LOCK_TRY_US = 10000
 };
 
 /* ---- paths ---- */
@@ -96,7 +96,7 @@ static bool is_in_place(const struct path_lock *lock)
 static enum jp_status take_lock(const char *path, struct path_lock *lock, struct jp_error *error)
 {
   snprintf(lock->path, sizeof lock->path, "%s.lock", path);
-  for (int look = 0; look < LOCK_LOOKS; look++) {
+  for (int look = 0; look < LOCK_TRIES; look++) {
     lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, OWN_USER_ONLY);
     if (lock->fd < 0)
       return jp_fail(error, JP_IO, "cannot listen on %s: its lock %s: %s", path, lock->path, strerror(errno));
@@ -108,7 +108,7 @@ static enum jp_status take_lock(const char *path, struct path_lock *lock, struct
     if (!is_held && reason != EWOULDBLOCK)
       return jp_fail(error, JP_IO, "cannot listen on %s: its lock %s: %s", path, lock->path,
                      strerror(reason));
-    usleep(LOCK_LOOK_US);
+    usleep(LOCK_TRY_US);
   }
   return jp_fail(error, JP_IO, "cannot listen on %s: another process holds %s", path, lock->path);
 }

@@ -308,10 +308,10 @@ class StubbornCalls(PeerCase):
             client.send(json.dumps(call_request(2, "fixtures.Calculator", "add", 1, 2)))
             answers = [json.loads(client.receive()) for _ in range(2)]
             self.assertEqual([1, 2], [one["id"] for one in answers])
-            self.assertIn("does not come back", answers[1]["error"]["data"]["message"])
+            self.assertIn("does not return", answers[1]["error"]["data"]["message"])
             for number in (3, 4):
                 client.send(json.dumps(call_request(number, "fixtures.Calculator", "add", 1, 2)))
-                self.assertIn("does not come back", json.loads(client.receive())["error"]["data"]["message"])
+                self.assertIn("does not return", json.loads(client.receive())["error"]["data"]["message"])
             self.client.call(BLOCKERS, "open")
             await_running(self.client, 0)
             eventually(lambda: "result" in client.request(

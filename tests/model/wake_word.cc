@@ -11,7 +11,7 @@
 
 #include "run_model.h"
 
-enum damage { INTACT, WAKER_RELAXED, TAKE_RELAXED, WAKER_SPLIT, SLEEP_SPLIT, NOTIFICATION_LEFT_OUT };
+enum damage { INTACT, WAKER_RELAXED, RESET_RELAXED, WAKER_SPLIT, SLEEP_SPLIT, NOTIFICATION_LEFT_OUT };
 
 struct sabotage {
   damage what;
@@ -19,7 +19,7 @@ struct sabotage {
 };
 
 static const sabotage sabotages[] = {
-    {WAKER_RELAXED, "the waker relaxed"},          {TAKE_RELAXED, "the member's take relaxed"},
+    {WAKER_RELAXED, "the waker relaxed"},          {RESET_RELAXED, "the member's reset relaxed"},
     {WAKER_SPLIT, "the waker reads, then writes"}, {SLEEP_SPLIT, "the member reads, then sleeps"},
     {NOTIFICATION_LEFT_OUT, "no notification"},
 };
@@ -35,7 +35,7 @@ typedef wake_word_of_model wake_word;
 static int exchange(wake_word *word, int value, rl::memory_order order)
 {
   bool is_waker = order == rl::mo_release;
-  if (under_test.what == (is_waker ? WAKER_RELAXED : TAKE_RELAXED))
+  if (under_test.what == (is_waker ? WAKER_RELAXED : RESET_RELAXED))
     order = rl::mo_relaxed;
   if (!is_waker || under_test.what != WAKER_SPLIT)
     return word->shared.exchange(value, order, $);
@@ -59,7 +59,7 @@ static bool replace(wake_word *word, int *expected, int value)
 #define WAKE_EXCHANGE(word, value, order)   exchange((word), (value), (order))
 #define WAKE_REPLACE(word, expected, value) replace((word), (expected), (value))
 #define WAKE_ORDER_WAKER                    rl::mo_release
-#define WAKE_ORDER_TAKE                     rl::mo_acquire
+#define WAKE_ORDER_RESET                     rl::mo_acquire
 #include "net/workers/wake_word.h"
 
 enum { WAKERS = 2 };
@@ -71,7 +71,7 @@ struct waiting_member : rl::test_suite<waiting_member, WAKERS + 1> {
 
   void before()
   {
-    word.shared.store(WAKE_AWAKE, rl::mo_relaxed, $);
+    word.shared.store(WAKE_POLLING, rl::mo_relaxed, $);
     for (int i = 0; i < WAKERS; i++)
       state[i].store(0, rl::mo_relaxed, $);
     eventfd = CreateEvent(0, 0, 0, 0);
@@ -88,7 +88,7 @@ struct waiting_member : rl::test_suite<waiting_member, WAKERS + 1> {
   }
   bool is_over()
   {
-    wake_word_take(&word);
+    wake_word_reset(&word);
     for (int i = 0; i < WAKERS; i++) {
       if (state[i].load(rl::mo_relaxed, $) == 0)
         return false;

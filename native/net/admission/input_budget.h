@@ -1,16 +1,16 @@
 #ifndef JPEER_NET_ADMISSION_INPUT_BUDGET_H
 #define JPEER_NET_ADMISSION_INPUT_BUDGET_H
 /*
- * One bound on all input of all transports: messages, and parts of messages, that lie in memory until they
- * have been served.
+ * One bound on all input of all transports: on the bytes of messages, and parts of messages, that are in memory and were
+ * not served yet.
  *
- * Up to three quarters of the bound, every client is read from. Above that, a client that has sent more than
- * INPUT_SMALL needs a licence. input_budget_choose gives licences to those that had one and go on quickly,
- * then to those that have sent the least, as long as all of their messages fit within the bound. So large
- * messages end one after the other instead of growing together, and small ones need no licence. At the bound
- * messages are cut off, the largest first.
+ * Up to three quarters of the bound, every connection is read. Above that, a connection with more than INPUT_SMALL bytes
+ * needs a licence to be read. input_budget_choose grants licences as long as all messages with a licence fit within the
+ * bound: first to connections that have a licence and receive quickly, then to those with the fewest bytes. So large
+ * messages are completed one after the other instead of growing together. At the bound messages are cut off, the largest
+ * first.
  *
- * Any thread may count. A message that arrives and is served within one turn is never counted.
+ * Any thread may count. A message that is received and served within one turn is never counted.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,14 +24,15 @@ struct input_budget {
   _Atomic size_t total;
 };
 
-/* Sets what one owner has collected. Only the owner writes *counted. */
+/* Sets the number of bytes that one owner has collected. *counted: the owner's part of the total; only the owner writes
+ * it. */
 static inline void input_budget_count(struct input_budget *budget, _Atomic size_t *counted, size_t now)
 {
   size_t before = atomic_load_explicit(counted, memory_order_relaxed);
   if (before == now)
     return;
   atomic_store_explicit(counted, now, memory_order_relaxed);
-  atomic_fetch_add(&budget->total, now - before); /* wraps around if it is less */
+  atomic_fetch_add(&budget->total, now - before); /* unsigned: the sum is right if now < before, too */
 }
 
 static inline bool input_budget_is_short(const struct input_budget *budget)
@@ -51,12 +52,12 @@ static inline size_t input_budget_room(const struct input_budget *budget)
   return total < budget->max ? budget->max - total : 0;
 }
 
-/* Says that a connection is read from although input is short. The watcher writes it. */
+/* Allows a connection to be read although the room for input is short. Written by the watcher. */
 struct input_licence {
   _Atomic bool is_valid;
-  size_t held;      /* what the connection had collected when the watcher last looked */
-  int64_t until_ms; /* when the watcher looks again */
-  bool is_slow;     /* it had a licence and collected little */
+  size_t held;      /* bytes that the connection had collected at the watcher's last check */
+  int64_t until_ms; /* when the watcher checks again */
+  bool is_slow;     /* the connection had a licence and collected few bytes */
 };
 
 /* A connection that collects a message. */
@@ -64,13 +65,13 @@ struct input_claim {
   void *owner;
   size_t held;  /* bytes so far */
   size_t left;  /* bytes that may still come */
-  bool goes_on; /* it has a licence, and is not slow */
+  bool goes_on; /* the connection has a licence and is not slow */
   bool is_licensed;
 };
 
-/* Sets is_licensed of at least one claim. Sorts the claims, in n log n. */
+/* Sets is_licensed of each claim; at least one claim gets a licence. Sorts the claims, in n log n. */
 void input_budget_choose(struct input_claim *claims, size_t count, size_t room);
-/* Sorts the claims, those that hold most first. */
+/* Sorts the claims, the largest `held` first. */
 void input_budget_sort_largest(struct input_claim *claims, size_t count);
 
 #endif

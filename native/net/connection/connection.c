@@ -17,16 +17,17 @@
 
 enum {
   READ_SIZE = 16 * 1024,
-  READ_SIZE_LARGE = 128 * 1024, /* once a message has shown to be a large one */
+  READ_SIZE_LARGE = 128 * 1024, /* inside a message that has READ_SIZE bytes already */
   PART_SIZE = 64 * 1024,        /* of a streamed answer */
   PARTS_UNSENT_MAX = 256 * 1024,
   LINGER_MS = 2000,
-  DRAIN_LINGER_MS = 200,  /* when the peer ends: for a client that has all answers, or takes none */
-  PROBE_AGAIN_MS = 10000, /* a client that was there then may leave without a word: it has said its last */
-  FAREWELL_MAX = 256      /* bytes: longer than a close frame */
+  DRAIN_LINGER_MS =
+      200, /* when the peer ends: for a client that has received its answers, or does not read */
+  PROBE_AGAIN_MS = 10000, /* between two probes: a client that has sent its FIN may close the socket later */
+  IGNORABLE_MAX = 256     /* bytes: longer than a close frame */
 };
 
-/* An answer whose parts are made as the client takes them. */
+/* A streamed answer: its parts are made as the client reads them. */
 struct connection_stream {
   struct rpc_stream rpc;
   struct buffer tail;
@@ -34,26 +35,25 @@ struct connection_stream {
 
 /* --- for the crew --- */
 
-static bool look_at_client(struct crew_source *source)
+static bool poll_client(struct crew_source *source)
 {
   struct connection *connection = (struct connection *)(void *)source;
-  return connection->protocol->carrier->look(connection);
+  return connection->protocol->carrier->poll(connection);
 }
 
-static bool send_to_sleep(struct crew_source *source)
+static bool begin_sleep(struct crew_source *source)
 {
   struct connection *connection = (struct connection *)(void *)source;
   return connection->protocol->carrier->sleep(connection, true, false);
 }
 
-static int meet_client(struct crew_source *source, int processor)
+static int exchange_processors(struct crew_source *source, int processor)
 {
   struct connection *connection = (struct connection *)(void *)source;
-  return connection->protocol->carrier->meet(connection, processor);
+  return connection->protocol->carrier->exchange_processors(connection, processor);
 }
 
-/* While the connection is awake. */
-static const struct crew_lookout CARRIER_LOOKOUT = {look_at_client, send_to_sleep, meet_client};
+static const struct crew_poll_ops CARRIER_POLL_OPS = {poll_client, begin_sleep, exchange_processors};
 
 /* --- the protocol and the service --- */
 
@@ -62,7 +62,7 @@ void connection_speak(struct connection *connection, const struct connection_pro
   connection->protocol = protocol;
   connection->is_midway = false;
   connection->held = 0;
-  atomic_store_explicit(&connection->source.lookout, protocol->carrier != NULL ? &CARRIER_LOOKOUT : NULL,
+  atomic_store_explicit(&connection->source.poll_ops, protocol->carrier != NULL ? &CARRIER_POLL_OPS : NULL,
                         memory_order_relaxed);
   memset(connection->protocol_state, 0, sizeof connection->protocol_state);
   protocol->begin(connection);
@@ -92,7 +92,7 @@ static void borrow_buffers(struct connection *connection, struct crew_member *me
   connection->has_sent = false;
 }
 
-/* The buffer may be much larger than the few bytes that a slow client left in it. */
+/* A slow client may leave a few bytes in a large buffer. */
 static void trim_kept(struct buffer *buffer)
 {
   enum { SLACK = 4096 };
@@ -100,7 +100,8 @@ static void trim_kept(struct buffer *buffer)
     buffer_trim(buffer, buffer->len);
 }
 
-/* A large buffer may have been reserved ahead, and memory that was never written costs nothing. */
+/* A large buffer may be reserved for a message that is still being received; memory that was never written costs
+ * nothing. */
 static size_t memory_of(const struct buffer *buffer)
 {
   return buffer->cap <= SCRATCH_KEPT_SIZE ? buffer->cap : buffer->len;
@@ -155,8 +156,8 @@ static void return_buffers(struct connection *connection, struct crew_member *me
   trim_kept(&connection->in);
   trim_kept(&connection->message);
   trim_kept(&connection->out);
-  if (connection->protocol->give_back != NULL)
-    connection->protocol->give_back(connection, member);
+  if (connection->protocol->return_objects != NULL)
+    connection->protocol->return_objects(connection, member);
   connection_count_input(connection);
 }
 
@@ -209,7 +210,7 @@ void connection_shut_down(struct connection *connection)
   shutdown(connection->fd, SHUT_RDWR);
 }
 
-/* True if something new came: bytes, or the end. */
+/* True: there are new bytes. */
 static bool receive_bytes(struct connection *connection)
 {
   if (connection_input_state(connection) != CONNECTION_INPUT_OPEN)
@@ -242,7 +243,7 @@ static bool receive_bytes(struct connection *connection)
   return false;
 }
 
-/* A connection that lingers reads its socket, also where its messages travel elsewhere, and drops the input. */
+/* A connection that lingers reads its socket even if it has a carrier, and drops the input. */
 bool connection_receive(struct connection *connection)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
@@ -300,14 +301,14 @@ void connection_end_stream(struct connection *connection)
   free(stream);
 }
 
-/* The rest of the answer cannot be made, and its beginning was sent. */
+/* The rest of the answer cannot be made, although its beginning was sent. */
 static enum step abandon_answer(struct connection *connection)
 {
   connection_end_stream(connection);
   return connection->protocol->abandon_answer(connection);
 }
 
-/* Makes and sends the next part. STEP_BLOCKED: the client is slow. */
+/* Makes and sends the next part. STEP_BLOCKED: the client must read first. */
 static enum step send_next_part(struct connection *connection, struct crew_member *member)
 {
   if (connection_unsent(connection) > PARTS_UNSENT_MAX) {
@@ -333,38 +334,38 @@ static enum step send_next_part(struct connection *connection, struct crew_membe
 
 /* --- the service --- */
 
-const struct rpc_told_session *connection_tell_session(const struct connection *connection,
-                                                       struct rpc_told_session *told)
+const struct rpc_told_session *connection_describe_session(const struct connection *connection,
+                                                           struct rpc_told_session *session)
 {
   const struct rpc_service *service = connection_service(connection);
-  *told = (struct rpc_told_session){.is_new = false};
+  *session = (struct rpc_told_session){.is_new = false};
   if (service->client_tell != NULL)
-    service->client_tell(service->context, connection->client, told);
-  return told;
+    service->client_tell(service->context, connection->client, session);
+  return session;
 }
 
 void connection_close_client(struct connection *connection, struct crew_member *member,
-                             struct rpc_told_session *told)
+                             struct rpc_told_session *session)
 {
-  if (told != NULL)
-    *told = (struct rpc_told_session){.is_new = false};
+  if (session != NULL)
+    *session = (struct rpc_told_session){.is_new = false};
   if (connection->client == NULL)
     return;
   const struct rpc_service *service = connection_service(connection);
   struct rpc_client *client = connection->client;
   connection->client = NULL;
-  service->client_close(service->context, member->worker, client, told);
+  service->client_close(service->context, member->worker, client, session);
 }
 
 void connection_drop_message(struct connection *connection)
 {
-  if (connection->duplex == NULL) /* else `message` is the next one already */
+  if (connection->duplex == NULL) /* else `message` has the next message already */
     buffer_clear(&connection->message);
 }
 
-/* The service counts all answers, also those of messages that were refused without it. */
-static void tell_of_refusal(const struct connection *connection, const struct crew_member *member,
-                            const struct crew_message *message, enum crew_served served)
+/* The service counts all answers, so messages that were refused without the service are reported to it. */
+static void report_refusal(const struct connection *connection, const struct crew_member *member,
+                           const struct crew_message *message, enum crew_served served)
 {
   const struct rpc_service *service = connection_service(connection);
   if (!member->has_served && crew_has_replied(served) && connection->protocol->collect != NULL &&
@@ -372,7 +373,7 @@ static void tell_of_refusal(const struct connection *connection, const struct cr
     service->refused(service->context, message->client, message->text);
 }
 
-/* The watcher has no worker, and is not marked as inside: nobody else would visit. */
+/* The watcher as an owner has no worker and does not mark the call, because only the watcher itself visits connections. */
 static void enter_service(struct connection *connection, struct crew_member *member)
 {
   const bool has_duplex = connection->duplex != NULL;
@@ -380,7 +381,7 @@ static void enter_service(struct connection *connection, struct crew_member *mem
     pthread_mutex_lock(&connection->lock);
   connection->worker = member->worker;
   atomic_store_explicit(connection->deadline_ms,
-                        connection_holds_back(connection) ? CONNECTION_FLUSH_SOON : INT64_MAX,
+                        connection_needs_flush(connection) ? CONNECTION_FLUSH_SOON : INT64_MAX,
                         memory_order_relaxed);
   if (member->worker != NULL)
     in_call_begin(&connection->in_call);
@@ -390,7 +391,7 @@ static void enter_service(struct connection *connection, struct crew_member *mem
     pthread_mutex_unlock(&connection->lock);
 }
 
-/* While the message was served, the connection may have got a duplex: the call is shared then. Returns who has answered. */
+/* The connection may have got a duplex during the call: then the call is shared. Returns who has answered the message. */
 static enum connection_answerer leave_service(struct connection *connection, enum crew_served served)
 {
   bool has_worker = connection->worker != NULL;
@@ -417,7 +418,7 @@ void connection_reject_too_long(const struct connection *connection, struct buff
       ->reject(connection_service(connection)->context, RPC_REJECT_INVALID, beginning, reason, answer);
 }
 
-/* In the place of the service, for a message that is too long. */
+/* Answers a message that is too long, without the service. */
 static enum crew_served serve_too_long(struct connection *connection, struct buffer *answer)
 {
   connection_reject_too_long(connection, answer);
@@ -457,7 +458,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
     connection_count_input(connection); /* an earlier message of the turn may have been larger */
 
   if (crew_leaves_to_others(member, &message)) {
-    /* With a duplex the message waits in front of the queue, so that the input after it can be read. */
+    /* With a duplex the message waits at the front of the queue, so that the input after the message can be read. */
     if (connection->duplex != NULL) {
       pthread_mutex_lock(&connection->lock);
       connection_duplex_end_call(connection, false);
@@ -470,7 +471,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   *served = crew_serve(member, &message, answer, stream);
   if (*served == CREW_LOST)
     return false;
-  tell_of_refusal(connection, member, &message, *served);
+  report_refusal(connection, member, &message, *served);
   const enum connection_answerer answerer = leave_service(connection, *served);
   bool seized = answerer == CONNECTION_SEIZED || connection_has_left(connection);
 
@@ -483,7 +484,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   if ((seized || answerer != CONNECTION_OWN_ANSWER) && *served == CREW_STREAM)
     stream->body.close(stream->body.state);
   if (seized || answerer != CONNECTION_OWN_ANSWER || connection_is_broken(connection))
-    crew_take_back(member, connection->client);
+    crew_drop_answer(member, connection->client);
   if (answerer == CONNECTION_ANSWERED) {
     connection->answerer = CONNECTION_OWN_ANSWER;
     *served = CREW_ANSWERED;
@@ -498,24 +499,24 @@ void connection_own(struct connection *connection)
   if (connection->state == CONNECTION_PAUSED)
     atomic_fetch_sub(&connection->table->paused, 1);
   connection_set_state(connection, CONNECTION_OWNED);
-  crew_take_awake(connection->table->crew, &connection->source);
+  crew_remove_polled(connection->table->crew, &connection->source);
 }
 
-/* ---- a member of its own ---- */
+/* ---- pinned connections ---- */
 
 static struct crew_member *pinned_member(const struct connection *connection)
 {
   return atomic_load_explicit(&connection->source.pinned, memory_order_relaxed);
 }
 
-/* True where another member has to serve what comes next. */
+/* True if another member has to serve the next message. */
 static bool must_hand_over(const struct connection *connection, const struct crew_member *member)
 {
   const struct crew_member *pinned = pinned_member(connection);
   return pinned != member && (pinned != NULL || atomic_load(&member->pinned) != NULL);
 }
 
-/* NULL: any member serves it. The member before leaves. Under the lock. */
+/* member: NULL: any member serves the connection. The previous pinned member leaves. Under the lock. */
 static void set_pinned(struct connection *connection, struct crew_member *member)
 {
   struct crew_member *before = pinned_member(connection);
@@ -555,7 +556,8 @@ enum crew_pinned_next connection_await(struct crew_source *source, struct crew_m
   pthread_mutex_lock(&connection->lock);
   if (pinned_member(connection) != member) {
     next = CREW_PINNED_ENDS;
-  } else if (connection_is_unowned(connection)) { /* else its owner wakes this member when its turn ends */
+  } else if (connection_is_unowned(
+                 connection)) { /* else the owner wakes this member at the end of its turn */
     next = connection->is_due ? CREW_PINNED_TURN : CREW_PINNED_WAITS;
     *fd = connection->pinned_events != 0 ? connection->fd : -1;
     *events = (short)connection->pinned_events;
@@ -564,8 +566,9 @@ enum crew_pinned_next connection_await(struct crew_source *source, struct crew_m
   return next;
 }
 
-/* False if somebody owns it, if it is closed, or if it is pinned to another member, which is woken then. An event that
- * comes meanwhile is not lost: its end arms the descriptor again. */
+/* Makes the member the owner. False: the connection has an owner or is closed, or is pinned to another member, which is
+ * woken. An event that arrives while the connection has an owner is not lost, because the owner arms the descriptor
+ * again at the end of its turn. */
 static bool acquire_connection(struct connection *connection, const struct crew_member *member)
 {
   pthread_mutex_lock(&connection->lock);
@@ -578,7 +581,7 @@ static bool acquire_connection(struct connection *connection, const struct crew_
     connection->is_due = true;
     crew_wake(pinned);
   } else if (taken && pinned == NULL && atomic_load(&member->pinned) != NULL) {
-    taken = false; /* it was pinned to this member, which leaves: others are armed for it */
+    taken = false; /* it was pinned to this member, which leaves; another member gets its next event */
   }
   if (taken) {
     connection_own(connection);
@@ -588,13 +591,13 @@ static bool acquire_connection(struct connection *connection, const struct crew_
   return taken;
 }
 
-/* Closing with unread input would send a reset, which may take away bytes that the client has not read yet
- * (RFC 9112, 9.6). */
+/* Closing a socket with unread input sends a reset, which may destroy bytes that the client has not read yet (RFC 9112,
+ * 9.6). So the input is read and dropped first. */
 static enum step drop_input(struct connection *connection, struct crew_member *member)
 {
   const struct connection_protocol *protocol = connection->protocol;
   bool sends_no_more = connection_is_at_end(connection) ||
-                       (protocol->is_answered != NULL && protocol->is_answered(connection, member));
+                       (protocol->is_end_confirmed != NULL && protocol->is_end_confirmed(connection, member));
   connection->in_used = connection->in.len;
   if (sends_no_more && connection_unsent(connection) == 0)
     return STEP_DROPS;
@@ -611,8 +614,8 @@ static enum step next_step(struct connection *connection, struct crew_member *me
     connection_duplex_detach(connection);
   if (connection_unsent(connection) > connection_unsent_mark(connection))
     connection_flush(connection);
-  /* The socket beside a carrier is always armed: input that is to be dropped is read even now, or its event would
-   * come back at once. */
+  /* The socket of a connection with a carrier is always armed. Input that will be dropped must be read now, or its event
+   * would be delivered again at once. */
   bool reads_on = connection_lingers(connection) && connection->protocol->carrier != NULL;
   if (connection_unsent(connection) > connection_unsent_mark(connection) && !reads_on)
     return STEP_BLOCKED;
@@ -627,8 +630,8 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   return connection->protocol->step(connection, member);
 }
 
-/* True if a turn that is over must end. If nobody else waits, the next one begins. Answers are sent first if
- * there is more to do, so that the client can go on meanwhile, or if they have waited long enough. */
+/* True if a turn that is over must end. Else the next turn begins. Answers are sent before it if there is more input, so
+ * that the client can read them during the turn, or if they have waited long enough. */
 static bool must_end_turn(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
 {
   if (crew_is_wanted(member, turn))
@@ -641,7 +644,7 @@ static bool must_end_turn(struct connection *connection, struct crew_member *mem
   return connection_unsent(connection) > 0 || connection_is_broken(connection);
 }
 
-/* STEP_SERVED if there is more to do without new input. The protocol may hold whole messages. */
+/* STEP_SERVED if there may be more to do without new input: the protocol's objects may hold whole messages. */
 static enum step step_after_turn(const struct connection *connection)
 {
   bool has_more = connection_input_state(connection) != CONNECTION_INPUT_DRAINED || connection->has_message ||
@@ -651,7 +654,7 @@ static enum step step_after_turn(const struct connection *connection)
   return has_more ? STEP_SERVED : STEP_NEEDS_INPUT;
 }
 
-static bool look_for_more(struct crew_source *source)
+static bool poll_for_more(struct crew_source *source)
 {
   struct connection *connection = (struct connection *)(void *)source;
   connection_note_input(connection, CONNECTION_INPUT_OPEN);
@@ -660,8 +663,8 @@ static bool look_for_more(struct crew_source *source)
          (connection->duplex != NULL && connection_duplex_has_more(connection));
 }
 
-/* True if the client that was just answered has sent more. A client that sends a message in small pieces is
- * waited for once at most, and only if the protocol says that the rest comes at once: deadlines count between
+/* Polls for the next message of a client that was just answered. True: there is new input. The rest of an incomplete
+ * message is polled for once at most, and only if the protocol's clients send it at once, because deadlines hold between
  * turns only. */
 static bool stay_for_more(struct connection *connection, struct crew_member *member)
 {
@@ -671,7 +674,7 @@ static bool stay_for_more(struct connection *connection, struct crew_member *mem
     return false;
   connection_flush(connection);
   bool found = connection->has_sent && connection_unsent(connection) == 0 &&
-               !connection_is_broken(connection) && crew_stay(member, &connection->source, look_for_more);
+               !connection_is_broken(connection) && crew_stay(member, &connection->source, poll_for_more);
   if (found && has_begun)
     connection->has_sent = false;
   return found;
@@ -699,7 +702,7 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
       has_received = connection_receive(connection);
       if (has_received || stay_for_more(connection, member)) {
         int64_t now_ns =
-            has_received ? clock_now_ns() : member->looked_ns; /* crew_stay has just read the clock */
+            has_received ? clock_now_ns() : member->clock_ns; /* crew_stay has just read the clock */
         if (now_ns >= turn.ends_ns && must_end_turn(connection, member, &turn))
           return STEP_SERVED;
       } else if (!connection_is_broken(connection)) {
@@ -713,17 +716,17 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
   }
 }
 
-/* --- between turns: armed in epoll, awake, paused, or in the ready queue --- */
+/* --- between turns: armed in epoll, polled, paused, or in the ready queue --- */
 
-/* True if it goes on when the client takes its answers, or at once. */
+/* True if the next turn is due at once, or as soon as the client reads its answers. */
 static bool waits_for_room(const struct connection *connection, enum step last)
 {
   return last == STEP_BLOCKED || last == STEP_SERVED || connection_unsent(connection) > 0;
 }
 
-/* epoll is level-triggered here: a socket that is ready is delivered again, behind the others. If there is
- * input in the buffers and not in the socket, EPOLLOUT brings the connection back, unless the client reads
- * nothing. A socket that carries no messages always has room: there a bell brings it back. */
+/* epoll is level-triggered here: the event of a ready socket is delivered again, after those of other sources. If there is
+ * input in the buffers and not in the socket, EPOLLOUT causes the next turn, unless the client does not read. The socket
+ * of a connection with a carrier always has room, so there the next turn needs a notification, which is input. */
 static uint32_t wanted_events(const struct connection *connection, enum step last)
 {
   bool reads = last != STEP_PAUSES && (last != STEP_BLOCKED || connection_duplex_reads_on(connection));
@@ -733,7 +736,7 @@ static uint32_t wanted_events(const struct connection *connection, enum step las
   return (!connection_is_at_end(connection) && reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
 }
 
-/* False if there is something to do at once that no event will bring. Under the lock. */
+/* False if there is work that no event would report. Under the lock. */
 static bool may_sleep(struct connection *connection, enum step last)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
@@ -747,7 +750,7 @@ static bool may_sleep(struct connection *connection, enum step last)
   return carrier->sleep(connection, for_input, is_unsent);
 }
 
-/* A connection that the crew has found by looking is armed already. */
+/* A connection with a carrier may be armed already, because the crew has found its input by polling. */
 enum jp_status connection_watch(struct connection *connection, uint32_t events)
 {
   if (connection_has_left(connection) || (connection->awaits_event && connection->protocol->carrier != NULL))
@@ -756,21 +759,20 @@ enum jp_status connection_watch(struct connection *connection, uint32_t events)
   return crew_watch_again(connection->table->crew, &connection->source, connection->fd, events, NULL);
 }
 
-/* Sees to it that the connection has a turn when it has something to do: by an event, or because a member looks at it.
- * *is_ready: it has now, and the caller submits it. Under the lock; nobody owns it any more. */
+/* Makes sure that the connection gets a turn when it has work: by an event, or because the poller polls it. *is_ready: it
+ * has work now, and the caller submits it. Under the lock; nobody owns the connection any more. */
 static enum jp_status arm_connection(struct connection *connection, const struct crew_member *member,
                                      enum step last, bool *is_ready)
 {
   struct crew_member *pinned = pinned_member(connection);
   uint32_t events = wanted_events(connection, last);
-  /* The crew looks at it from now on. Not with a duplex: other threads may send then, under a lock that looking does not
-   * take. */
-  bool is_awake = last == STEP_NEEDS_INPUT && connection->protocol->carrier != NULL &&
-                  connection->duplex == NULL && pinned == NULL && !connection_lingers(connection) &&
-                  connection_unsent(connection) == 0 &&
-                  crew_keep_awake(connection->table->crew, &connection->source);
-  *is_ready = last == STEP_WAITS || connection_duplex_must_tell(connection) ||
-              (!is_awake && !may_sleep(connection, last));
+  /* A connection with a duplex is not polled: other threads may send on it, under a lock that polling does not lock. */
+  bool is_polled = last == STEP_NEEDS_INPUT && connection->protocol->carrier != NULL &&
+                   connection->duplex == NULL && pinned == NULL && !connection_lingers(connection) &&
+                   connection_unsent(connection) == 0 &&
+                   crew_add_polled(connection->table->crew, &connection->source);
+  *is_ready = last == STEP_WAITS || connection_duplex_must_report_room(connection) ||
+              (!is_polled && !may_sleep(connection, last));
   bool is_watched = !*is_ready && !(last == STEP_PAUSES && events == 0);
   if (connection->duplex != NULL)
     connection->duplex->armed_events = is_watched ? events : 0;
@@ -797,7 +799,7 @@ static int64_t reading_deadline(struct connection *connection, int64_t now)
   return connection->protocol->deadline(connection, has_begun, now);
 }
 
-/* *reading_ms: the same, not counting output that the client does not take. */
+/* *reading_ms: the deadline without the one for output that the client does not read. */
 static int64_t next_deadline(struct connection *connection, enum step last, int64_t *reading_ms)
 {
   int64_t now = clock_now_ms();
@@ -822,11 +824,11 @@ static void begin_linger(struct connection *connection)
     connection->linger_end_ms = now + LINGER_MS;
   }
   if (connection_unsent(connection) == 0 && connection->output == CONNECTION_OUTPUT_LINGERS) {
-    connection_set_output(connection, CONNECTION_OUTPUT_SAID_ALL);
+    connection_set_output(connection, CONNECTION_OUTPUT_SHUT);
     shutdown(connection->fd, SHUT_WR);
   }
-  /* An idle client may not read for hours. */
-  if (connection->output == CONNECTION_OUTPUT_SAID_ALL && atomic_load(&connection->table->is_draining) &&
+  /* An idle client may not read its socket for hours. */
+  if (connection->output == CONNECTION_OUTPUT_SHUT && atomic_load(&connection->table->is_draining) &&
       connection->linger_end_ms > now + DRAIN_LINGER_MS)
     connection->linger_end_ms = now + DRAIN_LINGER_MS;
 }
@@ -854,13 +856,13 @@ static void close_now(struct connection *connection, struct crew_member *member)
   connection_table_release(connection->table, connection);
 }
 
-/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. STEP_SERVED: there may be more to do at
- * once. */
+/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. last: STEP_SERVED: there may be more to
+ * do at once. */
 static void finish_turn(struct connection *connection, struct crew_member *member, enum step last)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (duplex != NULL && (last == STEP_ENDS || last == STEP_DROPS || connection_lingers(connection)))
-    connection_duplex_close(connection); /* before the last words are sent */
+    connection_duplex_close(connection); /* before the final output is sent */
   else if (duplex != NULL)
     connection_duplex_settle_output(connection);
   connection_flush(connection);
@@ -921,10 +923,10 @@ void connection_expire(struct connection *connection, struct crew_member *watche
       connection->stalled_ms != 0 && now >= connection->stalled_ms + connection->limits->body_timeout_ms;
   if (stalled || connection->stream != NULL || connection_lingers(connection))
     step = STEP_DROPS;
-  else if (carrier != NULL && !connection_has_begun(connection) && carrier->rest(connection)) {
-    step = STEP_NEEDS_INPUT; /* the deadline was only there to return memory */
-    /* What the turn before has sent is counted: a client that reads nothing is stalled since then. */
-    connection->has_sent = false;
+  else if (carrier != NULL && !connection_has_begun(connection) && carrier->release_idle(connection)) {
+    step = STEP_NEEDS_INPUT; /* the deadline was set to release memory only */
+    connection->has_sent =
+        false; /* nothing was sent since the last turn: a client that does not read stays stalled */
   } else {
     connection->protocol->expire(connection);
   }
@@ -945,7 +947,7 @@ void connection_cut(struct connection *connection, struct crew_member *watcher)
 
 /* --- the end of all --- */
 
-void connection_say_goodbye(struct connection *connection, struct crew_member *watcher)
+void connection_close_gracefully(struct connection *connection, struct crew_member *watcher)
 {
   borrow_buffers(connection, watcher);
   enum step step = connection_lingers(connection) ? STEP_NEEDS_INPUT : run_turn(connection, watcher);
@@ -953,7 +955,7 @@ void connection_say_goodbye(struct connection *connection, struct crew_member *w
     step = STEP_NEEDS_INPUT; /* its message will not be served */
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
   if (step == STEP_NEEDS_INPUT && !connection_lingers(connection))
-    step = connection->protocol->say_goodbye(connection, is_quiet);
+    step = connection->protocol->close_gracefully(connection, is_quiet);
   finish_turn(connection, watcher, step);
 }
 
@@ -970,14 +972,14 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
   if (!was_answered)
     served =
         connection_codec(connection)
-            ->refuse(service->context, connection_message_in_hand(connection), CREW_SHUTTING_DOWN, answer);
+            ->refuse(service->context, connection_served_message(connection), CREW_SHUTTING_DOWN, answer);
   connection->protocol->write_last_reply(connection, served, buffer_text(answer));
   connection_flush(connection);
   if (connection_unsent(connection) == 0)
     shutdown(connection->fd, SHUT_WR);
 }
 
-/* --- calls that were ended, and whose threads do not come back --- */
+/* --- ended calls whose threads have not returned --- */
 
 static bool is_batch(struct text message)
 {
@@ -993,18 +995,18 @@ static bool answer_in_place(struct connection *connection, enum rpc_call_cause c
   const struct connection_protocol *protocol = connection->protocol;
   enum rpc_served served = connection_codec(connection)
                                ->answer_ended(connection_service(connection)->context,
-                                              connection_message_in_hand(connection), cause, answer);
+                                              connection_served_message(connection), cause, answer);
   if (served == RPC_NO_REPLY)
     return true;
   if (answer->failed)
-    return false; /* it is tried again */
+    return false; /* memory is short: the watcher tries again */
   connection->answerer = CONNECTION_ANSWERED;
   if (protocol->write_message != NULL)
     protocol->write_message(&connection->out, buffer_text(answer));
   else
     protocol->write_ended_reply(connection, served, buffer_text(answer));
   connection_flush(connection);
-  if (connection_holds_back(connection))
+  if (connection_needs_flush(connection))
     atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
   return true;
 }
@@ -1022,7 +1024,7 @@ bool connection_answer_ended(struct crew_source *source, struct crew_member *mem
                  atomic_load(&member->steps) == steps && connection->answerer == CONNECTION_OWN_ANSWER &&
                  !connection_is_broken(connection) && !connection_has_left(connection) &&
                  connection_codec(connection)->answer_ended != NULL;
-    if (is_it && is_patient && is_batch(connection_message_in_hand(connection)))
+    if (is_it && is_patient && is_batch(connection_served_message(connection)))
       is_done = false;
     else if (is_it)
       is_done = answer_in_place(connection, cause, &answer);
@@ -1033,19 +1035,19 @@ bool connection_answer_ended(struct crew_source *source, struct crew_member *mem
   return is_done;
 }
 
-/* In call, under the lock, as a visitor. *is_later: the connection is being read. */
-static bool take_from_owner(struct connection *connection, struct crew_parted *parted, bool *is_later)
+/* In call, under the lock, as a visitor. *is_later: a thread reads the connection now. */
+static bool reclaim_from_owner(struct connection *connection, struct crew_retained *retained, bool *is_later)
 {
   const struct rpc_service *service = connection_service(connection);
   struct connection_duplex *duplex = connection->duplex;
   if (duplex == NULL || connection_is_seized(connection) || pinned_member(connection) != NULL)
     return false;
-  *is_later = !connection_duplex_may_part(duplex);
+  *is_later = !connection_duplex_may_be_reclaimed(duplex);
   struct rpc_client *client = *is_later ? NULL : service->part_client(service->context, connection->client);
   if (client == NULL)
     return false;
-  *parted = (struct crew_parted){.client = connection->client, .message = duplex->in_hand};
-  duplex->in_hand = (struct buffer){0};
+  *retained = (struct crew_retained){.client = connection->client, .message = duplex->served};
+  duplex->served = (struct buffer){0};
   connection->client = client;
   connection->answerer = CONNECTION_OWN_ANSWER;
   connection->worker = NULL;
@@ -1056,59 +1058,59 @@ static bool take_from_owner(struct connection *connection, struct crew_parted *p
   return true;
 }
 
-/* Nobody but the watcher may use the connection from take_from_owner on: the thread that had it is held, and finds that it is
- * lost. */
-bool connection_part(struct crew_source *source, struct crew_member *watcher, struct crew_member *member,
-                     uint64_t steps, struct crew_parted *parted, bool *is_later)
+/* After reclaim_from_owner the watcher owns the connection. The previous owner's thread is held in its call, and finds
+ * afterwards that it was lost. */
+bool connection_reclaim(struct crew_source *source, struct crew_member *watcher, struct crew_member *member,
+                        uint64_t steps, struct crew_retained *retained, bool *is_later)
 {
   struct connection *connection = (struct connection *)(void *)source;
-  bool is_parted = false;
+  bool is_reclaimed = false;
   bool refuses = false;
   pthread_mutex_lock(&connection->lock);
   if (in_call_visit(&connection->in_call)) {
     if (connection->worker == member->worker && atomic_load(&member->steps) == steps) {
-      is_parted = take_from_owner(connection, parted, is_later);
-      refuses = !is_parted && !*is_later && connection->duplex != NULL &&
+      is_reclaimed = reclaim_from_owner(connection, retained, is_later);
+      refuses = !is_reclaimed && !*is_later && connection->duplex != NULL &&
                 connection_duplex_refuse_input(connection->duplex);
     }
-    if (!is_parted)
+    if (!is_reclaimed)
       in_call_leave(&connection->in_call);
   }
   pthread_mutex_unlock(&connection->lock);
-  if (is_parted)
+  if (is_reclaimed)
     finish_turn(connection, watcher, STEP_SERVED);
   else if (refuses)
     connection_duplex_read(connection, watcher);
-  return is_parted;
+  return is_reclaimed;
 }
 
 /* --- clients that have left while their call lasts --- */
 
-/* Input that nobody has read: in the peer's own memory, or in what carries it. */
+/* True if there is input that was not consumed: in the peer's buffers, in the carrier or in the socket. */
 static bool has_unread(const struct connection *connection)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
   if (connection->held > 0 || connection->in.len > connection->in_used)
     return true;
   if (carrier != NULL)
-    return carrier->has_untaken(connection) || carrier->look((struct connection *)connection);
+    return carrier->has_unconsumed(connection) || carrier->poll((struct connection *)connection);
   int count = 0;
   if (ioctl(connection->fd, FIONREAD, &count) != 0 || count == 0)
     return false;
-  char input[FAREWELL_MAX];
+  char input[IGNORABLE_MAX];
   ssize_t peeked = recv(connection->fd, input, sizeof input, MSG_PEEK | MSG_DONTWAIT);
-  return connection->protocol->is_farewell == NULL || peeked <= 0 || peeked == FAREWELL_MAX ||
-         !connection->protocol->is_farewell((struct text){input, (size_t)peeked});
+  return connection->protocol->is_ignorable == NULL || peeked <= 0 || peeked == IGNORABLE_MAX ||
+         !connection->protocol->is_ignorable((struct text){input, (size_t)peeked});
 }
 
-/* Both ends of the socket are closed, or it has failed. */
+/* True if both directions of the socket are closed, or if it has failed. */
 static bool is_over(short events)
 {
   return (events & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
-/* The client's system answers with a reset where nobody reads any more. A Unix socket needs no probe: it tells a client
- * that has closed from one that still reads. */
+/* Sends bytes to a client that may have closed its socket: then its system answers with a reset. A Unix socket needs no
+ * probe, because poll(2) reports whether the client has closed the socket or only its own direction. */
 static void probe_client(struct connection *connection)
 {
   int64_t now_ms = clock_now_ms();
@@ -1119,7 +1121,7 @@ static void probe_client(struct connection *connection)
   if (connection->probed_ms != 0 && now_ms < connection->probed_ms + PROBE_AGAIN_MS)
     return;
   connection->probed_ms = now_ms;
-  if (connection_holds_back(connection) || connection->protocol->write_probe == NULL ||
+  if (connection_needs_flush(connection) || connection->protocol->write_probe == NULL ||
       connection->protocol->write_probe(connection))
     connection_flush(connection);
 }
@@ -1129,7 +1131,7 @@ static void close_early(struct connection *connection)
   struct connection_duplex *duplex = connection->duplex;
   if (duplex != NULL)
     duplex->is_closed = true;
-  /* Who calls the client back may still look at the ring. */
+  /* A thread that calls the client back may still poll the ring. */
   bool keeps_ring = duplex != NULL && duplex->callbacks != NULL;
   if (connection->protocol->carrier != NULL && !keeps_ring)
     connection->protocol->carrier->close(connection);
@@ -1139,7 +1141,7 @@ static void close_early(struct connection *connection)
 }
 
 /* In call, under the lock, as a visitor. */
-static bool look_for_end(struct connection *connection)
+static bool check_for_end(struct connection *connection)
 {
   struct pollfd polled = {.fd = connection->fd, .events = POLLRDHUP};
   if (connection_has_left(connection))
@@ -1157,14 +1159,14 @@ static bool look_for_end(struct connection *connection)
   return true;
 }
 
-/* A message without ids has notifications alone: they finish. */
+/* A message without ids has notifications only, which always run to their end. */
 void connection_end_left(const struct connection *connection, struct buffer *ids, bool *has_ids)
 {
   if (connection->limits->finishes_left || connection_codec(connection)->list_ids == NULL)
     return;
   if (!*has_ids)
     connection_codec(connection)
-        ->list_ids(connection_service(connection)->context, connection_message_in_hand(connection), ids);
+        ->list_ids(connection_service(connection)->context, connection_served_message(connection), ids);
   *has_ids = true;
   if (ids->len > 0)
     (void)crew_end_message(connection->table->crew, connection->worker, RPC_CALL_LEFT);
@@ -1179,14 +1181,14 @@ static void end_left(const struct connection *connection)
   buffer_fini(&ids);
 }
 
-bool connection_look_after(struct crew_source *source, bool had_left)
+bool connection_check_client(struct crew_source *source, bool had_left)
 {
   struct connection *connection = (struct connection *)(void *)source;
   bool has_left = false;
   bool calls = false;
   pthread_mutex_lock(&connection->lock);
   if (in_call_visit(&connection->in_call)) {
-    has_left = look_for_end(connection);
+    has_left = check_for_end(connection);
     if (has_left && !had_left)
       end_left(connection);
     calls = connection_has_left(connection) && connection->duplex != NULL;

@@ -8,9 +8,8 @@
 #include <string.h>
 
 enum {
-  COPIED_MAX =
-      16 * 1024,        /* a message that waits has a buffer of its size; a longer one keeps the one it has */
-  AHEAD_MAX = 64 * 1024 /* bytes that are read ahead, except the last read */
+  COPIED_MAX = 16 * 1024, /* a queued message up to this size is copied; a longer message keeps its buffer */
+  AHEAD_MAX = 64 * 1024   /* reading ahead stops at this number of queued bytes */
 };
 
 /* --- the queue --- */
@@ -18,7 +17,7 @@ enum {
 size_t connection_collect_held(const struct connection_duplex *duplex)
 {
   return duplex->queued_bytes + duplex->collected.len +
-         (duplex->message == DUPLEX_MESSAGE_SERVED ? duplex->in_hand.len : 0);
+         (duplex->message == DUPLEX_MESSAGE_SERVED ? duplex->served.len : 0);
 }
 
 static void append_message(struct connection_duplex *duplex, struct duplex_message *made, bool at_front)
@@ -37,7 +36,7 @@ static void append_message(struct connection_duplex *duplex, struct duplex_messa
   duplex->queued_bytes += made->text.len;
 }
 
-/* A small message leaves the buffer for the next one. */
+/* A small message is copied, so that the next message can use the buffer. */
 static bool fill_message(struct duplex_message *made, struct buffer *message)
 {
   if (message->len > COPIED_MAX) {
@@ -111,7 +110,7 @@ static void send_replies(struct connection *connection)
   buffer_fini(&duplex->replies);
 }
 
-/* Sends what answers a message that does not wait for its turn. It may be empty. */
+/* Sends the answer to a message that is not queued. The answer may be empty. */
 static void send_answer(struct connection *connection, const struct buffer *answer)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -121,7 +120,7 @@ static void send_answer(struct connection *connection, const struct buffer *answ
   send_replies(connection);
 }
 
-/* Refuses a message at once: the answer goes to `out`. */
+/* Refuses a message at once. */
 static void refuse_message(struct connection *connection, struct text message, const char *reason)
 {
   const struct rpc_service *service = connection_service(connection);
@@ -148,8 +147,9 @@ static void drop_message(struct connection *connection)
   connection->is_too_long = false;
 }
 
-/* What is read ahead has room, because no more is read where it has not. */
-static void wait_or_refuse(struct connection *connection)
+/* Queues the message, or refuses it. A message that was read ahead always has room in the queue, because reading ahead
+ * stops before the queue is full. */
+static void queue_or_refuse(struct connection *connection)
 {
   const struct input_budget *input = connection->table->input;
   size_t length = connection->message.len;
@@ -157,7 +157,7 @@ static void wait_or_refuse(struct connection *connection)
   char reason[160];
   if (is_urgent && is_full(connection, length))
     snprintf(reason, sizeof reason,
-             "busy: %zu requests of %zu bytes wait behind one that is inside Java (at most %d, of "
+             "busy: %zu requests of %zu bytes wait for a request that is inside Java (at most %d, of "
              "message-max bytes)",
              connection->duplex->queued, connection->duplex->queued_bytes, (int)DUPLEX_QUEUE_MAX);
   else if (is_urgent && length >= INPUT_SMALL && input_budget_is_short(input))
@@ -170,9 +170,10 @@ static void wait_or_refuse(struct connection *connection)
   drop_message(connection);
 }
 
-/* What answers a call from Java needs no turn, and neither does what the client may wait for before it answers. */
-static enum rpc_taken take_beginning(struct connection *connection, struct rpc_callbacks *callbacks,
-                                     struct buffer *answer)
+/* Offers the beginning of a message that is too long to the service: it may be the answer to a call, or a nested
+ * request that the client sends before it answers. */
+static enum rpc_taken offer_beginning(struct connection *connection, struct rpc_callbacks *callbacks,
+                                      struct buffer *answer)
 {
   const struct rpc_service *service = connection_service(connection);
   bool is_answer = false;
@@ -183,7 +184,7 @@ static enum rpc_taken take_beginning(struct connection *connection, struct rpc_c
   return taken;
 }
 
-/* Shows the message to the service; true: that has taken it. */
+/* Offers the message to the service, which consumes answers to calls and nested requests. True: it was consumed. */
 static bool offer_message(struct connection *connection)
 {
   const struct rpc_service *service = connection_service(connection);
@@ -193,7 +194,7 @@ static bool offer_message(struct connection *connection)
     return false;
   buffer_init(&answer);
   enum rpc_taken taken = connection->is_too_long
-                             ? take_beginning(connection, callbacks, &answer)
+                             ? offer_beginning(connection, callbacks, &answer)
                              : service->take(service->context, callbacks, &connection->message, &answer);
   if (taken == RPC_TAKEN) {
     send_answer(connection, &answer);
@@ -217,7 +218,7 @@ static bool has_line(struct text lines, struct text line)
   return false;
 }
 
-/* The ids are listed once, however often a message is asked for one. */
+/* Lists the ids of the message at the first call only. */
 static bool has_id(const struct connection *connection, struct text message, struct buffer *ids,
                    bool *has_ids, struct text id)
 {
@@ -238,7 +239,7 @@ static void unlink_message(struct duplex_message **link, struct connection_duple
     duplex->last_queued = left;
 }
 
-/* Answers the message that waits in the queue in the place of the service. */
+/* Answers a cancelled message of the queue, without serving it. */
 static void answer_cancelled(struct connection *connection, struct text message)
 {
   const struct rpc_service *service = connection_service(connection);
@@ -254,14 +255,14 @@ static void answer_cancelled(struct connection *connection, struct text message)
   buffer_fini(&answer);
 }
 
-/* rpc_beside.cancel, with the connection. The owner of a message that is served does not leave it: it takes the input back
- * first, or is the thread that reads. */
+/* rpc_beside.cancel; state is the connection. A message that is being served cannot end during this function: its owner
+ * first recalls the input side, or is the thread that reads. */
 static bool cancel_request(void *state, struct text id)
 {
   struct connection *connection = state;
   struct connection_duplex *duplex = connection->duplex;
   if (duplex->message == DUPLEX_MESSAGE_SERVED && in_call_is_inside(&connection->in_call) &&
-      has_id(connection, buffer_text(&duplex->in_hand), &duplex->ids, &duplex->has_ids, id))
+      has_id(connection, buffer_text(&duplex->served), &duplex->ids, &duplex->has_ids, id))
     return crew_end_message(connection->table->crew, connection->worker, RPC_CALL_CANCELLED);
   struct duplex_message **link = &duplex->first_queued;
   while (*link != NULL && ((*link)->is_too_long || !has_id(connection, buffer_text(&(*link)->text),
@@ -279,7 +280,7 @@ static bool cancel_request(void *state, struct text id)
   return true;
 }
 
-/* True if the message was answered, although an earlier message is being served. */
+/* Answers the message at once, if it need not wait for the message that is being served (rpc_codec.serve_beside). */
 static bool answer_beside(struct connection *connection)
 {
   const struct rpc_codec *codec = connection_codec(connection);
@@ -304,22 +305,22 @@ bool connection_collect_offer(struct connection *connection)
   struct connection_duplex *duplex = connection->duplex;
   if (duplex->message != DUPLEX_MESSAGE_NEW)
     return false;
-  bool is_taken = offer_message(connection);
-  if (is_taken)
+  bool is_consumed = offer_message(connection);
+  if (is_consumed)
     connection->has_message = false;
   else
     duplex_set_message(duplex, DUPLEX_MESSAGE_OFFERED);
-  return is_taken;
+  return is_consumed;
 }
 
 /* --- input --- */
 
-/* Calls cannot be answered any more. The last words follow the answers that are written. */
+/* The input has ended: open calls cannot be answered any more, and the final frames follow the answers. */
 static enum collected end_input(struct connection *connection, enum collected end, enum step last)
 {
   struct connection_duplex *duplex = connection->duplex;
   duplex->last_step = last;
-  duplex->last_words = duplex->replies;
+  duplex->final_frames = duplex->replies;
   duplex->replies = (struct buffer){0};
   duplex_set_input(duplex, end);
   if (duplex->message == DUPLEX_MESSAGE_SERVED && in_call_is_inside(&connection->in_call))
@@ -330,11 +331,11 @@ static enum collected end_input(struct connection *connection, enum collected en
 
 static enum collected collect_input(struct connection *connection)
 {
-  /* A connection with an open call whose request is inside Java cannot pause, because an answer may be on its way. So it
-   * gives way where all input together is too much. */
+  /* In call, a connection with open calls cannot pause, because an answer may be the next input. So it is cut off when all
+   * input together reaches its bound. */
   if (in_call_is_inside(&connection->in_call) && connection_duplex_is_urgent(connection) &&
       connection_must_pause(connection) && input_budget_is_full(connection->table->input)) {
-    log_warn_rarely("a message of which %zu bytes have come is cut off: all together pass input-max-total",
+    log_warn_rarely("a message was cut off after %zu bytes: all input together exceeds input-max-total",
                     connection->message.len);
     buffer_fini(&connection->message);
     connection_count_input(connection);
@@ -346,7 +347,7 @@ static enum collected collect_input(struct connection *connection)
   bool is_broken = connection_is_broken(connection);
   pthread_mutex_unlock(&connection->lock);
   connection->since_ms =
-      since_ms; /* the time for which a message waits for a member begins with that message */
+      since_ms; /* the message that is being served keeps its time; the input is of later messages */
   if (has_received)
     return COLLECTED_SOME;
   if (is_broken)
@@ -354,13 +355,13 @@ static enum collected collect_input(struct connection *connection)
   return connection_is_at_end(connection) ? end_input(connection, COLLECTED_END, STEP_ENDS) : COLLECTED_ALL;
 }
 
-/* Sends first: a client that has gone shows then. One that has an open call is read as long as there is room, because its
- * answer may be on the way; others are not read while they leave much output. */
-static enum collected look_at_output(struct connection *connection)
+/* Sends output before the next read, which also shows whether the client has closed the connection. A client that does not
+ * read its answers is not read, except while calls are open and there is room in the queue. */
+static enum collected flush_output(struct connection *connection)
 {
   bool may_block = !connection_duplex_is_urgent(connection) || is_full(connection, 0);
   pthread_mutex_lock(&connection->lock);
-  if (connection_holds_back(connection))
+  if (connection_needs_flush(connection))
     connection_flush(connection);
   bool is_blocked = may_block && connection_unsent(connection) > connection_unsent_mark(connection);
   bool is_broken = connection_is_broken(connection) || connection_is_seized(connection);
@@ -371,7 +372,7 @@ static enum collected look_at_output(struct connection *connection)
   return is_blocked ? COLLECTED_BLOCKED : COLLECTED_SOME;
 }
 
-static const char lost[] = "busy: the connection's thread does not come back from a call that was ended";
+static const char lost[] = "busy: the connection's thread does not return from a call that was ended";
 
 static void refuse_queued(struct connection *connection)
 {
@@ -394,11 +395,10 @@ static enum collected collect_part(struct connection *connection, struct crew_me
   struct connection_duplex *duplex = connection->duplex;
   if (duplex_has_ended(duplex))
     return duplex_input(duplex);
-  enum collected output = look_at_output(connection);
+  enum collected output = flush_output(connection);
   if (output != COLLECTED_SOME)
     return output;
-  /* No more is read ahead before the request that is being served has ended: the socket, or the ring, holds the client
-   * back. */
+  /* No more may be read ahead before the end of the call. TCP, or the ring, stops the client. */
   if (!connection_duplex_is_urgent(connection) &&
       (duplex->queued >= DUPLEX_QUEUE_MAX || duplex->queued_bytes + connection->message.len >= AHEAD_MAX ||
        connection_must_pause(connection)))
@@ -414,7 +414,7 @@ static enum collected collect_part(struct connection *connection, struct crew_me
     if (offer_message(connection) || answer_beside(connection))
       return COLLECTED_SOME;
     if (!atomic_load_explicit(&duplex->refuses, memory_order_relaxed)) {
-      wait_or_refuse(connection);
+      queue_or_refuse(connection);
     } else {
       refuse_message(connection, buffer_text(&connection->message), lost);
       drop_message(connection);

@@ -1,21 +1,21 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_COLLECT_H
 #define JPEER_NET_CONNECTION_CONNECTION_COLLECT_H
 /*
- * Reading a connection with a duplex without serving: answers, nested requests and what may be answered beside the request
- * that is served go to the service at once, other messages into the queue. Called by the thread that has the input side,
- * without the connection's lock.
+ * Reads a connection with a duplex, without serving its messages. Answers to calls, nested requests, and requests that need
+ * not wait go to the service at once. All other messages go into the queue. The functions are called by the thread that
+ * has the input side, without the connection's lock.
  */
 #include "net/connection/connection_duplex.h"
 
-/* Takes the next part of the input. */
+/* Reads the next part of the input. */
 enum collected connection_collect(struct connection *connection, struct crew_member *member);
-/* Puts `message` to the end of the queue, or at_front. False: memory is short. */
+/* Moves `message` to the end of the queue, or to its front (at_front). False: memory is short. */
 bool connection_collect_queue(struct connection *connection, bool at_front) JP_MUST_CHECK;
-/* Makes the first queued message the connection's message. False: there is none. The owner. */
+/* Moves the first queued message to `message`. False: the queue is empty. The owner. */
 bool connection_collect_next(struct connection *connection);
-/* Shows the message that is to be served to the service; true: that has taken it. The owner. */
+/* Offers `message` to the service before it is served. True: the service has consumed it. The owner. */
 bool connection_collect_offer(struct connection *connection);
-/* Bytes of input that the duplex holds. */
+/* The number of bytes of input in the duplex. */
 size_t connection_collect_held(const struct connection_duplex *duplex);
 
 #endif

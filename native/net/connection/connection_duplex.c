@@ -9,11 +9,11 @@
 #include <sys/epoll.h>
 
 enum {
-  CATCH_UP_MESSAGES = 64,      /* collected before the next one is served */
-  VAIN_MEMBERS_MAX = 4,        /* so many are woken between two looks of the watcher */
-  ANSWER_ALWAYS = 16 * 1024,   /* an answer of so many bytes finds room, up to twice send_buffer_max */
-  EVENTS_TOGETHER = 16 * 1024, /* bytes of events that leave in one write, */
-  EVENTS_TOGETHER_NS = 100000  /* where the last ones left so shortly before */
+  CATCH_UP_MESSAGES = 64,    /* messages that are collected before the next one is served */
+  VAIN_MEMBERS_MAX = 4,      /* members that are woken in vain between two checks of the watcher */
+  ANSWER_ALWAYS = 16 * 1024, /* an answer up to this size may be sent until twice send_buffer_max is unsent */
+  EVENTS_TOGETHER = 16 * 1024, /* events are held back until they have this size, */
+  EVENTS_TOGETHER_NS = 100000  /* if the last event was sent less than this time ago */
 };
 
 static struct connection *connection_of(struct crew_source *source)
@@ -23,14 +23,15 @@ static struct connection *connection_of(struct crew_source *source)
 
 /* --- holders --- */
 
-/* A duplex that the connection holds. callbacks: NULL, or the client's, which hold it as well. NULL: no memory. */
+/* Makes a duplex that the connection holds. callbacks: the client's, which hold it, too; NULL: none. Returns NULL if memory
+ * is short. */
 static struct connection_duplex *make_duplex(struct connection *connection, struct rpc_callbacks *callbacks)
 {
   struct connection_duplex *duplex = calloc(1, sizeof *duplex);
   if (duplex == NULL)
     return NULL;
   pthread_mutex_init(&duplex->lock, NULL);
-  pthread_cond_init(&duplex->given_back, NULL);
+  pthread_cond_init(&duplex->released, NULL);
   duplex->connection = connection;
   atomic_init(&duplex->callbacks, callbacks);
   atomic_init(&duplex->holders, callbacks == NULL ? 1 : 2);
@@ -41,7 +42,7 @@ static void release_duplex(struct connection_duplex *duplex)
 {
   if (atomic_fetch_sub(&duplex->holders, 1) > 1)
     return;
-  pthread_cond_destroy(&duplex->given_back);
+  pthread_cond_destroy(&duplex->released);
   pthread_mutex_destroy(&duplex->lock);
   free(duplex);
 }
@@ -55,11 +56,11 @@ static void free_input(struct connection_duplex *duplex)
     buffer_fini(&message->ids);
     free(message);
   }
-  buffer_fini(&duplex->in_hand);
+  buffer_fini(&duplex->served);
   buffer_fini(&duplex->ids);
   buffer_fini(&duplex->collected);
   buffer_fini(&duplex->replies);
-  buffer_fini(&duplex->last_words);
+  buffer_fini(&duplex->final_frames);
   buffer_fini(&duplex->pushed);
 }
 
@@ -92,25 +93,25 @@ void connection_duplex_close(struct connection *connection)
 
 /* --- events --- */
 
-/* Input that no event will bring. */
+/* True if there is input that causes no event. */
 static bool has_buffered(const struct connection *connection)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
   if (duplex_input(connection->duplex) == COLLECTED_ALL)
     return false;
   if (carrier != NULL)
-    return carrier->has_untaken(connection);
+    return carrier->has_unconsumed(connection);
   return connection_input(connection).len > 0 || connection->held > 0;
 }
 
-/* Asks for the next event, or submits the connection where there is something to do already. Under the lock. */
+/* Arms the connection, or submits it if it has work already. Under the lock. */
 static void watch_duplex(struct connection *connection, bool for_input)
 {
   struct connection_duplex *duplex = connection->duplex;
   const struct connection_carrier *carrier = connection->protocol->carrier;
   if (connection_has_left(connection))
     return;
-  bool for_room = connection_holds_back(connection) || atomic_load(&duplex->wants_room);
+  bool for_room = connection_needs_flush(connection) || atomic_load(&duplex->wants_room);
   bool is_ready = for_input && in_call_is_inside(&connection->in_call) && has_buffered(connection);
   uint32_t events = carrier != NULL ? EPOLLIN : (for_input ? EPOLLIN : 0) | (for_room ? EPOLLOUT : 0);
   if (!is_ready && carrier != NULL)
@@ -121,14 +122,14 @@ static void watch_duplex(struct connection *connection, bool for_input)
     atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
 }
 
-/* The connection is in call: the first thread that comes gets the next event. */
+/* In call: the thread that gets the next event becomes the reader. Under the lock. */
 static void arm_for_others(struct connection *connection, bool for_input)
 {
   duplex_set_reader(connection, DUPLEX_ARMED);
   watch_duplex(connection, for_input);
 }
 
-/* A thread has to read while the request that is being served runs. Under the lock, while nobody reads. */
+/* True if a thread has to read during the call. Under the lock, while nobody reads. */
 static bool wants_input(const struct connection_duplex *duplex)
 {
   bool reads = atomic_load(&duplex->open_calls) > 0 ||
@@ -139,7 +140,7 @@ static bool wants_input(const struct connection_duplex *duplex)
 /* --- output --- */
 
 /* Appends pushed messages to `out`, unless an answer is being streamed. Under the lock. */
-static void take_pushed(struct connection *connection)
+static void append_pushed(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (duplex->pushed.len == 0 || connection->stream != NULL)
@@ -151,7 +152,7 @@ static void take_pushed(struct connection *connection)
   atomic_store(&duplex->has_pushed, false);
 }
 
-/* True if a send that had no room may find some; then it is told. Under the lock. */
+/* True if a send was refused for lack of room, and there is room now: the caller reports it. Under the lock. */
 static bool has_found_room(const struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -162,7 +163,7 @@ static bool has_found_room(const struct connection *connection)
   return true;
 }
 
-static void tell_of_room(struct connection *connection)
+static void report_room(struct connection *connection)
 {
   const struct rpc_service *service = connection_service(connection);
   pthread_mutex_lock(&connection->lock);
@@ -175,13 +176,13 @@ static void tell_of_room(struct connection *connection)
 void connection_duplex_settle_output(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
-  take_pushed(connection);
+  append_pushed(connection);
   pthread_mutex_unlock(&connection->lock);
   connection_flush(connection);
-  tell_of_room(connection);
+  report_room(connection);
 }
 
-/* Sends the output of a connection that nobody owns, and sets its deadline. Under the lock. */
+/* Sends the output of a connection that nobody owns, and sets the deadline. Under the lock. */
 static void flush_idle(struct connection *connection)
 {
   if (connection_unsent(connection) == 0 && connection->stalled_ms == 0)
@@ -205,14 +206,14 @@ void connection_duplex_before_arming(struct connection *connection, int64_t read
   struct connection_duplex *duplex = connection->duplex;
   duplex->reading_ms = reading_ms;
   if (atomic_load(&duplex->has_pushed) && connection->stream == NULL) {
-    take_pushed(connection);
+    append_pushed(connection);
     flush_idle(connection);
     if (connection_unsent(connection) == 0)
       buffer_fini(&connection->out);
   }
 }
 
-bool connection_duplex_must_tell(const struct connection *connection)
+bool connection_duplex_must_report_room(const struct connection *connection)
 {
   const struct connection_duplex *duplex = connection->duplex;
   return duplex != NULL && atomic_load(&duplex->wants_room) &&
@@ -226,7 +227,7 @@ void connection_duplex_catch_up(struct connection *connection, struct crew_membe
   struct connection_duplex *duplex = connection->duplex;
   if (atomic_load(&duplex->has_pushed) && connection->stream == NULL) {
     pthread_mutex_lock(&connection->lock);
-    take_pushed(connection);
+    append_pushed(connection);
     pthread_mutex_unlock(&connection->lock);
   }
   if (connection_lingers(connection) || atomic_load(&duplex->open_calls) == 0)
@@ -256,7 +257,7 @@ bool connection_duplex_end_turn(struct connection *connection, struct crew_membe
     return false;
   if (duplex_input(duplex) == COLLECTED_CUT)
     connection->protocol->cut(connection, reason, &member->scratch.buffers[SCRATCH_ANSWER]);
-  buffer_append_text(&connection->out, buffer_text(&duplex->last_words));
+  buffer_append_text(&connection->out, buffer_text(&duplex->final_frames));
   *last = duplex->last_step;
   return true;
 }
@@ -268,13 +269,13 @@ bool connection_duplex_reads_on(const struct connection *connection)
 
 /* --- a message that is served --- */
 
-/* The bytes stay where they are: the service reads them. The watcher, which is told of a callback in a message that it has
- * refused, is in no call: a call that it shared would never end. */
+/* The bytes of the message are not moved, because the service reads them. The watcher, which also gets here when a message
+ * that it refuses contains a callback, is not in call: it must not share a call, because that call would never end. */
 void connection_duplex_begin_call(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
-  take_pushed(connection);
-  duplex->in_hand = connection->message;
+  append_pushed(connection);
+  duplex->served = connection->message;
   duplex_set_message(duplex, DUPLEX_MESSAGE_SERVED);
   connection->message = duplex->collected;
   duplex->collected = (struct buffer){0};
@@ -290,20 +291,20 @@ void connection_duplex_begin_call(struct connection *connection)
     arm_for_others(connection, true);
 }
 
-/* Nobody else reads then, or begins to. Under the lock. */
-static void take_input_back(struct connection *connection)
+/* Returns the input side to the owner: afterwards no other thread reads, or begins to read. Under the lock. */
+static void recall_input(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
   const enum duplex_reader reader = duplex_reader(duplex);
-  duplex->has_slept |= reader != DUPLEX_NOBODY; /* events may have been asked for */
+  duplex->has_slept |= reader != DUPLEX_NOBODY; /* the descriptor may have been armed */
   duplex->vain_members += reader == DUPLEX_ARMED_TO_SEND || reader == DUPLEX_MEMBER;
   duplex_set_reader(connection, reader == DUPLEX_MEMBER ? DUPLEX_RECALLED : DUPLEX_OWNER);
   while (duplex_reader(duplex) == DUPLEX_RECALLED || duplex->upcalls > 0)
-    pthread_cond_wait(&duplex->given_back, &connection->lock);
+    pthread_cond_wait(&duplex->released, &connection->lock);
 }
 
-/* A message that must wait for a member goes to the front of the queue, so that the input behind it is read. */
-static void put_back(struct connection *connection)
+/* Moves a message that must wait for a member to the front of the queue, so that the input after it can be read. */
+static void requeue_message(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
   if (!connection_collect_queue(connection, true))
@@ -318,7 +319,7 @@ static void put_back(struct connection *connection)
 void connection_duplex_end_call(struct connection *connection, bool was_served)
 {
   struct connection_duplex *duplex = connection->duplex;
-  take_input_back(connection);
+  recall_input(connection);
   duplex_set_reader(connection, DUPLEX_NOBODY);
   atomic_store(&duplex->reads_ahead, false);
   atomic_store(&duplex->refuses, false);
@@ -327,30 +328,31 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
   if (duplex_input(duplex) == COLLECTED_FULL)
     duplex_set_input(duplex, COLLECTED_SOME);
   if (!was_served) {
-    put_back(connection); /* only the watcher's message waits: it was not in hand */
+    requeue_message(
+        connection); /* only the watcher leaves a message unserved, and its message is not in `served` */
     return;
   }
   if (duplex->message != DUPLEX_MESSAGE_SERVED) {
-    duplex->in_hand = connection->message;
+    duplex->served = connection->message;
     connection->message = duplex->collected;
     duplex->collected = (struct buffer){0};
     connection->has_message = false;
   }
   duplex_set_message(duplex, DUPLEX_MESSAGE_NEW);
   if (connection->message.data != NULL) {
-    buffer_fini(&duplex->in_hand); /* the next message has begun, in a buffer of its own */
+    buffer_fini(&duplex->served); /* the next message has begun, in a buffer of its own */
   } else {
-    buffer_clear(&duplex->in_hand); /* the buffer is lent by the thread, which gets it from `message` */
-    connection->message = duplex->in_hand;
-    duplex->in_hand = (struct buffer){0};
+    buffer_clear(&duplex->served); /* the buffer is lent by the thread, to which `message` is returned */
+    connection->message = duplex->served;
+    duplex->served = (struct buffer){0};
   }
 }
 
-struct text connection_message_in_hand(const struct connection *connection)
+struct text connection_served_message(const struct connection *connection)
 {
   const struct connection_duplex *duplex = connection->duplex;
-  bool is_in_hand = duplex != NULL && duplex->message == DUPLEX_MESSAGE_SERVED;
-  return buffer_text(is_in_hand ? &duplex->in_hand : &connection->message);
+  bool is_served = duplex != NULL && duplex->message == DUPLEX_MESSAGE_SERVED;
+  return buffer_text(is_served ? &duplex->served : &connection->message);
 }
 
 /* --- a thread that waits inside the service --- */
@@ -360,11 +362,11 @@ static bool begin_waiting(struct crew_source *source, struct crew_member *member
   struct connection *connection = connection_of(source);
   bool reads = false;
   if (connection->duplex == NULL)
-    return false; /* a duplex that is made from now on is read by others */
+    return false; /* if the connection gets a duplex from now on, other threads read it */
   pthread_mutex_lock(&connection->lock);
   if (connection->duplex != NULL && in_call_is_inside(&connection->in_call) &&
       connection->worker == member->worker && !connection_has_left(connection)) {
-    take_input_back(connection);
+    recall_input(connection);
     duplex_set_reader(connection, DUPLEX_WAITER);
     connection->duplex->waiter = member;
     reads = true;
@@ -373,7 +375,7 @@ static bool begin_waiting(struct crew_source *source, struct crew_member *member
   return reads;
 }
 
-/* Of the owner's thread, which alone has this role, and alone changes it. */
+/* For the owner's thread, which alone gets and leaves this role. */
 static bool is_waiting(const struct connection *connection)
 {
   return connection->duplex != NULL && duplex_reader(connection->duplex) == DUPLEX_WAITER;
@@ -390,12 +392,12 @@ static void end_waiting(struct crew_source *source, struct crew_member *member)
   duplex_set_reader(connection, DUPLEX_NOBODY);
   if (atomic_load(&duplex->open_calls) > duplex->own_calls && !duplex_has_ended(duplex))
     arm_for_others(connection, true);
-  else if (connection_holds_back(connection))
+  else if (connection_needs_flush(connection))
     atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
   pthread_mutex_unlock(&connection->lock);
 }
 
-/* Takes the event that has woken this thread, and looks again by itself. */
+/* Consumes the notification that has woken this thread: from now on the thread polls the carrier. */
 static void wake_carrier(struct connection *connection, struct crew_member *member)
 {
   if (connection->protocol->carrier == NULL)
@@ -406,7 +408,7 @@ static void wake_carrier(struct connection *connection, struct crew_member *memb
   pthread_mutex_unlock(&connection->lock);
 }
 
-static bool take_while_waiting(struct crew_source *source, struct crew_member *member)
+static bool receive_while_waiting(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = connection_of(source);
   if (!is_waiting(connection))
@@ -417,12 +419,12 @@ static bool take_while_waiting(struct crew_source *source, struct crew_member *m
   connection_note_input(connection, CONNECTION_INPUT_OPEN);
   bool has_taken = connection_collect(connection, member) == COLLECTED_SOME;
   if (atomic_load(&connection->duplex->wants_room))
-    tell_of_room(connection);
+    report_room(connection);
   return has_taken;
 }
 
-/* Where all was sent, only what comes into the ring is left to do, and a load shows that. */
-static bool look_while_waiting(struct crew_source *source, struct crew_member *member)
+/* If all output was sent, only new input in the ring matters, which the carrier checks by one load. */
+static bool poll_while_waiting(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = connection_of(source);
   if (!is_waiting(connection))
@@ -430,10 +432,10 @@ static bool look_while_waiting(struct crew_source *source, struct crew_member *m
   const struct connection_carrier *carrier = connection->protocol->carrier;
   const struct connection_duplex *duplex = connection->duplex;
   bool must_try = carrier == NULL || duplex->has_unsent || duplex_needs_try(duplex);
-  return must_try ? take_while_waiting(source, member) : carrier->look(connection);
+  return must_try ? receive_while_waiting(source, member) : carrier->poll(connection);
 }
 
-static bool sleep_while_waiting(struct crew_source *source, int *fd, short *events)
+static bool prepare_sleep(struct crew_source *source, int *fd, short *events)
 {
   struct connection *connection = connection_of(source);
   if (!is_waiting(connection) || duplex_has_ended(connection->duplex))
@@ -442,8 +444,8 @@ static bool sleep_while_waiting(struct crew_source *source, int *fd, short *even
   struct connection_duplex *duplex = connection->duplex;
   bool is_full = duplex_input(duplex) == COLLECTED_FULL;
   pthread_mutex_lock(&connection->lock);
-  bool for_room = connection_holds_back(connection);
-  /* A call that others have sent while this thread found no room: its answer may lie in the buffers. */
+  bool for_room = connection_needs_flush(connection);
+  /* Another thread may have sent a call while reading ahead was full: its answer may be in the buffers. */
   bool reads_on = is_full && connection_duplex_is_urgent(connection);
   bool sleeps = !reads_on && (carrier == NULL || carrier->sleep(connection, !is_full, for_room));
   pthread_mutex_unlock(&connection->lock);
@@ -460,20 +462,20 @@ static bool sleep_while_waiting(struct crew_source *source, int *fd, short *even
 
 /* --- a member, or the watcher, that gets the event --- */
 
-static bool take_role(struct connection *connection)
+static bool acquire_role(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
   struct connection_duplex *duplex = connection->duplex;
-  bool is_taken = duplex != NULL && in_call_is_inside(&connection->in_call) && duplex_is_armed(duplex) &&
-                  !connection_has_left(connection);
-  if (is_taken)
+  bool is_acquired = duplex != NULL && in_call_is_inside(&connection->in_call) && duplex_is_armed(duplex) &&
+                     !connection_has_left(connection);
+  if (is_acquired)
     duplex_set_reader(connection, DUPLEX_MEMBER);
   pthread_mutex_unlock(&connection->lock);
-  return is_taken;
+  return is_acquired;
 }
 
-/* Nothing of the connection is touched afterwards. */
-static void give_role_back(struct connection *connection, enum collected last)
+/* The caller must not use the connection afterwards. */
+static void release_role(struct connection *connection, enum collected last)
 {
   struct connection_duplex *duplex = connection->duplex;
   pthread_mutex_lock(&connection->lock);
@@ -487,7 +489,7 @@ static void give_role_back(struct connection *connection, enum collected last)
     arm_for_others(connection, must_read && !is_blocked);
   if (must_write)
     atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
-  pthread_cond_signal(&duplex->given_back);
+  pthread_cond_signal(&duplex->released);
   pthread_mutex_unlock(&connection->lock);
 }
 
@@ -507,25 +509,25 @@ static enum collected collect_in_turn(struct connection *connection, struct crew
 
 void connection_duplex_read(struct connection *connection, struct crew_member *member)
 {
-  if (!take_role(connection))
+  if (!acquire_role(connection))
     return;
   wake_carrier(connection, member);
   enum collected collected = COLLECTED_ALL;
   if (connection_duplex_is_urgent(connection) || atomic_load(&connection->duplex->reads_ahead)) {
     collected = collect_in_turn(connection, member);
-  } else { /* requests wait where they are */
+  } else { /* nothing is read: the member sends held-back events only */
     pthread_mutex_lock(&connection->lock);
-    if (connection_holds_back(connection))
+    if (connection_needs_flush(connection))
       connection_flush(connection);
     pthread_mutex_unlock(&connection->lock);
   }
-  tell_of_room(connection);
-  give_role_back(connection, collected);
+  report_room(connection);
+  release_role(connection, collected);
 }
 
 /* --- the watcher --- */
 
-/* Without memory the input waits, as it does behind a short call. */
+/* If memory is short, the input waits until the end of the call. */
 static void begin_reading_ahead(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -541,7 +543,8 @@ static void begin_reading_ahead(struct connection *connection)
     arm_for_others(connection, true);
 }
 
-/* A request that has just come may have put the connection in call: it is only read earlier than it need be. */
+/* crew_call_ops.read_ahead. The call may be a new one that has not lasted yet. Then it is read ahead too early, which does
+ * no harm. */
 static void read_ahead(struct crew_source *source)
 {
   struct connection *connection = connection_of(source);
@@ -554,13 +557,13 @@ static void read_ahead(struct crew_source *source)
     struct connection_duplex *duplex = connection->duplex;
     if (duplex != NULL && duplex_has_ended(duplex) && duplex->message == DUPLEX_MESSAGE_SERVED)
       connection_end_left(connection, &duplex->ids,
-                          &duplex->has_ids); /* the message had waited in the queue */
+                          &duplex->has_ids); /* the message was in the queue when the input ended */
     in_call_leave(&connection->in_call);
   }
   pthread_mutex_unlock(&connection->lock);
 }
 
-bool connection_duplex_may_part(const struct connection_duplex *duplex)
+bool connection_duplex_may_be_reclaimed(const struct connection_duplex *duplex)
 {
   return duplex_is_unread(duplex) && duplex->upcalls == 0 && duplex->message == DUPLEX_MESSAGE_SERVED;
 }
@@ -574,14 +577,14 @@ bool connection_duplex_refuse_input(struct connection_duplex *duplex)
   return duplex_is_armed(duplex);
 }
 
-/* The owner's thread, while it waits, and a member that reads use the descriptor without the lock. */
+/* Threads that read use the descriptor without the lock, so the connection must be unread. */
 bool connection_duplex_may_close(const struct connection_duplex *duplex)
 {
   return duplex_is_unread(duplex) && duplex->upcalls == 0 && duplex->first_queued == NULL &&
          duplex->collected.len == 0;
 }
 
-static void look_for_stall(struct connection *connection, bool has_moved)
+static void check_stall(struct connection *connection, bool has_moved)
 {
   int64_t now_ms = clock_now_ms();
   if (connection_unsent(connection) == 0)
@@ -594,16 +597,16 @@ static void look_for_stall(struct connection *connection, bool has_moved)
   }
 }
 
-int64_t connection_duplex_look(struct connection *connection)
+int64_t connection_duplex_check(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
-  bool has_moved = connection->has_sent; /* since the last look */
+  bool has_moved = connection->has_sent; /* since the last check */
   connection->has_sent = false;
   connection_flush(connection);
   duplex->vain_members = 0;
   if (duplex->callbacks == NULL)
-    return INT64_MAX; /* what is left leaves with the next answer, or by an event */
-  look_for_stall(connection, has_moved || connection->has_sent);
+    return INT64_MAX; /* the rest of the output is sent with the next answer, or by an event */
+  check_stall(connection, has_moved || connection->has_sent);
   bool has_others = atomic_load(&duplex->open_calls) > duplex->own_calls;
   if (duplex_reader(duplex) == DUPLEX_NOBODY && has_others && !duplex_has_ended(duplex))
     arm_for_others(connection, true);
@@ -630,29 +633,29 @@ void connection_duplex_end_upcall(struct connection *connection)
     service->has_room(service->context, callbacks);
   pthread_mutex_lock(&connection->lock);
   duplex->upcalls--;
-  pthread_cond_signal(&duplex->given_back);
+  pthread_cond_signal(&duplex->released);
   pthread_mutex_unlock(&connection->lock);
 }
 
-const struct crew_meanwhile connection_meanwhile = {.await = connection_await,
-                                                    .begin = begin_waiting,
-                                                    .end = end_waiting,
-                                                    .take = take_while_waiting,
-                                                    .look = look_while_waiting,
-                                                    .sleep = sleep_while_waiting,
-                                                    .look_after = connection_look_after,
-                                                    .answer_ended = connection_answer_ended,
-                                                    .part = connection_part,
-                                                    .read_ahead = read_ahead};
+const struct crew_call_ops connection_call_ops = {.await = connection_await,
+                                                  .begin_wait = begin_waiting,
+                                                  .end_wait = end_waiting,
+                                                  .receive = receive_while_waiting,
+                                                  .poll = poll_while_waiting,
+                                                  .prepare_sleep = prepare_sleep,
+                                                  .check_client = connection_check_client,
+                                                  .answer_ended = connection_answer_ended,
+                                                  .reclaim = connection_reclaim,
+                                                  .read_ahead = read_ahead};
 
-/* --- messages that answer no request: rpc_push, by any thread --- */
+/* --- rpc_push: messages of any thread to the client --- */
 
 struct push {
   struct connection *connection;
   struct connection_duplex *duplex;
   enum rpc_push_kind kind;
   struct text message;
-  bool is_own; /* the caller's thread serves the connection's request */
+  bool is_own; /* the sending thread is the owner's, in call */
 };
 
 static struct connection_duplex *duplex_of(struct rpc_duplex *duplex)
@@ -660,7 +663,7 @@ static struct connection_duplex *duplex_of(struct rpc_duplex *duplex)
   return (struct connection_duplex *)(void *)duplex;
 }
 
-/* With the locks of both, where it returns a connection. */
+/* Locks the duplex and its connection. NULL: the connection has ended, and nothing is locked. */
 static struct connection *lock_connection(struct connection_duplex *duplex)
 {
   pthread_mutex_lock(&duplex->lock);
@@ -683,7 +686,7 @@ static bool is_own(const struct connection *connection, const struct rpc_worker 
   return worker != NULL && in_call_is_inside(&connection->in_call) && connection->worker == worker;
 }
 
-/* `out` may be used: nobody owns the connection, or its owner is inside the service. */
+/* True if `out` may be used under the lock: nobody owns the connection, or its owner is in call. */
 static bool may_write(const struct connection *connection)
 {
   return in_call_is_inside(&connection->in_call) || connection_is_unowned(connection);
@@ -695,7 +698,7 @@ static size_t count_unsent(const struct push *push)
   return may_write(push->connection) ? pushed + connection_unsent(push->connection) : pushed;
 }
 
-/* Anything but RPC_PUSHED: it may not be sent now. */
+/* RPC_PUSHED: there is room for the message. Other results: the message must not be sent now. */
 static enum rpc_pushed find_room(const struct push *push)
 {
   const struct connection *connection = push->connection;
@@ -714,7 +717,7 @@ static enum rpc_pushed find_room(const struct push *push)
   return unsent <= connection_unsent_mark(connection) ? RPC_PUSHED : RPC_PUSH_NO_ROOM;
 }
 
-/* The thread that reads or sends next must know that there is something unsent. */
+/* Makes sure that unsent output is sent: wakes the reader, arms the connection, or leaves it to the watcher. */
 static void watch_output(const struct push *push)
 {
   struct connection *connection = push->connection;
@@ -724,9 +727,9 @@ static void watch_output(const struct push *push)
     return;
   }
   atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
-  crew_rouse(connection->table->crew);
+  crew_wake_watcher(connection->table->crew);
   if (push->is_own)
-    return; /* it looks when it waits, or answers */
+    return; /* the owner's thread sends when it waits, and when it answers */
   if (duplex_is_unread(duplex)) {
     arm_for_others(connection, true);
   } else if (duplex_reader(duplex) == DUPLEX_WAITER) {
@@ -734,9 +737,9 @@ static void watch_output(const struct push *push)
   }
 }
 
-/* Has a member send the events that the own thread holds back, because that thread may stay in Java. Where it calls the
- * client soon, the call sends them, and the member is woken in vain; after some of these the watcher sends them, with its
- * next tick. */
+/* Has a member send the events that the owner's thread holds back, because that thread may stay in Java for long. If the
+ * thread soon calls the client, that call sends the events, and the member was woken in vain. After VAIN_MEMBERS_MAX such
+ * members the watcher sends the events, with its next tick. */
 static void leave_to_member(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -747,8 +750,8 @@ static void leave_to_member(struct connection *connection)
   watch_duplex(connection, wants_input(duplex));
 }
 
-/* Events of the request's own thread may leave together: with the next one, the next message, or as soon as a member
- * comes by. Behind bytes that the client did not take, so many gather again before it is tried again. */
+/* True if the message is an event of the owner's thread that may be held back, to be sent together with later events or
+ * the next message. Bytes that the client did not read do not count in EVENTS_TOGETHER. */
 static bool may_gather(const struct push *push)
 {
   struct connection_duplex *duplex = push->duplex;
@@ -783,7 +786,7 @@ static void write_out(const struct push *push)
 {
   struct connection *connection = push->connection;
   struct connection_duplex *duplex = push->duplex;
-  take_pushed(connection);
+  append_pushed(connection);
   struct buffer *out = connection->stream != NULL ? &duplex->pushed : &connection->out;
   connection->protocol->write_message(out, push->message);
   atomic_store(&duplex->has_pushed, duplex->pushed.len > 0);
@@ -795,10 +798,10 @@ static void write_out(const struct push *push)
   if (is_held)
     leave_to_member(connection);
   if (connection_is_unowned(connection) && connection_unsent(connection) == 0)
-    buffer_fini(&connection->out); /* between two turns an idle connection owns no buffer */
+    buffer_fini(&connection->out); /* an idle connection owns no buffer */
 }
 
-/* A call is open from here on: somebody has to read. */
+/* Counts a call that is open from now on, and makes sure that its answer is read. */
 static void count_call(const struct push *push)
 {
   struct connection_duplex *duplex = push->duplex;
@@ -808,7 +811,7 @@ static void count_call(const struct push *push)
   } else if (in_call_is_inside(&push->connection->in_call) && duplex_reader(duplex) == DUPLEX_NOBODY) {
     arm_for_others(push->connection, true);
   } else if (duplex_reader(duplex) == DUPLEX_WAITER && duplex_input(duplex) == COLLECTED_FULL) {
-    crew_wake(duplex->waiter); /* it has stopped reading ahead */
+    crew_wake(duplex->waiter); /* the waiter has stopped reading, because no more may be read ahead */
   }
 }
 
@@ -842,7 +845,7 @@ static enum rpc_pushed push_message(const struct push *push)
   }
   bool has_failed =
       push->duplex->pushed.failed || (may_write(push->connection) && push->connection->out.failed);
-  if (has_failed) { /* memory was short: nobody knows how much was appended */
+  if (has_failed) { /* memory was short: the message may have been appended in part */
     break_connection(push);
     return RPC_PUSH_CLOSED;
   }
@@ -893,7 +896,6 @@ static size_t find_reply_max(struct rpc_duplex *line)
   return unsent < max ? max - unsent : 1;
 }
 
-/* The message that is being served stays where its bytes are. */
 static struct rpc_duplex *open_duplex(void *context, struct rpc_callbacks *callbacks)
 {
   struct connection *connection = context;

@@ -1,67 +1,72 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_DUPLEX_H
 #define JPEER_NET_CONNECTION_CONNECTION_DUPLEX_H
 /*
- * A connection has a duplex from its client's first callback on: it is read while its request is inside Java, and any
- * thread may send (docs/internals/callbacks.md, "Who reads"). The struct rpc_duplex of rpc/service.h is this one. A connection
- * without callbacks has one while its request lasts, and until what was read during that time is served; before and
- * afterwards it has none (connection->duplex is NULL), and nothing here touches it.
+ * The duplex of a connection: the connection is read in call, and any thread may send (docs/internals/callbacks.md, "Who
+ * reads"). It implements struct rpc_duplex of rpc/service.h. A connection has a duplex from its client's first callback
+ * on. A connection without callbacks has one while its input is read ahead: during a long request, and until the messages
+ * that were read during the request have been served. All other connections have none (connection->duplex is NULL).
  *
- * Sides: the fields of a connection are of two sides. The input: in, in_used, message, has_message, is_midway, held,
- * protocol_state, input, began_ms, counted. The output: out, out_sent, unshown, output, has_sent, stalled_ms. The owner
- * of the turn has both. While its thread is inside the service (in call: base/in_call.h)
- *   - the output belongs to the thread that holds the connection's lock,
- *   - the input belongs to the thread that has the reading role, `reader`, which changes under the lock.
- * The message that is served lies in `in_hand` meanwhile; `message` collects the next one.
+ * In call: the owner's thread is inside the service (base/in_call.h). An open call: a call of Java code to the client, a
+ * callback, that the client has not answered yet.
  *
- * Roles, in call. Somebody reads while a call is open that may be answered: by the wait of the owner's own thread, or
- * else by an event. While none is, input is read ahead, once the request being served lasts for a while: the watcher
- * sees to that (crew_meanwhile.read_ahead).
+ * Sides: each field of a connection is on one of two sides.
+ *   - Input side: in, in_used, message, has_message, is_midway, held, protocol_state, input, began_ms, counted. In call it
+ *     belongs to the thread that has the reading role, `reader`, which changes under the lock.
+ *   - Output side: out, out_sent, unpublished, output, has_sent, stalled_ms. In call it belongs to the thread that holds
+ *     the connection's lock.
+ * Outside a call both belong to the owner. In call the message that is being served is in `served`, and `message`
+ * collects the next message.
+ *
+ * Reading in call: while calls are open, some thread has to read their answers. This is the owner's thread while it waits
+ * for an answer, and otherwise the thread that gets the next event. If no call is open, input is read ahead as soon as
+ * the request has lasted for a while (crew_call_ops.read_ahead).
  *   | reader        | what holds                                  | who leaves it, on what                          |
- *   | NOBODY        | the owner has its turn; in call: no call is | a thread that sends, or the watcher, arms it;   |
- *   |               | open, or only those of its own thread,      | the owner: take_input_back                      |
- *   |               | which runs a nested request and reads when  |                                                 |
- *   |               | it waits again; and nothing is read ahead   |                                                 |
- *   | ARMED         | an event is asked for                       | the member (or the watcher) that gets it; the   |
- *   |               |                                             | owner                                           |
- *   | ARMED_TO_SEND | as ARMED, for the events that are held back | as ARMED; a thread that wants input read        |
- *   | MEMBER        | a thread reads, and soon ends that          | that thread: give_role_back; the owner recalls  |
- *   |               |                                             | it                                              |
- *   | RECALLED      | as MEMBER; the owner waits for its end      | that thread: give_role_back                     |
- *   | OWNER         | the owner has all again, in call, and waits | the owner: it waits in a callback, or the call  |
- *   |               | while `upcalls` is not 0                    | ends                                            |
- *   | WAITER        | the owner's thread waits in a callback, of  | the owner: end_waiting                          |
- *   |               | whatever connection, and reads (crew_wait)  |                                                 |
- * Input that was read already brings no event: a thread that would arm a connection with such input submits it
- * instead. A send from another thread arms a connection that nobody reads, and so does the owner's thread when it stops
- * waiting while others have calls open. The owner's own thread arms it for the events that it holds back, because it
- * may stay in Java. Where it calls the client before the member has come, the member was woken in vain. The thread
- * wakes VAIN_MEMBERS_MAX of these at most between two visits of the watcher, which sends the events, too.
+ *   | NOBODY        | outside a call; or in call without reading  | a thread that sends, or the watcher, arms it;   |
+ *   |               | ahead, and no call is open except those of  | the owner: recall_input                         |
+ *   |               | the owner's thread, which runs a nested     |                                                 |
+ *   |               | request and reads when it waits again       |                                                 |
+ *   | ARMED         | the descriptor is armed for input           | the member (or the watcher) that gets the       |
+ *   |               |                                             | event; the owner                                |
+ *   | ARMED_TO_SEND | the descriptor is armed, so that a member   | as ARMED; a thread that needs the input read    |
+ *   |               | sends the events that are held back         |                                                 |
+ *   | MEMBER        | a member reads, for one turn                | that thread: release_role; the owner recalls    |
+ *   |               |                                             | the role                                        |
+ *   | RECALLED      | as MEMBER, and the owner waits for its end  | that thread: release_role                       |
+ *   | OWNER         | the owner has both sides again, in call; it | the owner: it waits in a callback, or the call  |
+ *   |               | waits while `upcalls` is not 0              | ends                                            |
+ *   | WAITER        | the owner's thread reads while it waits for | the owner: end_waiting                          |
+ *   |               | the answer to a callback (crew_wait)        |                                                 |
+ * Input that is in the buffers already causes no event, so a connection with such input is submitted instead of armed.
+ * Two threads arm a connection that nobody reads: another thread that sends, and the owner's thread when it ends a wait
+ * while other threads have open calls. The owner's thread also arms it for the events that it holds back, because it may
+ * stay in Java for long. If it calls the client before a member gets that event, the member was woken in vain. Between
+ * two checks of the watcher, which sends the events, too, at most VAIN_MEMBERS_MAX members are woken in vain.
  *
- * Queue: ordinary messages that come while they cannot be served wait in order, DUPLEX_QUEUE_MAX of them and message_max
- * bytes at most; beyond, and above INPUT_SMALL where the bound on all input is short, each is refused at once. They count
- * in that bound. While calls are open the owner, too, takes all input into the queue before it serves the next message,
- * so that no answer stays behind one that has to wait. What is read ahead while none is open is never refused: at
- * DUPLEX_QUEUE_MAX messages or 64 KiB, and where the client leaves its answers, no more is read.
+ * Queue: messages that cannot be served yet wait in order: at most DUPLEX_QUEUE_MAX of them, with message_max bytes. While
+ * calls are open, a message beyond that is refused at once, and so is one above INPUT_SMALL if the bound on all input is
+ * short. While calls are open, the owner also reads all input into the queue before it serves the next message, so that no
+ * answer waits behind a request. If no call is open, messages are never refused: reading ahead stops at DUPLEX_QUEUE_MAX
+ * messages or 64 KiB, and while the client does not read its answers. Queued messages count in the bound on all input.
  *
  * Sending: in call, or while nobody owns the connection, a message is appended to `out` under the lock, and sent as far as
- * the client takes it. While somebody owns it and is not in call, it waits in `pushed`, which the owner appends to `out`
- * between two messages and before it gives the connection up. An answer that is streamed is not interrupted.
+ * the socket accepts it. While the owner is not in call, the message waits in `pushed`, which the owner appends to `out`
+ * between two messages and at the end of its turn. A streamed answer is not interrupted.
  *
  * Locks: duplex->lock, then connection->lock. duplex->lock only keeps `connection` valid for threads that send. The owner
- * sets it to NULL before the connection is closed.
+ * sets `connection` to NULL before the connection is closed.
  */
 #include "net/connection/connection.h"
 
 enum { DUPLEX_QUEUE_MAX = 1000 };
 
-/* Who has the reading role. Under the connection's lock; the threads MEMBER and WAITER ask without it. */
+/* Who has the reading role. Under the connection's lock; the threads MEMBER and WAITER read it without the lock. */
 enum duplex_reader {
-  DUPLEX_NOBODY,        /* the owner has all, or nobody reads in call */
+  DUPLEX_NOBODY,        /* the owner outside a call; nobody in call */
   DUPLEX_ARMED,         /* the thread that gets the next event of the socket */
-  DUPLEX_ARMED_TO_SEND, /* the same, where that event was asked for so that held-back messages are sent */
-  DUPLEX_MEMBER,        /* a member, or the watcher, that has got the event */
-  DUPLEX_RECALLED,      /* the same, while the owner waits for its end */
-  DUPLEX_OWNER,         /* the owner again, in call */
+  DUPLEX_ARMED_TO_SEND, /* the same, if the socket was armed to send held-back events */
+  DUPLEX_MEMBER,        /* the member, or the watcher, that has got the event */
+  DUPLEX_RECALLED,      /* the same, while the owner waits for the end of that thread's turn */
+  DUPLEX_OWNER,         /* the owner, in call */
   DUPLEX_WAITER         /* the owner's thread, which waits in a callback */
 };
 
@@ -75,14 +80,15 @@ static const uint16_t duplex_reader_transitions[] = {
     [DUPLEX_WAITER] = TO(DUPLEX_NOBODY),
 };
 
-/* What the last part of the input was. The thread that has the input writes it; others ask without a lock. */
+/* The result of the last read. Written by the thread that has the input side; other threads read it without a lock. The
+ * order matters: duplex_needs_try is true from COLLECTED_BLOCKED on, duplex_has_ended from COLLECTED_END on. */
 enum collected {
-  COLLECTED_SOME, /* something was received: there may be more */
-  COLLECTED_ALL,  /* nothing was received: the buffers have no whole message, and only an event brings more */
-  COLLECTED_BLOCKED, /* the client must read first; from here on duplex_needs_try */
+  COLLECTED_SOME, /* input was received: there may be more */
+  COLLECTED_ALL, /* no input was received: the buffers have no whole message, and only an event brings more */
+  COLLECTED_BLOCKED, /* the client must read its answers first */
   COLLECTED_FULL,    /* no more may be read ahead */
-  COLLECTED_END, /* nothing more is read: last_step is due when the queue is served; from here on duplex_has_ended */
-  COLLECTED_CUT /* the same, because all input together has reached its bound */
+  COLLECTED_END,     /* nothing more is read; last_step is due when the queue has been served */
+  COLLECTED_CUT      /* as COLLECTED_END, because all input together has reached its bound */
 };
 
 static const uint16_t collected_transitions[] = {
@@ -98,11 +104,11 @@ static const uint16_t collected_transitions[] = {
     [COLLECTED_CUT] = 0,
 };
 
-/* The message that the owner serves next, or serves. The owner's; in call it stays as it is. */
+/* The state of the message that the owner serves, or serves next. Written by the owner, outside a call. */
 enum duplex_message_state {
-  DUPLEX_MESSAGE_NEW,     /* there is none, or it was not shown to the service */
-  DUPLEX_MESSAGE_OFFERED, /* it was shown to the service, which has not consumed it: it is to be served */
-  DUPLEX_MESSAGE_SERVED   /* it is being served, and is in `in_hand` */
+  DUPLEX_MESSAGE_NEW,     /* there is none, or the service has not seen it */
+  DUPLEX_MESSAGE_OFFERED, /* the service has seen it and has not consumed it: it has to be served */
+  DUPLEX_MESSAGE_SERVED   /* it is being served, and is in `served` */
 };
 
 static const uint16_t duplex_message_transitions[] = {
@@ -114,7 +120,7 @@ static const uint16_t duplex_message_transitions[] = {
 struct duplex_message {
   struct duplex_message *next;
   struct buffer text;
-  struct buffer ids; /* of its requests (rpc_codec.list_ids), once somebody has asked for them */
+  struct buffer ids; /* the ids of its requests (rpc_codec.list_ids); listed when they are first needed */
   bool has_ids;
   bool is_too_long; /* as connection->is_too_long */
 };
@@ -122,60 +128,60 @@ struct duplex_message {
 struct connection_duplex {
   pthread_mutex_t lock; /* guards connection */
   struct connection *connection;
-  struct rpc_callbacks *_Atomic callbacks; /* NULL: none was given; set under the connection's lock */
-  _Atomic unsigned holders;                /* the connection, and those that have opened it */
+  struct rpc_callbacks
+      *_Atomic callbacks;   /* NULL: the client has sent no callback; set under the connection's lock */
+  _Atomic unsigned holders; /* references: one of the connection, one of `callbacks` */
 
   /* Under the connection's lock: */
   _Atomic enum duplex_reader reader;
-  pthread_cond_t given_back; /* a DUPLEX_RECALLED or an upcall has ended */
-  _Atomic size_t open_calls; /* that were sent and are not settled; the owner reads it without the lock */
-  size_t own_calls;          /* those of them that the owner's thread has sent in this call */
-  int64_t flushed_ns;        /* when events of the own thread last left at once */
-  unsigned vain_members; /* since the watcher's last look: woken to read or send, and the owner was first */
-  size_t left;           /* bytes that the last attempt by a send left; 0 where they were sent since */
-  int64_t reading_ms;    /* when the connection has to end, not counting output that the client leaves */
-  struct crew_member *waiter; /* where the reader is a DUPLEX_WAITER */
-  struct buffer pushed;       /* framed */
-  unsigned upcalls;           /* of the watcher: the owner that comes back waits for their end */
-  uint32_t armed_events;      /* those of the end of the last turn; 0: it was submitted */
-  _Atomic bool wants_room;    /* a send found none; read without the lock */
-  _Atomic bool has_pushed;    /* there is something in `pushed`; the owner reads it without the lock */
-  bool is_closed;             /* no message is sent beside the answers; the input may still go on */
-  _Atomic bool reads_ahead;   /* in this call; who reads asks without the lock */
-  _Atomic bool refuses;       /* likewise: requests are refused, because the owner's thread is lost */
+  pthread_cond_t released;    /* a DUPLEX_RECALLED or an upcall has ended */
+  _Atomic size_t open_calls;  /* also read without the lock by the owner */
+  size_t own_calls;           /* open calls that the owner's thread has sent in this call */
+  int64_t flushed_ns;         /* when an event of the owner's thread was last sent at once */
+  unsigned vain_members;      /* members woken in vain to read or send, since the watcher's last check */
+  size_t left;                /* bytes that were unsent after the last flush of a send, and still are */
+  int64_t reading_ms;         /* the deadline of the connection, without a deadline for unsent output */
+  struct crew_member *waiter; /* if the reader is a DUPLEX_WAITER */
+  struct buffer pushed;       /* framed messages */
+  unsigned upcalls;           /* calls of the service by the watcher; the owner waits for their end */
+  uint32_t armed_events;      /* the events at the end of the last turn; 0: the connection was submitted */
+  _Atomic bool wants_room;    /* a send was refused for lack of room; also read without the lock */
+  _Atomic bool has_pushed;    /* `pushed` is not empty; also read without the lock by the owner */
+  bool is_closed;             /* only answers are sent; input may still be read */
+  _Atomic bool reads_ahead;   /* in this call; also read without the lock by the reader */
+  _Atomic bool refuses;       /* requests are refused, because the owner's thread is lost; likewise */
 
   /* Of the input side: */
   _Atomic enum collected input;
-  enum step last_step; /* once the input has ended */
+  enum step last_step; /* how to end the connection, once the input has ended */
   enum duplex_message_state message;
-  struct buffer in_hand; /* the message that is served */
-  struct buffer ids;     /* as in duplex_message, of the message that is served */
+  struct buffer served; /* the message that is being served */
+  struct buffer ids;    /* as in duplex_message, of the message that is being served */
   bool has_ids;
-  struct buffer collected; /* the beginning of the next message, while `message` is one of the queue */
+  struct buffer collected; /* the beginning of the next message, while `message` is from the queue */
   struct duplex_message *first_queued;
   struct duplex_message *last_queued;
   size_t queued;
   size_t queued_bytes;
-  struct buffer replies;    /* pongs and refusals, framed, on their way to `out` */
-  struct buffer last_words; /* a close frame, which follows the answers */
-  bool has_unsent;          /* output was left when it was last sent, as the input side has seen it */
+  struct buffer replies;      /* framed pongs and refusals, to be appended to `out` */
+  struct buffer final_frames; /* a close frame, which follows the answers */
+  bool has_unsent;            /* output was unsent after the last flush by the input side */
 
-  /* The thread's that has the role DUPLEX_WAITER alone: */
-  bool has_slept; /* events may have been asked for since a thread of the owner has last looked */
+  /* Used by the thread that is the DUPLEX_WAITER: */
+  bool has_slept; /* the descriptor may have been armed since the owner's thread has last received */
 };
 
-/* rpc_push, of connections whose protocol can collect. */
+/* rpc_push, for connections whose protocol can collect. */
 extern const struct rpc_push connection_push;
-/* For a member of the crew that waits inside the service of a connection (crew_wait). */
-extern const struct crew_meanwhile connection_meanwhile;
+extern const struct crew_call_ops connection_call_ops;
 
-/* --- its states --- */
+/* --- states --- */
 
 static inline enum duplex_reader duplex_reader(const struct connection_duplex *duplex)
 {
   return atomic_load_explicit(&duplex->reader, memory_order_relaxed);
 }
-/* Of the connection's duplex. Under the connection's lock. */
+/* Under the connection's lock. */
 static inline void duplex_set_reader(struct connection *connection, enum duplex_reader to)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -183,18 +189,18 @@ static inline void duplex_set_reader(struct connection *connection, enum duplex_
   ASSERT_TRANSITION(duplex_reader_transitions, duplex_reader(duplex), to);
   atomic_store_explicit(&duplex->reader, to, memory_order_relaxed);
 }
-/* True where the thread that gets the next event is the reader. Under the lock. */
+/* True if the thread that gets the next event is the reader. Under the lock. */
 static inline bool duplex_is_armed(const struct connection_duplex *duplex)
 {
   const enum duplex_reader reader = duplex_reader(duplex);
   return reader == DUPLEX_ARMED || reader == DUPLEX_ARMED_TO_SEND;
 }
-/* True where an event is asked for, or nobody reads: a thread that holds the lock may have the connection read. */
+/* True if no thread reads now. Under the lock. */
 static inline bool duplex_is_unread(const struct connection_duplex *duplex)
 {
   return duplex_reader(duplex) == DUPLEX_NOBODY || duplex_is_armed(duplex);
 }
-/* Who has the input. */
+/* The thread that has the input side. */
 static inline void duplex_set_input(struct connection_duplex *duplex, enum collected to)
 {
   ASSERT_TRANSITION(collected_transitions, atomic_load_explicit(&duplex->input, memory_order_relaxed), to);
@@ -204,7 +210,7 @@ static inline enum collected duplex_input(const struct connection_duplex *duplex
 {
   return atomic_load_explicit(&duplex->input, memory_order_relaxed);
 }
-/* True where the next part may be due although nothing was received: only connection_collect can tell. */
+/* True if connection_collect has to be called even if there is no new input. */
 static inline bool duplex_needs_try(const struct connection_duplex *duplex)
 {
   return duplex_input(duplex) >= COLLECTED_BLOCKED;
@@ -221,52 +227,52 @@ static inline void duplex_set_message(struct connection_duplex *duplex, enum dup
 
 /* --- the owner --- */
 
-/* True while it must read its input, also where it pauses or waits for room. */
+/* True if the input must be read, because of open calls, even if the connection pauses or waits for room. */
 static inline bool connection_duplex_is_urgent(const struct connection *connection)
 {
   return connection->duplex != NULL && atomic_load(&connection->duplex->open_calls) > 0;
 }
-/* Before each step: appends pushed messages, and takes all input while calls are open. */
+/* Before each step: appends pushed messages to `out`, and reads all input into the queue while calls are open. */
 void connection_duplex_catch_up(struct connection *connection, struct crew_member *member);
-/* The end of the input is due: writes the last words. False: it is not. */
+/* If the input has ended: appends the final frames to `out`, and sets *last. False: it has not ended. */
 bool connection_duplex_end_turn(struct connection *connection, struct crew_member *member, enum step *last);
-/* True where it has more to do without new input. */
+/* True if the owner has more to do without new input. */
 bool connection_duplex_has_more(const struct connection *connection);
-/* Around a message that is served. begin: under the lock, inside the service; the call is shared from then on. end: under
- * the lock, before the owner leaves it, and waits for a thread that reads; was_served: else the message is put back to
- * wait. */
+/* Before and after a message is served, under the lock. begin_call: in call; marks the call as shared. end_call: before
+ * the owner leaves the call; waits for a thread that reads. !was_served: the message goes to the front of the queue. */
 void connection_duplex_begin_call(struct connection *connection);
 void connection_duplex_end_call(struct connection *connection, bool was_served);
 
-/* When the owner gives the connection up: appends and sends pushed messages. */
+/* At the end of a turn: appends and sends pushed messages. */
 void connection_duplex_settle_output(struct connection *connection);
-/* The same under the lock, once more. reading_ms: as in the struct. */
+/* The same, again, under the lock. reading_ms: see struct connection_duplex. */
 void connection_duplex_before_arming(struct connection *connection, int64_t reading_ms);
-/* True where it needs another turn at once, to tell of room. Under the lock. */
-bool connection_duplex_must_tell(const struct connection *connection);
-/* True where an owner that waits for the client to read must read on. */
+/* True if another turn is needed at once, to report room to a send that was refused. Under the lock. */
+bool connection_duplex_must_report_room(const struct connection *connection);
+/* True if a connection that waits for room in its output must be read on. */
 bool connection_duplex_reads_on(const struct connection *connection);
-/* Only `out` is still sent, and calls end. Without the lock. */
+/* Ends open calls. From now on only `out` is sent. Without the lock. */
 void connection_duplex_close(struct connection *connection);
-/* True where the client has given no callback, and all that was read ahead is served: it can be detached. */
+/* True if the duplex can be detached: the client has sent no callback, and all messages that were read ahead have been
+ * served. */
 bool connection_duplex_is_over(const struct connection *connection);
-/* The connection lets go of it, and drops what is queued. */
+/* Releases the duplex, and drops the queued messages. */
 void connection_duplex_detach(struct connection *connection);
 
-/* --- others --- */
+/* --- other threads --- */
 
-/* An event for a connection that somebody owns: reads it, if that is wanted. Without the lock. */
+/* Handles an event of a connection that has an owner: reads the connection, if the reader is ARMED. Without the lock. */
 void connection_duplex_read(struct connection *connection, struct crew_member *member);
-/* The watcher's look at a connection in call, under the lock: sends. Returns when it has to look again. */
-int64_t connection_duplex_look(struct connection *connection);
-/* The watcher's calls of the service: begin under the lock, end without it. */
+/* Sends the output of a connection in call. Returns the time of the next check. The watcher, under the lock. */
+int64_t connection_duplex_check(struct connection *connection);
+/* Around calls of the service by the watcher: begin under the lock, end without it. end makes the calls. */
 void connection_duplex_begin_upcall(struct connection *connection);
 void connection_duplex_end_upcall(struct connection *connection);
 
-/* True where the owner can lose the connection: no thread reads it. Under the lock. */
-bool connection_duplex_may_part(const struct connection_duplex *duplex);
-/* The owner's thread is lost, and nobody can serve in its place: what waits, and what comes, is refused until the end of the
- * call. True: connection_duplex_read is due. Under the lock. */
+/* True if the connection can be reclaimed from its owner: no thread reads it. Under the lock. */
+bool connection_duplex_may_be_reclaimed(const struct connection_duplex *duplex);
+/* The owner's thread is lost, and the connection cannot be reclaimed: waiting and new messages are refused until the end of
+ * the call. True: the caller has to call connection_duplex_read. Under the lock. */
 bool connection_duplex_refuse_input(struct connection_duplex *duplex);
 
 /* True if the connection may be closed in call: no thread uses its descriptor, and no message waits. Under the lock. */

@@ -1,13 +1,12 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
 #define JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
 /*
- * A protocol of connections as a table of functions. Connections, their table and the watcher know a
- * protocol by this table alone. Each protocol has a folder (net/http, net/websocket, net/shm) and fills in one table;
- * net/server.c says which one a new connection speaks, and a protocol may change it for another
- * (connection_speak).
+ * The functions of a protocol. Connections, their table and the watcher use a protocol by this table alone. Each protocol
+ * has a folder (net/http, net/websocket, net/shm) and fills in one table. net/server.c chooses the protocol of a new
+ * connection, and a protocol may replace itself by another one (connection_speak).
  *
- * The functions are called by the connection's owner, unless they say otherwise. A protocol keeps its state
- * in connection->protocol_state, and takes its input from connection_input.
+ * The connection's owner calls the functions, except as their comments say. A protocol keeps its state in
+ * connection->protocol_state, and reads its input from connection_input.
  */
 #include "base/status.h"
 #include "op/operation.h"
@@ -22,117 +21,118 @@ struct crew_member;
 
 /* How a step of a protocol ended. */
 enum step {
-  STEP_AGAIN,       /* something was done: go on */
-  STEP_SERVED,      /* a message was served: it counts for the turn */
+  STEP_AGAIN,       /* there was progress: call the next step */
+  STEP_SERVED,      /* a message was served, and counts in the turn */
   STEP_NEEDS_INPUT, /* more bytes are needed */
   STEP_WAITS,       /* no member is free for the message */
-  STEP_PAUSES,      /* the connection must not be read from now */
-  STEP_BLOCKED,     /* the client must read first */
-  STEP_ENDS,        /* nothing more will be written: send the rest, then linger and close */
+  STEP_PAUSES,      /* the connection must not be read for now */
+  STEP_BLOCKED,     /* the client must read its answers first */
+  STEP_ENDS,        /* nothing more will be written: send the output, then linger and close */
   STEP_DROPS,       /* close at once */
-  STEP_LOST         /* the member has lost the connection, and does not touch it any more */
+  STEP_LOST         /* the connection was reclaimed: the member must not use it any more */
 };
 
 /*
- * A carrier takes the place of the socket for the bytes of a connection. The socket then only brings bells and the
- * client's end: input there means that the connection has to be looked at. The owner calls the functions, unless
- * they say otherwise.
+ * A carrier transports the bytes of a connection instead of the socket. The socket then only transports notifications and
+ * the end of the client: input on the socket means that the carrier may have input or room. The owner calls the
+ * functions, except as their comments say.
  */
 struct connection_carrier {
-  /* Looks for input; true if something new has come. Until it is called, `step` takes nothing that has come since. What
-   * the socket brings, bells or the end, is heard by the protocol's `borrow`, which ends the input. */
+  /* Checks for input; true: there is new input. `step` consumes no input that arrives after this call. The protocol's
+   * `borrow` consumes the notifications of the socket, and notes the end of the client. */
   bool (*receive)(struct connection *connection);
-  /* True if some of the input that `receive` has found is not taken yet. Under the lock, while nobody reads. */
-  bool (*has_untaken)(const struct connection *connection);
-  /* Sends as much of `out` as there is room for, and adds it to out_sent and has_sent. Shows the client all that the
-   * carrier has, so that nothing is `unshown`. The owner, or the watcher as a visitor. */
+  /* True if `step` has not consumed all input that `receive` has found. Under the lock, while nobody reads. */
+  bool (*has_unconsumed)(const struct connection *connection);
+  /* Writes as many bytes of `out` as there is room for, and updates out_sent and has_sent. Publishes all written bytes to
+   * the client, so that `unpublished` is 0. The owner, or the watcher as a visitor. */
   void (*flush)(struct connection *connection);
-  /* The connection will be armed: says to the client that nobody looks for input, or for room for unsent output.
-   * False: there is some already, and nothing was said. Nobody owns the connection. */
+  /* The connection is about to be armed, and is not polled: tells the client that it has to notify the peer of input
+   * (for_input), and of room for unsent output (for_room). False: there is some already, and the client was not told.
+   * Nobody owns the connection. */
   bool (*sleep)(struct connection *connection, bool for_input, bool for_room);
-  /* crew_lookout.look and meet. `sleep` serves for crew_lookout.sleep, too. */
-  bool (*look)(struct connection *connection);
-  int (*meet)(struct connection *connection, int processor);
-  /* The connection was idle until its deadline; true: it gives memory back then, and goes on. The watcher, as the
+  /* crew_poll_ops.poll and exchange_processors. `sleep` implements crew_poll_ops.sleep, too. */
+  bool (*poll)(struct connection *connection);
+  int (*exchange_processors)(struct connection *connection, int processor);
+  /* The connection was idle until its deadline. True: it has released memory, and remains open. The watcher, as the
    * owner. */
-  bool (*rest)(struct connection *connection);
+  bool (*release_idle)(struct connection *connection);
   /* The connection ends. */
   void (*close)(struct connection *connection);
 };
 
 struct connection_protocol {
   enum op_channel channel; /* of its clients */
-  bool waits_for_rest;     /* clients send the rest of a message at once, so that a thread may wait for it */
+  bool waits_for_rest;     /* clients send the rest of a message at once, so a thread may poll for it */
   const struct connection_carrier *carrier; /* NULL: the socket carries the bytes */
 
-  /* The connection speaks this protocol from now on. Its protocol_state is all zero. After an accept: the listener's
-   * thread, under the connection's lock; header_timeout_ms then bounds the time to the first turn. */
+  /* Begins the protocol. connection->protocol_state is all zero. After an accept it is called by the listener's thread,
+   * under the connection's lock; header_timeout_ms then limits the time to the first turn. */
   void (*begin)(struct connection *connection);
-  /* Takes the objects that the thread keeps for the protocol (scratch_take_object, with a constant of enum
-   * scratch_object of net/workers/scratch.h), for a turn. False: no memory. NULL: none. */
+  /* Borrows the objects that the thread keeps for the protocol (scratch_take_object in net/workers/scratch.h) for a turn.
+   * False: no memory. NULL: no objects. */
   bool (*borrow)(struct connection *connection, struct crew_member *member);
-  /* At the end of the turn: returns them if no input is left in them. NULL: there are none. */
-  void (*give_back)(struct connection *connection, struct crew_member *member);
-  /* Frees them, with any input that is left in them. NULL: there are none. */
+  /* Returns the objects at the end of the turn, if they hold no input. NULL: no objects. */
+  void (*return_objects)(struct connection *connection, struct crew_member *member);
+  /* Frees the objects with the input that they hold. NULL: no objects. */
   void (*discard)(struct connection *connection);
 
-  /* Takes the next part of the input, and serves the message if that completes it. Moves what is there of a message
-   * into `message`, whose length the bound on the input of all counts. */
+  /* Consumes the next part of the input, and serves the message if the message is complete then. Moves the bytes of a
+   * message to `message`, whose length counts in the bound on all input. */
   enum step (*step)(struct connection *connection, struct crew_member *member);
   /*
-   * The same without serving. STEP_SERVED with has_message: a whole message is in `message`. A pong or a close
-   * frame goes to `out`. Called by the thread that has the input (net/connection/connection_duplex.h). NULL: clients
-   * are only answered.
+   * The same without serving. STEP_SERVED with has_message: a whole message is in `message`. Writes a pong or a close
+   * frame to `out`. Called by the thread that has the input side (net/connection/connection_duplex.h). NULL: connections
+   * of the protocol are never read in call, and the peer sends answers only.
    */
   enum step (*collect)(struct connection *connection, struct crew_member *member, struct buffer *out);
   /* Appends a whole message to out. Any thread. NULL where collect is NULL. */
   void (*write_message)(struct buffer *out, struct text message);
-  /* When a connection that waits for input has to end; INT64_MAX: never. has_begun: a message has. */
+  /* When a connection that waits for input has to end; INT64_MAX: never. has_begun: a part of a message was received. */
   int64_t (*deadline)(struct connection *connection, bool has_begun, int64_t now_ms);
-  /* Bytes that are still to come of the message; SIZE_MAX: not known. The watcher, under the connection's
-   * lock, while nobody owns it. */
+  /* Bytes of the message that were not received yet; SIZE_MAX: not known. The watcher, under the connection's lock, while
+   * nobody owns the connection. */
   size_t (*bytes_left)(const struct connection *connection);
 
-  /* Writes the next part of an answer that the protocol has begun. STEP_ENDS: it was the last one, and the
-   * connection must end with it. */
+  /* Writes the next part of a streamed answer. STEP_ENDS: it was the last part, and the connection must end after it. */
   enum step (*write_part)(struct connection *connection, struct text part, bool is_last);
-  /* Ends such an answer so that the client does not take it for whole; returns how to end the connection. */
+  /* Ends a streamed answer so that the client sees that it is incomplete; returns how to end the connection. */
   enum step (*abandon_answer)(struct connection *connection);
 
-  /* expire, cut, say_goodbye and write_last_reply write the last words of a connection, which then ends. */
+  /* expire, cut, close_gracefully and write_last_reply write the final output of a connection, which then ends. */
 
   /* The deadline has passed. */
   void (*expire)(struct connection *connection);
   /* The message has to be dropped for this reason. answer: a buffer to use. */
   void (*cut)(struct connection *connection, const char *reason, struct buffer *answer);
-  /* The server ends, and no message is left to serve. is_quiet: nothing was written in this turn. Returns how
-   * to end the connection. */
-  enum step (*say_goodbye)(struct connection *connection, bool is_quiet);
-  /* The connection lingers: takes what is in its input. True: the client has confirmed the end and sends nothing more.
-   * NULL: clients confirm it by closing. */
-  bool (*is_answered)(struct connection *connection, struct crew_member *member);
-  /* The client has ended its side of a TCP connection, and waits for an answer or has closed: nothing else shows which.
-   * Writes bytes that mean nothing to a client which still reads; one that has closed resets the connection. In call, the
-   * watcher as a visitor. False: nothing may be written. NULL: there are no such bytes. */
+  /* The server ends, and no message is left to serve. is_quiet: nothing was written in this turn. Returns how to end the
+   * connection. */
+  enum step (*close_gracefully)(struct connection *connection, bool is_quiet);
+  /* The connection lingers: consumes its input. True: the client has confirmed the end of the connection, and sends
+   * nothing more. NULL: clients confirm it by closing the socket. */
+  bool (*is_end_confirmed)(struct connection *connection, struct crew_member *member);
+  /* The client of a TCP connection has sent a FIN: either it has closed the socket, or it has shut down its own side and
+   * waits for an answer. Writes bytes that a reading client ignores; if the client has closed, its system resets the
+   * connection. False: nothing may be written now. NULL: there are no such bytes. In call, the watcher as a visitor. */
   bool (*write_probe)(struct connection *connection);
-  /* True if the client waits for no answer to this unread input, so that it may be dropped with the connection. The
-   * watcher as a visitor. NULL: all input is to be served. */
-  bool (*is_farewell)(struct text input);
-  /* The answer to `message`, from the watcher in the owner's place (connection_answer_ended): what the owner comes back
-   * to with CREW_ANSWERED. NULL where there is write_message. */
+  /* True if the client waits for no answer to this unread input, so that the input may be dropped with the connection.
+   * NULL: all input must be served. The watcher as a visitor. */
+  bool (*is_ignorable)(struct text input);
+  /* Writes the answer to `message` for the owner (connection_answer_ended), to whom connection_serve then returns
+   * CREW_ANSWERED. NULL if the protocol has write_message. The watcher as a visitor. */
   void (*write_ended_reply)(struct connection *connection, enum rpc_served served, struct text reply);
-  /* The answer to `message`, from the watcher in the owner's place (connection_seize). */
+  /* Writes the answer to `message` for the owner (connection_seize). The watcher as a visitor. */
   void (*write_last_reply)(struct connection *connection, enum rpc_served served, struct text reply);
 
-  /* Tells a client that there are too many connections. NULL: says nothing. Any thread. */
-  void (*turn_away)(struct buffer *out, const char *reason);
+  /* Writes an error for a client that cannot be served, because there are too many connections. NULL: the connection is
+   * closed without one. Any thread. */
+  void (*write_refusal)(struct buffer *out, const char *reason);
 };
 
-/* A protocol that needs more than the bytes of a connection, and is begun on request. */
+/* A protocol that begins with more than bytes (shared memory sends a descriptor), after a request of HTTP. */
 struct connection_upgrade {
-  enum op_channel channel; /* of the client, which is open by then */
-  /* Answers the request, whose head was read and before which all is answered and sent; the connection speaks the
-   * protocol from then on. If it fails, nothing has happened; the text is for the client. The owner. */
+  enum op_channel channel; /* of the client, which is open before `begin` */
+  /* Answers the request and changes the protocol of the connection. The request's head was read, and all answers to
+   * earlier requests were sent. On failure nothing has changed; the error's text is for the client. The owner. */
   enum jp_status (*begin)(struct connection_upgrade *upgrade, struct connection *connection,
                           struct jp_error *error);
 };

@@ -20,9 +20,9 @@ enum {
 };
 
 /*
- * The watcher reads all deadlines several times a second. They lie together, so that it need not touch every
- * connection. The deadlines of neighbours lie in different cache lines, because the threads that serve them
- * write them at each turn.
+ * The watcher reads all deadlines several times a second. They are in one array, so that it need not touch every
+ * connection. The deadlines of neighbouring places are in different cache lines, because the threads that serve these
+ * places write them in each turn.
  */
 struct connection_chunk {
   _Alignas(LINE_DEADLINES * sizeof(int64_t)) _Atomic int64_t deadlines_ms[CHUNK_LINES][LINE_DEADLINES];
@@ -83,7 +83,7 @@ static bool add_chunk(struct connection_table *table)
   for (size_t i = CHUNK_PLACES; i-- > 0;) {
     struct connection *place = &chunk->places[i];
     place->source.turn = connection_turn;
-    place->source.meanwhile = &connection_meanwhile;
+    place->source.call_ops = &connection_call_ops;
     place->table = table;
     place->limits = &table->limits;
     place->fd = -1;
@@ -127,7 +127,7 @@ void connection_table_release(struct connection_table *table, struct connection 
   pthread_mutex_unlock(&table->lock);
 }
 
-/* Keeps only the fields of the place itself. */
+/* Initialises the fields of a new connection. The fields of the place itself remain. */
 static void reset_connection(struct connection *connection, int fd,
                              const struct connection_protocol *protocol, const struct rpc_address *address)
 {
@@ -141,20 +141,20 @@ static void reset_connection(struct connection *connection, int fd,
   connection->output = CONNECTION_OUTPUT_OPEN;
   atomic_store_explicit(&connection->input, CONNECTION_INPUT_OPEN, memory_order_relaxed);
   connection->has_message = connection->is_too_long = connection->has_sent = false;
-  connection->unshown = 0;
+  connection->unpublished = 0;
   connection->probed_ms = 0;
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
   connection->began_ms = clock_now_ms();
   connection_speak(connection, protocol);
 }
 
-/* There are too many connections. */
-static void turn_client_away(const struct connection_protocol *protocol, int fd)
+/* Closes the socket of a client, because there are too many connections. */
+static void refuse_connection(const struct connection_protocol *protocol, int fd)
 {
   struct buffer out;
   buffer_init(&out);
-  if (protocol->turn_away != NULL)
-    protocol->turn_away(&out, "too many connections (connections-max)");
+  if (protocol->write_refusal != NULL)
+    protocol->write_refusal(&out, "too many connections (connections-max)");
   ssize_t sent = send(fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
   (void)sent;
   buffer_fini(&out);
@@ -167,7 +167,7 @@ void connection_table_accept(struct connection_table *table, int fd,
 {
   struct connection *connection = take_place(table);
   if (connection == NULL) {
-    turn_client_away(protocol, fd);
+    refuse_connection(protocol, fd);
     return;
   }
   pthread_mutex_lock(&connection->lock);
@@ -189,7 +189,7 @@ void connection_table_accept(struct connection_table *table, int fd,
 
 /* --- the bound on input (net/admission/input_budget.h): licences to go on, and cuts; the watcher --- */
 
-/* Bytes that may still come of its message. Under its lock. */
+/* The number of bytes of its message that may still be received. Under its lock. */
 static size_t bytes_left(const struct connection *connection, size_t held)
 {
   size_t max = connection->limits->message_max;
@@ -200,7 +200,7 @@ static size_t bytes_left(const struct connection *connection, size_t held)
   return left == SIZE_MAX ? most : left;
 }
 
-/* True while it collects a message: a whole one is not cut and needs no licence. Under its lock. */
+/* True while the connection collects a message. A whole message is not cut and needs no licence. Under its lock. */
 static bool is_collecting(const struct connection *connection)
 {
   if (connection->state == CONNECTION_FREE || in_call_is_inside(&connection->in_call))
@@ -209,8 +209,7 @@ static bool is_collecting(const struct connection *connection)
          (!connection->has_message && !connection_lingers(connection));
 }
 
-/* True if it keeps the licence that it has. A slow connection counts as slow until it is quick again. Under
- * its lock. */
+/* True if the connection keeps its licence. A connection counts as slow until it is quick again. Under its lock. */
 static bool keeps_licence(struct connection *connection, size_t held, int64_t now_ms)
 {
   struct input_licence *licence = &connection->licence;
@@ -246,7 +245,7 @@ static bool claim_for(struct connection_table *table, struct connection *connect
   return added != NULL;
 }
 
-/* Gives the connection a licence or takes it away, and submits it if it has paused and may go on. */
+/* Grants the connection a licence or revokes it, and submits the connection if it has paused and may be read now. */
 static void set_licence(struct connection *connection, bool is_licensed, size_t held, int64_t now_ms)
 {
   struct input_licence *licence = &connection->licence;
@@ -262,8 +261,9 @@ static void set_licence(struct connection *connection, bool is_licensed, size_t 
     crew_submit(connection->table->crew, &connection->source);
 }
 
-/* True if nobody owned it; the watcher does then. */
-static bool take_unfinished(struct connection *connection)
+/* Makes the watcher the owner of a connection that collects a message. False: the connection has an owner, or collects
+ * none. */
+static bool own_unfinished(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
   bool taken = connection_is_unowned(connection) && is_collecting(connection) &&
@@ -274,7 +274,7 @@ static bool take_unfinished(struct connection *connection)
   return taken;
 }
 
-/* Cuts to somewhat below the bound, so that the others can go on. */
+/* Cuts messages off until the input is one sixteenth below the bound, so that other connections can be read. */
 static void cut_largest(struct connection_table *table, struct crew_member *watcher)
 {
   struct input_budget *input = table->input;
@@ -282,9 +282,9 @@ static void cut_largest(struct connection_table *table, struct crew_member *watc
   input_budget_sort_largest(table->claims.items, table->claims.count);
   for (size_t i = 0; i < table->claims.count && input_budget_room(input) < input->max / 16; i++) {
     struct connection *connection = claims[i].owner;
-    if (!take_unfinished(connection))
+    if (!own_unfinished(connection))
       continue;
-    log_warn_rarely("a message of which %zu bytes have come is cut off: all together pass input-max-total",
+    log_warn_rarely("a message was cut off after %zu bytes: all input together exceeds input-max-total",
                     claims[i].held);
     connection_cut(connection, watcher);
   }
@@ -304,7 +304,7 @@ static bool share_input(struct connection_table *table, struct crew_member *watc
   table->claims.count = 0;
   for (size_t i = 0; i < place_count; i++) {
     if (!claim_for(table, connection_table_place(table, i), now_ms))
-      return true; /* no memory for all claims */
+      return true; /* no memory for all claims: try again */
   }
   if (input_budget_is_full(table->input)) {
     cut_largest(table, watcher);
@@ -327,9 +327,9 @@ static bool must_be_seized(struct connection_table *table, struct connection *co
           service->is_exiting(service->context, connection->worker));
 }
 
-/* The watcher visits a connection in call. True: it has to call the service for it afterwards, without the lock. */
-static bool look_in_call(struct connection_table *table, struct connection *connection,
-                         struct crew_member *watcher, bool is_late, int64_t now_ms)
+/* Visits a connection in call. True: the watcher has to call connection_duplex_end_upcall afterwards, without the lock. */
+static bool check_in_call(struct connection_table *table, struct connection *connection,
+                          struct crew_member *watcher, bool is_late, int64_t now_ms)
 {
   if (must_be_seized(table, connection, now_ms)) {
     connection_seize(connection, watcher);
@@ -337,7 +337,7 @@ static bool look_in_call(struct connection_table *table, struct connection *conn
     table->seized++;
     pthread_mutex_unlock(&table->lock);
   } else if (is_late && connection->duplex != NULL) {
-    atomic_store(connection->deadline_ms, connection_duplex_look(connection));
+    atomic_store(connection->deadline_ms, connection_duplex_check(connection));
   } else if (is_late) {
     connection_flush(connection);
     atomic_store(connection->deadline_ms, INT64_MAX);
@@ -349,7 +349,7 @@ static bool look_in_call(struct connection_table *table, struct connection *conn
   return true;
 }
 
-/* Callbacks that are open have the grace time, as running requests do, unless their threads are exiting. */
+/* True while open callbacks of the connection have time to end: the grace time, unless their threads are exiting. */
 static bool is_awaited(const struct connection_table *table, const struct connection *connection,
                        int64_t now_ms)
 {
@@ -358,8 +358,8 @@ static bool is_awaited(const struct connection_table *table, const struct connec
          !service->are_exiting(service->context, connection->duplex->callbacks);
 }
 
-static void look_at_connection(struct connection_table *table, struct connection *connection,
-                               struct crew_member *watcher, int64_t now_ms)
+static void check_connection(struct connection_table *table, struct connection *connection,
+                             struct crew_member *watcher, int64_t now_ms)
 {
   bool taken = false;
   bool calls = false;
@@ -367,7 +367,7 @@ static void look_at_connection(struct connection_table *table, struct connection
   pthread_mutex_lock(&connection->lock);
   bool is_late = atomic_load(connection->deadline_ms) <= now_ms;
   if (in_call_visit(&connection->in_call)) {
-    calls = look_in_call(table, connection, watcher, is_late, now_ms);
+    calls = check_in_call(table, connection, watcher, is_late, now_ms);
     in_call_leave(&connection->in_call);
   } else if (connection_is_unowned(connection) &&
              (is_late || (draining && !is_awaited(table, connection, now_ms)))) {
@@ -380,19 +380,19 @@ static void look_at_connection(struct connection_table *table, struct connection
   if (taken && is_late)
     connection_expire(connection, watcher);
   else if (taken)
-    connection_say_goodbye(connection, watcher);
+    connection_close_gracefully(connection, watcher);
 }
 
-/* Looks at the connections whose deadline is not after `until_ms`. Returns the first deadline that is left. */
-static int64_t look_at_chunk(struct connection_table *table, struct connection_chunk *chunk,
-                             struct crew_member *watcher, int64_t until_ms, int64_t now_ms)
+/* Checks the connections whose deadline is not after `until_ms`. Returns the first remaining deadline. */
+static int64_t check_chunk(struct connection_table *table, struct connection_chunk *chunk,
+                           struct crew_member *watcher, int64_t until_ms, int64_t now_ms)
 {
   int64_t first_ms = INT64_MAX;
   for (size_t line = 0; line < CHUNK_LINES; line++) {
     for (size_t i = 0; i < LINE_DEADLINES; i++) {
       _Atomic int64_t *deadline = &chunk->deadlines_ms[line][i];
       if (atomic_load_explicit(deadline, memory_order_relaxed) <= until_ms)
-        look_at_connection(table, &chunk->places[i * CHUNK_LINES + line], watcher, now_ms);
+        check_connection(table, &chunk->places[i * CHUNK_LINES + line], watcher, now_ms);
       int64_t next_ms = atomic_load_explicit(deadline, memory_order_relaxed);
       first_ms = next_ms < first_ms ? next_ms : first_ms;
     }
@@ -408,7 +408,7 @@ int64_t connection_table_tick(struct connection_table *table, struct crew_member
   bool draining = atomic_load(&table->is_draining);
   int64_t first_ms = INT64_MAX;
   for (size_t i = 0; i < count; i++) {
-    int64_t next_ms = look_at_chunk(table, table->chunks[i], watcher, draining ? INT64_MAX : now_ms, now_ms);
+    int64_t next_ms = check_chunk(table, table->chunks[i], watcher, draining ? INT64_MAX : now_ms, now_ms);
     first_ms = next_ms < first_ms ? next_ms : first_ms;
   }
   return share_input(table, watcher, count * CHUNK_PLACES, now_ms) ? now_ms : first_ms;

@@ -1,10 +1,10 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_TABLE_H
 #define JPEER_NET_CONNECTION_CONNECTION_TABLE_H
 /*
- * All connections of a server: where they live, how many there may be, their deadlines, and their end.
+ * All connections of a server: their memory, their number, their deadlines, and their end.
  *
- * Places come in chunks that are kept until connection_table_fini, so that a source stays valid for the crew
- * (net/workers/crew.h). Any thread may accept and release; the tick is the watcher's.
+ * A connection is in a place of a chunk. Chunks are freed by connection_table_fini only, so that a source stays valid for
+ * the crew (net/workers/crew.h). Any thread may accept and release connections; only the watcher calls the tick.
  */
 #include "base/array.h"
 #include "net/connection/connection.h"
@@ -24,9 +24,9 @@ struct connection_table {
   size_t chunk_count;
   struct connection *free_places; /* chained by next_free */
   size_t open;
-  size_t seized; /* of those that are open */
+  size_t seized; /* open connections that are seized */
 
-  /* The watcher's, to share out the room for input. */
+  /* Used by the watcher alone, to grant licences. */
   struct array claims; /* of struct input_claim */
 };
 
@@ -34,24 +34,24 @@ struct connection_table {
 enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
                                      const struct connection_limits *limits, struct input_budget *input,
                                      struct jp_error *error) JP_MUST_CHECK;
-/* After the crew has ended. Closes the connections that are left. */
+/* After the end of the crew. Closes the remaining connections. */
 void connection_table_fini(struct connection_table *table);
 
-/* Takes fd and serves it, or closes it if there are too many. protocol: what it speaks first, borrowed;
+/* Takes fd and serves it, or closes it if there are too many connections. protocol: its first protocol, borrowed.
  * address: the client's. */
 void connection_table_accept(struct connection_table *table, int fd,
                              const struct connection_protocol *protocol, const struct rpc_address *address);
-/* Takes back the place of a closed connection. */
+/* Frees the place of a closed connection. */
 void connection_table_release(struct connection_table *table, struct connection *connection);
-/* The place of this number, of those made so far. Valid until connection_table_fini. */
+/* The place with this index, which must exist. Valid until connection_table_fini. */
 struct connection *connection_table_place(struct connection_table *table, size_t index);
-/* Handles deadlines that have passed, ends connections once draining, and shares out the room for input.
+/* Handles deadlines that have passed, ends connections after connection_table_drain, and grants licences for input.
  * Returns the next deadline: now_ms to be called again soon, INT64_MAX if there is none. */
 int64_t connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms);
 
-/* Running requests have until grace_end_ms, and are then answered with an error. */
+/* Ends all connections. Requests that are being served have until grace_end_ms, and are then answered with an error. */
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms);
-/* True when the only connections left are those whose call does not come back. */
+/* True if only seized connections remain, whose calls have not returned. */
 bool connection_table_is_drained(struct connection_table *table);
 
 #endif

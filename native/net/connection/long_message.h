@@ -1,9 +1,9 @@
 #ifndef JPEER_NET_CONNECTION_LONG_MESSAGE_H
 #define JPEER_NET_CONNECTION_LONG_MESSAGE_H
 /*
- * A message that is longer than message-max: its beginning is kept, because the id may be in it, and the rest is dropped
- * as it arrives. The request is answered in its turn with an error. One that is longer than 64 times the limit ends the
- * connection. Pure functions, any thread.
+ * Messages that are longer than message-max. The beginning of such a message is kept, because it may contain the id, and
+ * the rest is dropped as it is received. Then the request is answered with an error, in its order. A message that is
+ * longer than 64 times the limit ends the connection. Pure functions, any thread.
  */
 #include "base/buffer.h"
 
@@ -11,7 +11,7 @@
 
 enum {
   LONG_MESSAGE_BEGINNING = 64 * 1024, /* bytes that are kept */
-  LONG_MESSAGE_TIMES = 64             /* times message_max: how much is read and dropped */
+  LONG_MESSAGE_TIMES = 64             /* a message may be this many times as long as message_max */
 };
 
 enum message_length { MESSAGE_FITS, MESSAGE_TOO_LONG, MESSAGE_ENDLESS };
@@ -23,7 +23,7 @@ static inline enum message_length long_message_judge(uint64_t length, size_t mes
   return (length - 1) / LONG_MESSAGE_TIMES < message_max ? MESSAGE_TOO_LONG : MESSAGE_ENDLESS;
 }
 
-/* Gives back what was collected of the message beyond its beginning. */
+/* Releases the collected bytes of the message except its beginning. */
 static inline void long_message_cut(struct buffer *message)
 {
   if (message->len > LONG_MESSAGE_BEGINNING)
@@ -31,7 +31,7 @@ static inline void long_message_cut(struct buffer *message)
   buffer_trim(message, LONG_MESSAGE_BEGINNING);
 }
 
-/* How many of the next count bytes belong to the beginning. */
+/* The number of bytes of the next count bytes that belong to the beginning. */
 static inline size_t long_message_kept(const struct buffer *message, size_t count)
 {
   size_t room = message->len < LONG_MESSAGE_BEGINNING ? LONG_MESSAGE_BEGINNING - message->len : 0;

@@ -364,9 +364,9 @@ static enum http_progress read_piece(struct http_parser *parser, struct text inp
   *used = input.len < parser->length_left ? input.len : (size_t)parser->length_left;
   parser->body = body;
   parser->body_max = body_max;
-  bool is_taken = take_body(parser, input.data, *used, parser->received + parser->length_left);
+  bool is_consumed = take_body(parser, input.data, *used, parser->received + parser->length_left);
   parser->body = NULL;
-  if (!is_taken)
+  if (!is_consumed)
     return HTTP_FAILED;
   parser->length_left -= *used;
   return parser->length_left == 0 ? HTTP_DONE : HTTP_NEEDS_INPUT;

@@ -73,10 +73,10 @@ static void time_out_request(struct connection *connection)
 
 /* Answers HEAD with the head that GET would get. */
 static void write_reply(struct connection *connection, int status, struct text reply,
-                        const struct rpc_told_session *told)
+                        const struct rpc_told_session *session)
 {
   struct http_response_mode mode = state_of(connection)->terms.mode;
-  http_write_reply_head(&connection->out, mode, status, reply.len, told);
+  http_write_reply_head(&connection->out, mode, status, reply.len, session);
   if (!mode.is_head)
     buffer_append_text(&connection->out, reply);
 }
@@ -133,8 +133,8 @@ static enum step upgrade_to_websocket(struct connection *connection, struct text
       open_client(connection, NULL, websocket->channel, websocket->collect != NULL, &error);
   if (status != JP_OK)
     return respond_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
-  struct rpc_told_session told;
-  http_write_upgrade(&connection->out, key, connection_tell_session(connection, &told));
+  struct rpc_told_session session;
+  http_write_upgrade(&connection->out, key, connection_describe_session(connection, &session));
   connection_speak(connection, websocket);
   return STEP_AGAIN;
 }
@@ -313,11 +313,11 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
 }
 
 static void write_served(struct connection *connection, enum crew_served served, struct text reply,
-                         const struct rpc_told_session *told)
+                         const struct rpc_told_session *session)
 {
   /* JSON-RPC 1.1 draft, 7.1. Errors of JSON-RPC 2.0 have the status 200. */
   const int status = served == CREW_FAILED ? 500 : served == CREW_NOT_SAFE ? 405 : 200;
-  write_reply(connection, status, reply, told);
+  write_reply(connection, status, reply, session);
 }
 
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
@@ -348,10 +348,10 @@ static enum step refuse_message(struct connection *connection, struct buffer *an
 }
 
 static enum step begin_stream(struct connection *connection, const struct buffer *head,
-                              const struct rpc_stream *stream, const struct rpc_told_session *told)
+                              const struct rpc_stream *stream, const struct rpc_told_session *session)
 {
   struct http_response_mode mode = state_of(connection)->terms.mode;
-  http_write_stream_head(&connection->out, mode, told);
+  http_write_stream_head(&connection->out, mode, session);
   if (mode.is_head) {
     stream->body.close(stream->body.state);
     return end_request(connection);
@@ -401,20 +401,20 @@ static enum step serve_message(struct connection *connection, struct crew_member
     return STEP_ENDS;
   if (served == CREW_WAIT)
     return STEP_WAITS;
-  struct rpc_told_session told;
-  connection_close_client(connection, member, &told);
+  struct rpc_told_session session;
+  connection_close_client(connection, member, &session);
   switch (served) {
   case CREW_STREAM:
-    return begin_stream(connection, answer, &stream, &told);
+    return begin_stream(connection, answer, &stream, &session);
   case CREW_REPLY:
   case CREW_FAILED:
   case CREW_NOT_SAFE:
-    write_served(connection, served, buffer_text(answer), &told);
+    write_served(connection, served, buffer_text(answer), &session);
     break;
   case CREW_ANSWERED:
     break;
   default:
-    http_write_no_content(&connection->out, state_of(connection)->terms.mode, &told);
+    http_write_no_content(&connection->out, state_of(connection)->terms.mode, &session);
     break;
   }
   return end_request(connection);
@@ -484,7 +484,7 @@ static enum step abandon_answer(struct connection *connection)
   return STEP_DROPS;
 }
 
-static enum step say_goodbye(struct connection *connection, bool is_quiet)
+static enum step close_gracefully(struct connection *connection, bool is_quiet)
 {
   (void)connection;
   return is_quiet ? STEP_DROPS : STEP_ENDS;
@@ -500,7 +500,7 @@ static bool write_probe(struct connection *connection)
   return true;
 }
 
-/* The connection ends with it: the client's session is told with the answer, which is made too soon for that. */
+/* The connection ends with it: the client's session is session with the answer, which is made too soon for that. */
 static void write_ended_reply(struct connection *connection, enum rpc_served served, struct text reply)
 {
   state_of(connection)->terms.mode.keeps_alive = false;
@@ -515,7 +515,7 @@ static void write_last_reply(struct connection *connection, enum rpc_served serv
   write_served(connection, crew_served_as(served), reply, NULL);
 }
 
-static void turn_away(struct buffer *out, const char *reason)
+static void write_refusal(struct buffer *out, const char *reason)
 {
   struct http_status_response response = {.status = 503, .reason = reason};
   http_write_status(out, (struct http_response_mode){.is_1_1 = true}, &response);
@@ -534,10 +534,10 @@ void http_protocol_init(struct http_protocol *http, const struct http_site *site
                                                       .abandon_answer = abandon_answer,
                                                       .expire = time_out_request,
                                                       .cut = cut_request,
-                                                      .say_goodbye = say_goodbye,
+                                                      .close_gracefully = close_gracefully,
                                                       .write_probe = write_probe,
                                                       .write_ended_reply = write_ended_reply,
                                                       .write_last_reply = write_last_reply,
-                                                      .turn_away = turn_away};
+                                                      .write_refusal = write_refusal};
   *http = (struct http_protocol){.protocol = protocol, .site = *site, .websocket = websocket, .shm = shm};
 }

@@ -81,23 +81,23 @@ static void write_status_line(struct buffer *out, struct http_response_mode mode
   }
 }
 
-static bool says_nothing(const struct rpc_told_session *told)
+static bool is_empty_session(const struct rpc_told_session *session)
 {
-  return told == NULL || (!told->is_new && told->epoch[0] == '\0');
+  return session == NULL || (!session->is_new && session->epoch[0] == '\0');
 }
 
-static void write_session(struct buffer *out, const struct rpc_told_session *told)
+static void write_session(struct buffer *out, const struct rpc_told_session *session)
 {
-  if (says_nothing(told))
+  if (is_empty_session(session))
     return;
-  if (told->is_new) {
+  if (session->is_new) {
     char text[UUID_TEXT_LENGTH + 1];
-    uuid_format(&told->peer_id, text);
+    uuid_format(&session->peer_id, text);
     buffer_printf(out, "peer-id: %s\r\n", text);
   }
-  if (told->epoch[0] != '\0') {
+  if (session->epoch[0] != '\0') {
     BUFFER_LITERAL(out, "jpeer-epoch: ");
-    buffer_append_text(out, text_of(told->epoch));
+    buffer_append_text(out, text_of(session->epoch));
     BUFFER_LITERAL(out, "\r\n");
   }
 }
@@ -131,14 +131,14 @@ void http_write_text(struct buffer *out, struct http_response_mode mode, struct 
 }
 
 void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,
-                           const struct rpc_told_session *told)
+                           const struct rpc_told_session *session)
 {
-  if (status == 200 && mode.keeps_alive && mode.origin == NULL && says_nothing(told)) {
+  if (status == 200 && mode.keeps_alive && mode.origin == NULL && is_empty_session(session)) {
     BUFFER_LITERAL(out, HTTP_VERSION
                    "200 OK\r\n" HTTP_NO_STORE HTTP_JSON_OF_LENGTH); /* nearly all responses begin so */
   } else {
     write_status_line(out, mode, status);
-    write_session(out, told);
+    write_session(out, session);
     if (status == 405)
       BUFFER_LITERAL(out, "Allow: POST\r\n");
     BUFFER_LITERAL(out, HTTP_JSON_OF_LENGTH);
@@ -148,24 +148,24 @@ void http_write_reply_head(struct buffer *out, struct http_response_mode mode, i
 }
 
 void http_write_stream_head(struct buffer *out, struct http_response_mode mode,
-                            const struct rpc_told_session *told)
+                            const struct rpc_told_session *session)
 {
   write_status_line(out, mode, 200);
-  write_session(out, told);
+  write_session(out, session);
   if (mode.is_1_1)
     BUFFER_LITERAL(out, "Transfer-Encoding: chunked\r\n");
   BUFFER_LITERAL(out, "Content-Type: application/json\r\n\r\n");
 }
 
 void http_write_no_content(struct buffer *out, struct http_response_mode mode,
-                           const struct rpc_told_session *told)
+                           const struct rpc_told_session *session)
 {
   write_status_line(out, mode, 204);
-  write_session(out, told);
+  write_session(out, session);
   BUFFER_LITERAL(out, "\r\n");
 }
 
-void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_told_session *told)
+void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_told_session *session)
 {
   static const char accept_guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* RFC 6455, 1.3 */
   char seed[128];
@@ -178,6 +178,6 @@ void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_to
                       "Sec-WebSocket-Accept: ");
   base64_encode(out, digest, sizeof digest);
   BUFFER_LITERAL(out, "\r\n");
-  write_session(out, told);
+  write_session(out, session);
   BUFFER_LITERAL(out, "\r\n");
 }

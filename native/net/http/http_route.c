@@ -30,7 +30,7 @@ static void refuse_method(struct http_route_result *route, const char *allow, co
 }
 
 /* OPTIONS, and the preflight that a browser sends before a page's request (Fetch standard, 3.2.2). */
-static void tell_methods(const struct http_request *request, struct http_route_result *route,
+static void list_methods(const struct http_request *request, struct http_route_result *route,
                          const char *allow)
 {
   struct text network = request->fields[HTTP_FIELD_CORS_PRIVATE_NETWORK];
@@ -480,7 +480,7 @@ static void route_method(const struct http_request *request, const struct http_s
       refuse_method(route, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
     break;
   case HTTP_OPTIONS:
-    tell_methods(request, route, ALLOW_POST);
+    list_methods(request, route, ALLOW_POST);
     break;
   default:
     refuse_method(route, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
@@ -515,7 +515,7 @@ static void route_other_path(const struct http_request *request, const struct ht
   if (is_handshake || (!is_document && !is_help && !has_name && !is_call))
     respond_with(route, 404, "there is nothing at this path");
   else if (request->method == HTTP_OPTIONS)
-    tell_methods(request, route, ALLOW_GET);
+    list_methods(request, route, ALLOW_GET);
   else if (!is_read)
     refuse_method(route, ALLOW_GET, "this path is read by GET");
   else if (is_document)
@@ -547,7 +547,7 @@ void http_route(const struct http_request *request, const struct http_site *site
   route->procedure = procedure_of(path, site);
   route->query = query;
   if (is_asterisk)
-    tell_methods(request, route, ALLOW_ALL);
+    list_methods(request, route, ALLOW_ALL);
   else if (text_equal(path, TEXT("/")) || text_equal(path, site->prefix))
     route_method(request, site, message_max, route);
   else

@@ -12,23 +12,24 @@
 #include <unistd.h>
 
 enum {
-  CHUNK_SIZE = 128 * 1024, /* bytes of a message that are read before the bound on all input is asked again */
-  SHOW_SIZE = 1024, /* answers are shown when they are so long together, though more requests are there */
-  TAKEN_SHARE = 4   /* room is shown at the latest when it is one part in four of the ring */
+  CHUNK_SIZE =
+      128 * 1024,      /* bytes of a message that are read before the bound on all input is checked again */
+  PUBLISH_SIZE = 1024, /* answers are published at this size, even if there are more requests */
+  READ_SHARE = 4       /* read bytes are published at the latest when they are a quarter of the ring */
 };
 
-/* Of a connection. connection->is_midway: the head of a message was read, and not all of its payload. */
+/* The state of a connection. connection->is_midway: the head of a message was read, and not all of its payload. */
 struct shm_state {
   struct shm_pool *pool;
   struct ring_region region;
-  struct ring_writer out; /* belongs to the output: see connection->lock */
-  struct ring_reader in;  /* belongs to the input, as do the three below */
-  uint64_t limit;         /* up to this position may be taken until `receive` is called again */
-  int told_processor;     /* what the client was told; -1: nothing */
-  bool is_stuck;          /* the ring has less than a head */
-  bool is_too_long;       /* the message under way: its beginning alone is kept */
-  bool is_asleep;         /* the client was told that nobody looks */
-  bool has_rested;        /* nothing was served since all memory was given back */
+  struct ring_writer out;  /* of the output side (net/connection/connection_duplex.h) */
+  struct ring_reader in;   /* of the input side, as the fields below */
+  uint64_t limit;          /* `step` may read up to this position until `receive` is called again */
+  int published_processor; /* the processor that was last published to the client; -1: none */
+  bool has_partial_head;   /* the unread bytes of the ring are less than a head */
+  bool is_too_long;        /* of the message being received: only its beginning is kept */
+  bool is_asleep;          /* the ring is not polled: the client has to notify the peer */
+  bool has_released;       /* no message was served since all memory was released */
 };
 
 _Static_assert(sizeof(struct shm_state) <= CONNECTION_PROTOCOL_STATE,
@@ -41,53 +42,53 @@ static struct shm_state *state_of(struct connection *connection)
 
 /* --- the carrier --- */
 
-/* If the socket is full, the client has bells to hear. Its end is found by reading. */
-static void ring_client(const struct connection *connection)
+/* If the socket is full, the client has unread notifications already. An error is found by the next read. */
+static void notify_client(const struct connection *connection)
 {
-  static const char bell = 0;
-  ssize_t sent = send(connection->fd, &bell, sizeof bell, MSG_NOSIGNAL | MSG_DONTWAIT);
+  static const char notification = 0;
+  ssize_t sent = send(connection->fd, &notification, sizeof notification, MSG_NOSIGNAL | MSG_DONTWAIT);
   (void)sent;
 }
 
-/* struct ring_notifier, with a connection */
-static void pull_rope(void *context)
+/* ring_notifier; context is the connection. */
+static void notify_by_socket(void *context)
 {
-  ring_client(context);
+  notify_client(context);
 }
 
-static void show_taken(struct connection *connection)
+static void publish_read(struct connection *connection)
 {
   if (ring_reader_publish(&state_of(connection)->in))
-    ring_client(connection);
+    notify_client(connection);
 }
 
 static bool receive_frames(struct connection *connection)
 {
   struct shm_state *state = state_of(connection);
-  show_taken(connection);
+  publish_read(connection);
   if (ring_reader_poll(&state->in)) {
-    state->is_stuck = false;
+    state->has_partial_head = false;
     ring_writer_prepare(&state->out);
   }
   uint64_t available = ring_reader_available(&state->in);
-  bool has_some = (available > 0 && !state->is_stuck) || state->in.is_broken;
+  bool has_some = (available > 0 && !state->has_partial_head) || state->in.is_broken;
   state->limit = state->in.position + (available < CHUNK_SIZE ? available : CHUNK_SIZE);
   connection_note_input(connection, has_some ? CONNECTION_INPUT_OPEN : CONNECTION_INPUT_DRAINED);
   connection->since_ms = 0;
   return has_some;
 }
 
-static bool has_untaken(const struct connection *connection)
+static bool has_unconsumed(const struct connection *connection)
 {
   const struct shm_state *state = (const struct shm_state *)(const void *)connection->protocol_state;
-  return ring_reader_available(&state->in) > 0 && !state->is_stuck;
+  return ring_reader_available(&state->in) > 0 && !state->has_partial_head;
 }
 
-static void show_written(struct connection *connection)
+static void publish_written(struct connection *connection)
 {
-  connection->unshown = 0;
+  connection->unpublished = 0;
   if (ring_writer_publish(&state_of(connection)->out))
-    ring_client(connection);
+    notify_client(connection);
 }
 
 static void flush_frames(struct connection *connection)
@@ -102,17 +103,17 @@ static void flush_frames(struct connection *connection)
                          unsent < RING_PIECE ? unsent : RING_PIECE);
     connection->out_sent += count;
     connection->has_sent |= count > 0;
-    show_written(connection);
+    publish_written(connection);
   } while (count == RING_PIECE);
-  /* A client that has gone takes no more. */
+  /* A client that has closed its socket reads no more. */
   if (state->out.is_broken || (connection_unsent(connection) > 0 && connection_is_at_end(connection)))
     connection_break(connection);
 }
 
-static bool go_to_sleep(struct connection *connection, bool for_input, bool for_room)
+static bool begin_sleep(struct connection *connection, bool for_input, bool for_room)
 {
   struct shm_state *state = state_of(connection);
-  show_taken(connection);
+  publish_read(connection);
   if (for_room && !ring_writer_await_room(&state->out))
     return false;
   state->is_asleep = !for_input || ring_reader_sleep(&state->in);
@@ -121,33 +122,33 @@ static bool go_to_sleep(struct connection *connection, bool for_input, bool for_
   return state->is_asleep;
 }
 
-static bool look_at_client(struct connection *connection)
+static bool poll_client(struct connection *connection)
 {
   return ring_reader_has_more(&state_of(connection)->in);
 }
 
-/* A word that is written makes the client's processor read its line again. */
-static int meet_client(struct connection *connection, int processor)
+/* The processor is written only if it has changed, because each write costs the client a cache miss. */
+static int exchange_processors(struct connection *connection, int processor)
 {
   struct shm_state *state = state_of(connection);
-  if (processor != state->told_processor)
+  if (processor != state->published_processor)
     ring_publish_processor(state->in.mine, processor);
-  state->told_processor = processor;
+  state->published_processor = processor;
   return ring_processor_of(state->in.other);
 }
 
-static bool give_memory_back(struct connection *connection)
+static bool release_idle_memory(struct connection *connection)
 {
   struct shm_state *state = state_of(connection);
-  if (state->is_stuck)
-    return false; /* it was not idle: a message has begun */
-  /* False: the client has not read all answers yet. */
-  state->has_rested = ring_writer_release_pages(&state->out);
+  if (state->has_partial_head)
+    return false; /* a message has begun, so the connection was not idle */
+  /* false: the client has not read all answers yet */
+  state->has_released = ring_writer_release_pages(&state->out);
   return true;
 }
 
-/* A client may keep its map: what it has read counts as the peer's memory no longer. */
-static void release_memory(struct connection *connection)
+/* The client may keep its map of the memory, so pages with answers that it has read are released first. */
+static void close_region(struct connection *connection)
 {
   struct shm_state *state = state_of(connection);
   if (state->region.control == NULL)
@@ -159,9 +160,9 @@ static void release_memory(struct connection *connection)
   atomic_fetch_sub(&state->pool->total, size);
 }
 
-/* An event of the socket is heard also by a turn that reads nothing because the client must read first: it would come
- * back at once. */
-static bool wake_up(struct connection *connection, struct crew_member *member)
+/* Consumes the notifications on the socket. Also in a turn that reads no messages because the client must read first:
+ * otherwise the event would be delivered again at once. */
+static bool consume_notifications(struct connection *connection, struct crew_member *member)
 {
   struct shm_state *state = state_of(connection);
   if (state->is_asleep) {
@@ -171,12 +172,12 @@ static bool wake_up(struct connection *connection, struct crew_member *member)
   state->is_asleep = false;
   if (member->has_found || connection_is_at_end(connection))
     return true;
-  /* A client that floods the socket is heard a little at a time: the socket brings the connection back. A client
-   * that closes without having heard all bells resets the connection, which is an end like others. */
-  char bells[1024];
+  /* The rest of a flood of notifications is consumed by later turns. A client that closes the socket with unread
+   * notifications of the peer resets the connection, which is handled as its end. */
+  char notifications[1024];
   ssize_t count;
   do
-    count = recv(connection->fd, bells, sizeof bells, MSG_DONTWAIT);
+    count = recv(connection->fd, notifications, sizeof notifications, MSG_DONTWAIT);
   while (count < 0 && errno == EINTR);
   if (count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
     connection_set_input(connection, CONNECTION_INPUT_ENDED);
@@ -201,27 +202,27 @@ static void write_message(struct buffer *out, struct text message)
   ring_append_frame(out, RING_JSON, message);
 }
 
-/* Straight into the ring, as far as there is room. To show it moves a position, which costs both sides a line of their
- * caches, so that several answers are shown together. */
+/* Writes the frame into the ring, as far as there is room. Publishing moves a position, which costs both sides a cache
+ * line, so several answers are published together. */
 static void write_frame(struct connection *connection, enum ring_kind kind, struct text payload)
 {
   struct ring_writer *out = &state_of(connection)->out;
-  const struct ring_notifier rope = {pull_rope, connection};
+  const struct ring_notifier notifier = {notify_by_socket, connection};
   if (connection_unsent(connection) > 0) {
     ring_append_frame(&connection->out, kind, payload);
     return;
   }
   uint64_t before = out->position;
-  ring_write_frame(out, kind, payload, &rope, &connection->out);
+  ring_write_frame(out, kind, payload, &notifier, &connection->out);
   connection->has_sent |= out->position != before;
-  connection->unshown = (size_t)(out->position - out->published);
+  connection->unpublished = (size_t)(out->position - out->published);
 }
 
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
 {
   write_frame(connection, is_last ? RING_JSON : RING_JSON_PART, part);
-  if (connection->unshown >= SHOW_SIZE)
-    show_written(connection);
+  if (connection->unpublished >= PUBLISH_SIZE)
+    publish_written(connection);
   return STEP_SERVED;
 }
 
@@ -233,22 +234,22 @@ static void write_answer(struct connection *connection, struct text answer, bool
     return;
   }
   write_frame(connection, RING_JSON, answer);
-  if (connection->unshown + connection_unsent(connection) >= SHOW_SIZE)
+  if (connection->unpublished + connection_unsent(connection) >= PUBLISH_SIZE)
     connection_flush(connection);
-  else if (connection->unshown > 0 && ring_reader_available(in) == 0 && !ring_reader_has_more(in))
-    show_written(connection); /* the client waits for the answer: it has sent nothing more */
+  else if (connection->unpublished > 0 && ring_reader_available(in) == 0 && !ring_reader_has_more(in))
+    publish_written(connection); /* the client has sent no further request, so it waits for this answer */
 }
 
 static enum step serve_message(struct connection *connection, struct crew_member *member)
 {
   struct shm_state *state = state_of(connection);
-  if (state->in.position - state->in.published > state->in.size / TAKEN_SHARE)
-    show_taken(connection);
-  state->has_rested = false;
+  if (state->in.position - state->in.published > state->in.size / READ_SHARE)
+    publish_read(connection);
+  state->has_released = false;
   return connection_serve_frame(connection, member, write_answer);
 }
 
-/* A skip frame counts for the turn, so that a client that sends nothing else has no longer ones. */
+/* A skip frame counts as a message in the turn, so that a client that sends only such frames gets no longer turns. */
 static enum step read_head(struct connection *connection, struct buffer *out)
 {
   struct shm_state *state = state_of(connection);
@@ -256,7 +257,7 @@ static enum step read_head(struct connection *connection, struct buffer *out)
   size_t length;
   switch (ring_read_head(&state->in, &kind, &length)) {
   case RING_NOTHING:
-    state->is_stuck = true;
+    state->has_partial_head = true;
     return STEP_NEEDS_INPUT;
   case RING_SKIPPED:
     return STEP_SERVED;
@@ -273,7 +274,7 @@ static enum step read_head(struct connection *connection, struct buffer *out)
   }
 }
 
-/* As many of count bytes as there are. */
+/* Reads and drops count bytes, or all that there are. */
 static void drop_bytes(struct ring_reader *in, size_t count)
 {
   char dropped[4096];
@@ -284,7 +285,7 @@ static void drop_bytes(struct ring_reader *in, size_t count)
   }
 }
 
-/* Takes as much of the message as there is, within the limit. */
+/* Reads as many bytes of the message as there are, at most `allowed`. */
 static enum step read_payload(struct connection *connection, size_t allowed)
 {
   struct shm_state *state = state_of(connection);
@@ -308,7 +309,7 @@ static enum step read_payload(struct connection *connection, size_t allowed)
   return STEP_SERVED;
 }
 
-/* 0 also where a skip frame has led beyond the limit. */
+/* The number of bytes up to the limit. 0: also if a skip frame has moved the position beyond it. */
 static size_t count_allowed(const struct shm_state *state)
 {
   uint64_t allowed = state->limit - state->in.position;
@@ -337,19 +338,19 @@ static enum step take_step(struct connection *connection, struct crew_member *me
   return connection->has_message ? serve_message(connection, member) : step;
 }
 
-/* --- what the connection asks for --- */
+/* --- deadlines and ends --- */
 
-/* A part of a head has begun a message, too. */
+/* A partial head also begins a message. */
 static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
 {
   const struct shm_state *state = state_of(connection);
-  if (state->is_stuck && connection->began_ms == 0)
+  if (state->has_partial_head && connection->began_ms == 0)
     connection->began_ms = now_ms;
-  if (has_begun || state->is_stuck)
+  if (has_begun || state->has_partial_head)
     return connection->began_ms + connection->limits->body_timeout_ms;
   connection->began_ms = 0;
-  return ring_writer_has_pages_to_release(&state->out) && !state->has_rested ? now_ms + state->pool->rest_ms
-                                                                             : INT64_MAX;
+  return ring_writer_has_pages_to_release(&state->out) && !state->has_released ? now_ms + state->pool->idle_ms
+                                                                               : INT64_MAX;
 }
 
 static size_t count_bytes_left(const struct connection *connection)
@@ -376,7 +377,7 @@ static void cut_message(struct connection *connection, const char *reason, struc
   write_end(&connection->out, reason);
 }
 
-static enum step say_goodbye(struct connection *connection, bool is_quiet)
+static enum step close_gracefully(struct connection *connection, bool is_quiet)
 {
   (void)is_quiet;
   return write_end(&connection->out, CREW_SHUTTING_DOWN);
@@ -390,19 +391,19 @@ static void write_last_reply(struct connection *connection, enum rpc_served serv
 }
 
 static const struct connection_carrier carrier = {.receive = receive_frames,
-                                                  .has_untaken = has_untaken,
+                                                  .has_unconsumed = has_unconsumed,
                                                   .flush = flush_frames,
-                                                  .sleep = go_to_sleep,
-                                                  .look = look_at_client,
-                                                  .meet = meet_client,
-                                                  .rest = give_memory_back,
-                                                  .close = release_memory};
+                                                  .sleep = begin_sleep,
+                                                  .poll = poll_client,
+                                                  .exchange_processors = exchange_processors,
+                                                  .release_idle = release_idle_memory,
+                                                  .close = close_region};
 
 static const struct connection_protocol shm_protocol = {.channel = OP_CHANNEL_WEBSOCKET,
                                                         .waits_for_rest = true,
                                                         .carrier = &carrier,
                                                         .begin = begin_frames,
-                                                        .borrow = wake_up,
+                                                        .borrow = consume_notifications,
                                                         .step = take_step,
                                                         .collect = collect_message,
                                                         .write_message = write_message,
@@ -412,14 +413,14 @@ static const struct connection_protocol shm_protocol = {.channel = OP_CHANNEL_WE
                                                         .abandon_answer = abandon_answer,
                                                         .expire = time_out_message,
                                                         .cut = cut_message,
-                                                        .say_goodbye = say_goodbye,
+                                                        .close_gracefully = close_gracefully,
                                                         .write_last_reply = write_last_reply};
 
-/* --- the beginning: memory out of the pool, and the 101 that brings it to the client --- */
+/* --- the upgrade: memory from the pool, and the 101 response that sends it to the client --- */
 
-/* JP_LIMIT or what ring_region_create says: there is no memory for it, and nothing was taken. */
-static enum jp_status take_memory(struct shm_pool *pool, struct ring_region *region, int *fd,
-                                  struct jp_error *error)
+/* JP_LIMIT, or the status of ring_region_create: nothing was reserved. */
+static enum jp_status reserve_region(struct shm_pool *pool, struct ring_region *region, int *fd,
+                                     struct jp_error *error)
 {
   *region = (struct ring_region){0};
   if (pool->ring_size == 0)
@@ -435,16 +436,16 @@ static enum jp_status take_memory(struct shm_pool *pool, struct ring_region *reg
   return status;
 }
 
-/* Sends the 101, which says what is told, with the memory on its first byte. False: the client did not take all of it at
- * once. */
-static bool send_switch(int socket, int memory, size_t ring_size, const struct rpc_told_session *told)
+/* Sends the 101 response with the session's headers. The memory's descriptor is sent with its first byte. False: the socket
+ * did not accept the whole response. */
+static bool send_switch(int socket, int memory, size_t ring_size, const struct rpc_told_session *session)
 {
   char head[200];
-  bool has_epoch = told->epoch[0] != '\0';
+  bool has_epoch = session->epoch[0] != '\0';
   int length = snprintf(head, sizeof head,
                         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: jpeer-shm/1\r\nConnection: Upgrade\r\n"
                         "jpeer-shm-ring: %zu\r\n%s%s%s\r\n",
-                        ring_size, has_epoch ? "jpeer-epoch: " : "", told->epoch, has_epoch ? "\r\n" : "");
+                        ring_size, has_epoch ? "jpeer-epoch: " : "", session->epoch, has_epoch ? "\r\n" : "");
   struct iovec bytes = {.iov_base = head, .iov_len = (size_t)length};
   union {
     struct cmsghdr header;
@@ -464,23 +465,24 @@ static bool send_switch(int socket, int memory, size_t ring_size, const struct r
   return sent == length;
 }
 
-static enum jp_status take_over(struct connection_upgrade *upgrade, struct connection *connection,
+static enum jp_status begin_shm(struct connection_upgrade *upgrade, struct connection *connection,
                                 struct jp_error *error)
 {
   struct shm_pool *pool = (struct shm_pool *)(void *)upgrade;
   struct ring_region region;
   int memory = -1;
-  enum jp_status status = take_memory(pool, &region, &memory, error);
+  enum jp_status status = reserve_region(pool, &region, &memory, error);
   if (status != JP_OK)
     return status;
   connection_speak(connection, &shm_protocol);
   struct shm_state *state = state_of(connection);
   state->pool = pool;
   state->region = region;
-  state->told_processor = -1;
+  state->published_processor = -1;
   ring_region_open_peer(&region, &state->out, &state->in);
-  struct rpc_told_session told;
-  if (!send_switch(connection->fd, memory, pool->ring_size, connection_tell_session(connection, &told)))
+  struct rpc_told_session session;
+  if (!send_switch(connection->fd, memory, pool->ring_size,
+                   connection_describe_session(connection, &session)))
     connection_break(connection);
   close(memory);
   connection->has_sent = true;
@@ -489,9 +491,9 @@ static enum jp_status take_over(struct connection_upgrade *upgrade, struct conne
 
 void shm_pool_init(struct shm_pool *pool, size_t ring_size, size_t total_max)
 {
-  enum { REST_MS = 1000 };
-  *pool = (struct shm_pool){.upgrade = {.channel = OP_CHANNEL_WEBSOCKET, .begin = take_over},
+  enum { IDLE_MS = 1000 };
+  *pool = (struct shm_pool){.upgrade = {.channel = OP_CHANNEL_WEBSOCKET, .begin = begin_shm},
                             .ring_size = ring_size,
                             .total_max = total_max,
-                            .rest_ms = REST_MS};
+                            .idle_ms = IDLE_MS};
 }

@@ -173,7 +173,7 @@ static void cut_message(struct connection *connection, const char *reason, struc
   write_close(connection, WS_TRY_AGAIN_LATER, reason);
 }
 
-static enum step say_goodbye(struct connection *connection, bool is_quiet)
+static enum step close_gracefully(struct connection *connection, bool is_quiet)
 {
   (void)is_quiet;
   state_of(connection)->awaits_close = true;
@@ -182,7 +182,7 @@ static enum step say_goodbye(struct connection *connection, bool is_quiet)
 
 /* RFC 6455, 7.1.1: when both sides have sent a close frame, the server closes. Messages that come before the client's
  * are dropped. */
-static bool is_answered(struct connection *connection, struct crew_member *member)
+static bool is_end_confirmed(struct connection *connection, struct crew_member *member)
 {
   struct websocket_state *state = state_of(connection);
   const struct ws_reader *reader = &state->reader;
@@ -210,7 +210,7 @@ static bool write_probe(struct connection *connection)
 }
 
 /* A client that has left says so by a close frame, as a rule. It is masked, and shorter than 126 bytes. */
-static bool is_farewell(struct text input)
+static bool is_ignorable(struct text input)
 {
   enum { CLOSE_FRAME = 0x88, MASKED = 0x80, HEAD = 6 };
   return input.len >= HEAD && (unsigned char)input.data[0] == CLOSE_FRAME &&
@@ -227,7 +227,7 @@ static void write_last_reply(struct connection *connection, enum rpc_served serv
 const struct connection_protocol websocket_protocol = {.channel = OP_CHANNEL_WEBSOCKET,
                                                        .begin = begin_frames,
                                                        .borrow = borrow_decoder,
-                                                       .give_back = return_decoder,
+                                                       .return_objects = return_decoder,
                                                        .discard = discard_decoder,
                                                        .step = take_step,
                                                        .collect = collect_message,
@@ -238,8 +238,8 @@ const struct connection_protocol websocket_protocol = {.channel = OP_CHANNEL_WEB
                                                        .abandon_answer = abandon_answer,
                                                        .expire = time_out_message,
                                                        .cut = cut_message,
-                                                       .say_goodbye = say_goodbye,
-                                                       .is_answered = is_answered,
+                                                       .close_gracefully = close_gracefully,
+                                                       .is_end_confirmed = is_end_confirmed,
                                                        .write_probe = write_probe,
-                                                       .is_farewell = is_farewell,
+                                                       .is_ignorable = is_ignorable,
                                                        .write_last_reply = write_last_reply};

@@ -18,7 +18,7 @@
 enum {
   LONG_CALL_MS = 1000,
   REPORT_MS = 60000,
-  WITHOUT_EVENTFD_MS = 5 /* how long a member sleeps that nobody can wake */
+  WITHOUT_EVENTFD_MS = 5 /* how long a member without an eventfd sleeps, because nobody can wake it */
 };
 
 static unsigned places_max(const struct crew *crew)
@@ -75,8 +75,8 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
     made->config.long_call_ms = LONG_CALL_MS;
   if (made->config.report_ms == 0)
     made->config.report_ms = REPORT_MS;
-  atomic_init(&made->looker, NULL);
-  pthread_mutex_init(&made->look_lock, NULL);
+  atomic_init(&made->poller, NULL);
+  pthread_mutex_init(&made->poll_lock, NULL);
   made->epoll_fd = made->wake_fd = made->stop_fd = -1;
   pthread_mutex_init(&made->lock, NULL);
   pthread_condattr_t monotonic;
@@ -112,7 +112,7 @@ static enum crew_member_state get_member_state(const struct crew_member *member)
   return atomic_load_explicit(&member->state, memory_order_relaxed);
 }
 
-/* Under the lock, except to and from WAITING, which are the thread's own. */
+/* Under the lock, except to and from WAITING. */
 static void set_member_state(struct crew_member *member, enum crew_member_state to)
 {
   ASSERT_TRANSITION(crew_member_transitions, get_member_state(member), to);
@@ -121,19 +121,19 @@ static void set_member_state(struct crew_member *member, enum crew_member_state 
   atomic_store_explicit(&member->state, to, memory_order_relaxed);
 }
 
-static bool is_taken(const struct crew_member *member)
+static bool is_occupied(const struct crew_member *member)
 {
   return get_member_state(member) != CREW_MEMBER_FREE;
 }
 
-static bool has_taken_member(struct crew *crew)
+static bool has_occupied_place(struct crew *crew)
 {
   for (int lane = RPC_LANE_ALL + 1; lane < RPC_LANES; lane++) {
-    if (is_taken(&crew->reserved[lane]))
+    if (is_occupied(&crew->reserved[lane]))
       return true;
   }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
-    if (is_taken(crew->members[i]))
+    if (is_occupied(crew->members[i]))
       return true;
   }
   return false;
@@ -151,7 +151,7 @@ void crew_destroy(struct crew *crew)
   if (crew == NULL)
     return;
   pthread_mutex_lock(&crew->lock);
-  bool in_use = has_taken_member(crew);
+  bool in_use = has_occupied_place(crew);
   pthread_mutex_unlock(&crew->lock);
   if (in_use)
     return;
@@ -171,7 +171,7 @@ void crew_destroy(struct crew *crew)
   }
   pthread_cond_destroy(&crew->sleep_ended);
   pthread_mutex_destroy(&crew->sleep_lock);
-  pthread_mutex_destroy(&crew->look_lock);
+  pthread_mutex_destroy(&crew->poll_lock);
   pthread_cond_destroy(&crew->lane_wanted);
   pthread_cond_destroy(&crew->changed);
   pthread_mutex_destroy(&crew->lock);
@@ -199,7 +199,7 @@ enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, i
 
 void crew_wake_one(struct crew *crew)
 {
-  /* If the counter is full, the write fails, but the descriptor is readable and has woken somebody. */
+  /* If the counter is full, the write fails, but the descriptor is readable and has woken a member. */
   uint64_t one = 1;
   ssize_t written = write(crew->wake_fd, &one, sizeof one);
   (void)written;
@@ -214,8 +214,8 @@ static void wake_watcher(struct crew *crew)
   pthread_mutex_unlock(&crew->sleep_lock);
 }
 
-/* Called before or after everything that the watcher may have to deal with. */
-static inline void rouse_watcher(struct crew *crew)
+/* To be called before or after each step that may concern the watcher. */
+static inline void wake_sleeping_watcher(struct crew *crew)
 {
   if (atomic_load_explicit(&crew->watcher_sleeps, memory_order_relaxed))
     wake_watcher(crew);
@@ -235,20 +235,20 @@ void crew_submit(struct crew *crew, struct crew_source *source)
     crew->last_ready = source;
     is_first = atomic_fetch_add(&crew->ready, 1) == 0;
   }
-  /* Also where the owner before has submitted it, without a lane. */
+  /* Even if the source was in the queue already: its previous owner may have submitted it without a lane. */
   if (atomic_load_explicit(&source->lane, memory_order_relaxed) != RPC_LANE_ALL)
     pthread_cond_broadcast(&crew->lane_wanted);
   pthread_mutex_unlock(&crew->lock);
-  /* The member that takes the first source wakes another one for the next (crew_take_ready). */
+  /* The member that removes the first source wakes another member for the next source (crew_take_ready). */
   if (is_first && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
   if (is_first)
-    rouse_watcher(crew);
+    wake_sleeping_watcher(crew);
 }
 
-void crew_rouse(struct crew *crew)
+void crew_wake_watcher(struct crew *crew)
 {
-  rouse_watcher(crew);
+  wake_sleeping_watcher(crew);
 }
 
 struct crew_source *crew_take_ready(struct crew *crew)
@@ -267,7 +267,7 @@ struct crew_source *crew_take_ready(struct crew *crew)
     left = atomic_fetch_sub(&crew->ready, 1) - 1;
   }
   pthread_mutex_unlock(&crew->lock);
-  /* Two writes may have become one wake-up. */
+  /* Two writes to wake_fd may have woken one member only. */
   if (left > 0 && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
   return source;
@@ -287,7 +287,7 @@ static bool is_stopping(struct crew *crew)
   return atomic_load(&crew->phase) == CREW_STOPPING;
 }
 
-/* True if the member was idle for so long that it is one too many. Its place is free then. */
+/* True if the crew is larger than `threads`: the member, which was idle for linger_ms, must leave. */
 static bool leave_when_surplus(struct crew_member *member)
 {
   struct crew *crew = member->crew;
@@ -296,14 +296,14 @@ static bool leave_when_surplus(struct crew_member *member)
   if (leaves) {
     crew->size--;
     atomic_fetch_sub(&crew->idle, 1);
-    rouse_watcher(crew);
+    wake_sleeping_watcher(crew);
   }
   pthread_mutex_unlock(&crew->lock);
   return leaves;
 }
 
-/* A surplus thread stays for a while, but connections need its descriptor now. Nobody wakes it while its worker does not
- * know it. */
+/* A surplus thread stays for linger_ms, but connections may need its descriptor now. The worker forgets the member first,
+ * so that no thread wakes the member while the descriptor is closed. */
 static void drop_eventfd(struct crew_member *member)
 {
   const struct rpc_service *service = member->crew->service;
@@ -315,8 +315,8 @@ static void drop_eventfd(struct crew_member *member)
 }
 
 /*
- * Waits for an event while counted as idle. The count goes up before the ready queue is looked at, and
- * crew_submit adds to the queue before it looks at the count: one of the two sees the other.
+ * Waits for an event while the member is counted as idle. The member increments `idle` before it reads the length of the
+ * ready queue, and crew_submit appends to the queue before it reads `idle`: at least one of the two sees the other.
  */
 static struct crew_source *wait_idle(struct crew_member *member, bool *left)
 {
@@ -324,7 +324,7 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
   struct crew_source *source = NULL;
   if (atomic_fetch_add(&crew->idle, 1) >= crew->config.threads)
     drop_eventfd(member);
-  rouse_watcher(crew); /* a long call has ended: there may be a new deadline */
+  wake_sleeping_watcher(crew); /* a long call has ended: there may be a new deadline */
   while (source == NULL && !is_stopping(crew) && atomic_load(&crew->ready) == 0) {
     source = crew_take_event(crew, (int)crew->config.linger_ms);
     if (source == NULL && leave_when_surplus(member)) {
@@ -333,17 +333,17 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
     }
   }
   atomic_fetch_sub(&crew->idle, 1);
-  rouse_watcher(crew);
+  wake_sleeping_watcher(crew);
   return source;
 }
 
-/* Sources that are awake count as events. They and those of epoll take turns, too. */
+/* A polled source with work counts as an event. Polled sources and epoll take turns, so that neither starves. */
 static struct crew_source *take_event(struct crew_member *member)
 {
   struct crew_source *source = NULL;
   if (member->choice == CREW_CHOICE_EPOLL_FIRST)
     source = crew_take_event(member->crew, 0);
-  member->has_found = source == NULL && crew_find_awake(member);
+  member->has_found = source == NULL && crew_find_polled(member);
   if (member->has_found) {
     source = member->found;
     member->found = NULL;
@@ -353,7 +353,7 @@ static struct crew_source *take_event(struct crew_member *member)
   return source;
 }
 
-/* Ready work and events take turns, so that neither starves the other. */
+/* Ready work and events take turns, so that neither starves. */
 static struct crew_source *take_waiting(struct crew_member *member)
 {
   struct crew *crew = member->crew;
@@ -361,13 +361,13 @@ static struct crew_source *take_waiting(struct crew_member *member)
   member->choice = (enum crew_choice)((member->choice + 1) % CREW_CHOICES);
   if (member->choice == CREW_CHOICE_EPOLL_FIRST || member->choice == CREW_CHOICE_POLLED_FIRST)
     source = take_event(member);
-  /* This member was woken for ready work and takes an event instead: another one takes the work. */
+  /* This member was woken for ready work and serves an event instead, so another member must serve the ready work. */
   if (source != NULL && source != &crew->wake && !member->has_found && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
   return source != NULL ? source : crew_take_ready(crew);
 }
 
-/* The looker may be idle, or have turns of other sources, only when it has put those that are awake to sleep. */
+/* Before the poller becomes idle, or begins a turn of another source, it must close the set of polled sources. */
 static struct crew_source *next_source(struct crew_member *member, bool *left)
 {
   struct crew *crew = member->crew;
@@ -380,12 +380,13 @@ static struct crew_source *next_source(struct crew_member *member, bool *left)
   member->held = NULL;
   if (source == NULL && atomic_load(&crew->ready) > 0)
     source = take_waiting(member);
-  if (source == NULL || crew_lookout_of(source) == NULL)
-    crew_stop_looking(member);
+  if (source == NULL || crew_poll_ops_of(source) == NULL)
+    crew_stop_polling(member);
   return source != NULL ? source : wait_idle(member, left);
 }
 
-/* Its worker knows it no longer, so that nobody wakes it, except a pinned one that leaves because the crew stops. */
+/* The worker does not know the member any more, so no thread wakes the member. Except if the crew stops: then a source may
+ * still wake its pinned member, which keeps its descriptor. */
 static void release_member(struct crew_member *member, bool left)
 {
   struct crew *crew = member->crew;
@@ -404,7 +405,7 @@ static void release_member(struct crew_member *member, bool left)
   pthread_mutex_unlock(&crew->lock);
 }
 
-/* Only this thread writes the counter, so that it needs no atomic addition, which would cost more. */
+/* Only this thread writes the counter, so a plain addition is enough, which is cheaper than an atomic one. */
 static void count_steps(struct crew_member *member, unsigned count)
 {
   uint64_t steps = atomic_load_explicit(&member->steps, memory_order_relaxed);
@@ -445,21 +446,21 @@ static void run_loop(void *argument, struct rpc_worker *worker)
       continue;
     atomic_store_explicit(&member->current, source, memory_order_relaxed);
     count_steps(member, 2);
-    if (crew_lookout_of(source) != NULL && !member->has_found)
-      member->looked_ns = clock_now_ns();
+    if (crew_poll_ops_of(source) != NULL && !member->has_found)
+      member->clock_ns = clock_now_ns();
     source->turn(source, member);
     member->last = source;
   }
-  crew_stop_looking(member);
+  crew_stop_polling(member);
   end_serving(member, left);
 }
 
-/* A free one, or a new one. Under the lock. NULL: memory is short, or there are as many as there may be. */
+/* Finds a free place, or makes one. NULL: memory is short, or places_max is reached. Under the lock. */
 static struct crew_member *find_place(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->place_count);
   for (unsigned i = 0; i < count; i++) {
-    if (!is_taken(crew->members[i]))
+    if (!is_occupied(crew->members[i]))
       return crew->members[i];
   }
   struct crew_member *made = count < places_max(crew) ? calloc(1, sizeof *made) : NULL;
@@ -498,7 +499,7 @@ bool crew_add_member(struct crew *crew)
     atomic_fetch_sub(&crew->idle, 1);
     release_member(member, false);
   }
-  /* The watcher tries again every few ms: log one line until it works again. */
+  /* The watcher tries again every few ms: one line is logged until a thread starts again. */
   if (!started && !crew->growth_failed)
     log_warn_rarely("no thread for the crew: %s", error.text);
   crew->growth_failed = !started;
@@ -514,7 +515,7 @@ static void drain_eventfd(int fd)
   (void)drained;
 }
 
-/* False: the crew stops, or the source is pinned to the member no longer. */
+/* False: the crew stops, or the source is no longer pinned to the member. */
 static bool wait_for_own_turn(struct crew_member *member, struct crew_source *source)
 {
   struct pollfd polled[] = {{.fd = atomic_load(&member->wait_fd), .events = POLLIN},
@@ -523,9 +524,9 @@ static bool wait_for_own_turn(struct crew_member *member, struct crew_source *so
   while (!is_stopping(member->crew)) {
     enum crew_pinned_next next = CREW_PINNED_WAITS;
     polled[2].fd = -1;
-    wake_word_take(&member->waking);
+    wake_word_reset(&member->waking);
     if (atomic_load(&member->is_admitted))
-      next = source->meanwhile->await(source, member, &polled[2].fd, &polled[2].events);
+      next = source->call_ops->await(source, member, &polled[2].fd, &polled[2].events);
     if (next != CREW_PINNED_WAITS)
       return next == CREW_PINNED_TURN;
     if (!wake_word_sleep(&member->waking))
@@ -535,7 +536,8 @@ static bool wait_for_own_turn(struct crew_member *member, struct crew_source *so
     if (polled[0].revents != 0)
       drain_eventfd(polled[0].fd);
     if (polled[2].fd >= 0 && polled[2].revents != 0) {
-      wake_word_take(&member->waking); /* or the member would take itself for woken as soon as it polls */
+      wake_word_reset(
+          &member->waking); /* else the word would say "woken", and end the next busy-polling at once */
       return true;
     }
   }
@@ -553,14 +555,14 @@ static void run_pinned(void *argument, struct rpc_worker *worker)
   atomic_store_explicit(&member->current, source, memory_order_relaxed);
   while (wait_for_own_turn(member, source)) {
     count_steps(member, 2);
-    if (crew_lookout_of(source) != NULL)
-      member->looked_ns = clock_now_ns();
+    if (crew_poll_ops_of(source) != NULL)
+      member->clock_ns = clock_now_ns();
     source->turn(source, member);
   }
   end_serving(member, false);
 }
 
-/* NULL: there are pinned_max. */
+/* NULL: pinned_max is reached, or memory is short. */
 static struct crew_member *take_pinned_place(struct crew *crew, struct crew_source *source)
 {
   pthread_mutex_lock(&crew->lock);
@@ -569,7 +571,7 @@ static struct crew_member *take_pinned_place(struct crew *crew, struct crew_sour
     set_member_state(place, CREW_MEMBER_STARTING);
     atomic_store(&place->pinned, source);
     atomic_store(&place->is_admitted, false);
-    place->spin = place->look_spin = place->wait_spin = (struct spin_policy){0};
+    place->spin = place->poll_spin = place->wait_spin = (struct spin_policy){0};
     crew->pinned++;
   }
   pthread_mutex_unlock(&crew->lock);
@@ -607,7 +609,7 @@ void crew_admit(struct crew_member *member)
 
 /* --- reserved threads --- */
 
-/* The first of the ready queue that waits for this lane, or NULL. Under the lock. */
+/* Removes the first source of the ready queue that waits for this lane. NULL: none. Under the lock. */
 static struct crew_source *take_ready_of(struct crew *crew, enum rpc_lane lane)
 {
   struct crew_source *before = NULL;
@@ -630,8 +632,8 @@ static struct crew_source *take_ready_of(struct crew *crew, enum rpc_lane lane)
   return source;
 }
 
-/* Names the thread of one member that is to have a name; false: there is none. Under the lock, which is released
- * while the JVM is called: the call that is held keeps the worker. */
+/* Gives the thread of one member with wants_name its name. False: there is no such member. Called under the lock, and
+ * unlocks it while it calls the JVM: the worker stays valid, because its call is held. */
 static bool name_thread(struct crew *crew, struct rpc_worker *own)
 {
   const struct rpc_service *service = crew->service;
@@ -679,12 +681,13 @@ bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum r
     crew_want_end(member, &end);
   }
   pthread_mutex_unlock(&crew->lock);
-  rouse_watcher(crew);
+  wake_sleeping_watcher(crew);
   return is_served;
 }
 
-/* A message whose call has not begun, or is being looked at by another thread, is tried again: the watcher sees to that.
- * The lock is released as in name_thread. True: a thread was interrupted, or need not be. */
+/* Handles the member's `end`. False: nothing to do yet, because the call has not begun, or because another thread holds it;
+ * the watcher has it tried again. True: the thread was interrupted, or its message has ended. Unlocks the lock as
+ * name_thread does. */
 static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_member *member)
 {
   const struct rpc_service *service = crew->service;
@@ -698,7 +701,7 @@ static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_memb
     return false;
   }
   drop_end(member);
-  /* The message cannot end now. Before, it may have. */
+  /* While the call is held, its message cannot end. But it may have ended before. */
   struct rpc_call_end call = end.call;
   if (atomic_load_explicit(&member->steps, memory_order_relaxed) != end.steps)
     call.cause = RPC_CALL_RETURNS;
@@ -710,7 +713,7 @@ static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_memb
         .cause = call.cause, .is_any = call.is_any, .steps = end.steps, .at_ms = clock_now_ms()};
   else if (is_ended)
     member->ended.is_any |= call.is_any;
-  rouse_watcher(crew);
+  wake_sleeping_watcher(crew);
   return true;
 }
 
@@ -740,7 +743,7 @@ static void run_reserved(void *argument, struct rpc_worker *worker)
     }
     pthread_mutex_unlock(&crew->lock);
     atomic_store_explicit(&member->current, source, memory_order_relaxed);
-    member->looked_ns = clock_now_ns();
+    member->clock_ns = clock_now_ns();
     source->turn(source, member);
     pthread_mutex_lock(&crew->lock);
   }
@@ -798,28 +801,28 @@ enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, 
   return JP_OK;
 }
 
-/* --- members that wait, inside the service, for messages of their client --- */
+/* --- crew_wait: members that wait, inside the service, for messages of their clients --- */
 
 struct wait {
   struct crew_member *member;
   struct crew_source *source; /* of the member's turn */
-  bool reads;                 /* its input, meanwhile */
+  bool reads;                 /* the member reads the source's input during the wait */
   bool (*is_over)(void *state);
   void *state;
 };
 
-static bool look_for_end_of_wait(void *context)
+static bool poll_for_end_of_wait(void *context)
 {
   const struct wait *wait = context;
   return wake_word_is_woken(&wait->member->waking) ||
-         (wait->reads && wait->source->meanwhile->look(wait->source, wait->member));
+         (wait->reads && wait->source->call_ops->poll(wait->source, wait->member));
 }
 
 static void sleep_until_woken(const struct wait *wait, int64_t left_ms)
 {
   int wake_fd = atomic_load(&wait->member->wait_fd);
   struct pollfd polled[] = {{.fd = wake_fd, .events = POLLIN}, {.fd = -1}};
-  if (wait->reads && !wait->source->meanwhile->sleep(wait->source, &polled[1].fd, &polled[1].events))
+  if (wait->reads && !wait->source->call_ops->prepare_sleep(wait->source, &polled[1].fd, &polled[1].events))
     return;
   if (!wake_word_sleep(&wait->member->waking))
     return;
@@ -833,15 +836,15 @@ static void sleep_until_woken(const struct wait *wait, int64_t left_ms)
 static void wait_until_over(struct wait *wait, int64_t deadline_ms)
 {
   for (;;) {
-    wake_word_take(&wait->member->waking);
+    wake_word_reset(&wait->member->waking);
     if (wait->is_over(wait->state))
       return;
-    if (wait->reads && wait->source->meanwhile->take(wait->source, wait->member))
+    if (wait->reads && wait->source->call_ops->receive(wait->source, wait->member))
       continue;
     int64_t left_ms = deadline_ms == INT64_MAX ? INT64_MAX : deadline_ms - clock_now_ms();
     if (left_ms <= 0)
       return;
-    if (!crew_look_awake(wait->member, wait->source, look_for_end_of_wait, wait))
+    if (!crew_poll_while_waiting(wait->member, wait->source, poll_for_end_of_wait, wait))
       sleep_until_woken(wait, left_ms);
   }
 }
@@ -853,26 +856,26 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
   struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
   struct wait wait = {.member = member,
                       .source = source,
-                      .reads = source->meanwhile != NULL,
+                      .reads = source->call_ops != NULL,
                       .is_over = is_over,
                       .state = state};
-  /* The descriptor is there before is_over is asked for the first time. A thread that changes the state of is_over and
-   * finds no descriptor has changed it before that. */
+  /* The descriptor must exist before the first call of is_over: a thread that finds no descriptor has then changed the
+   * state before that call, so it need not wake the member. */
   if (atomic_load(&member->wait_fd) < 0)
     atomic_store(&member->wait_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  crew_stop_looking(member);
-  member->has_found = false; /* an event may bring it what comes from here on */
+  crew_stop_polling(member);
+  member->has_found = false; /* from now on the member may receive input because of an event */
   set_member_state(member, CREW_MEMBER_WAITING);
   const unsigned counts = crew_is_pinned(member) ? 0 : 1;
   atomic_fetch_add_explicit(&crew->waiting, counts, memory_order_relaxed);
   if (wait.reads)
-    wait.reads = source->meanwhile->begin(source, member);
+    wait.reads = source->call_ops->begin_wait(source, member);
   wait_until_over(&wait, deadline_ms);
   if (wait.reads)
-    source->meanwhile->end(source, member);
+    source->call_ops->end_wait(source, member);
   atomic_fetch_sub_explicit(&crew->waiting, counts, memory_order_relaxed);
   set_member_state(member, CREW_MEMBER_SERVING);
-  rouse_watcher(crew);
+  wake_sleeping_watcher(crew);
 }
 
 void crew_wake(void *thread)
@@ -889,7 +892,7 @@ void crew_wake(void *thread)
 
 /* --- stopping --- */
 
-/* False: another thread has changed the phase, which is not `from`. */
+/* False: the phase is not `from`, because another thread has changed it. */
 static bool change_phase(struct crew *crew, int from, enum crew_phase to)
 {
   ASSERT_TRANSITION(crew_phase_transitions, from, to);
@@ -902,17 +905,17 @@ void crew_refuse_all(struct crew *crew)
   wake_watcher(crew);
 }
 
-/* Under the lock: true while there is a member whose thread may still come back. */
+/* True while a member's thread may still return from Java. Under the lock. */
 static bool has_returning_member(struct crew *crew)
 {
   const struct rpc_service *service = crew->service;
   for (int lane = RPC_LANE_ALL + 1; lane < RPC_LANES; lane++) {
-    if (is_taken(&crew->reserved[lane]))
+    if (is_occupied(&crew->reserved[lane]))
       return true;
   }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
-    if (is_taken(member) &&
+    if (is_occupied(member) &&
         !(member->worker != NULL && service->is_exiting(service->context, member->worker)))
       return true;
   }
@@ -921,7 +924,7 @@ static bool has_returning_member(struct crew *crew)
 
 bool crew_stop(struct crew *crew, int64_t deadline_ms)
 {
-  enum { LOOK_MS = 50 }; /* a thread may begin to exit while it is waited for */
+  enum { CHECK_MS = 50 }; /* a thread may begin to exit the JVM during the wait, without a signal */
   while (!change_phase(crew, atomic_load(&crew->phase), CREW_STOPPING)) {
   }
   uint64_t one = 1;
@@ -938,11 +941,11 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
     int64_t now = clock_now_ms();
     if (!has_returning_member(crew) || now >= deadline_ms)
       break;
-    int64_t until = now + LOOK_MS < deadline_ms ? now + LOOK_MS : deadline_ms;
+    int64_t until = now + CHECK_MS < deadline_ms ? now + CHECK_MS : deadline_ms;
     struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
     pthread_cond_timedwait(&crew->changed, &crew->lock, &at);
   }
-  bool all_left = !has_taken_member(crew);
+  bool all_left = !has_occupied_place(crew);
   pthread_mutex_unlock(&crew->lock);
   return all_left;
 }
@@ -952,22 +955,21 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
 void crew_turn_begin(struct crew_turn *turn)
 {
   int64_t now_ns = clock_now_ns();
-  *turn = (struct crew_turn){.next_look = 1, .looked_ns = now_ns, .ends_ns = now_ns + CREW_TURN_NS};
+  *turn = (struct crew_turn){.next_clock_read = 1, .clock_ns = now_ns, .ends_ns = now_ns + CREW_TURN_NS};
 }
 
-/* Messages are quick where the time since the last look is below this; so many of them share the next look. */
+/* Messages are quick if the time since the last read of the clock is below QUICK_NS. QUICK_MESSAGES of them share the next
+ * read, because a read takes a fifth of the time of a small message. */
 enum { QUICK_NS = 20000, QUICK_MESSAGES = 8 };
-
-/* Reading the clock takes a fifth of the time of a small message, so that quick ones share a look. */
 bool crew_turn_is_over(struct crew_turn *turn)
 {
   if (++turn->messages >= CREW_TURN_MESSAGES)
     return true;
-  if (turn->messages < turn->next_look)
+  if (turn->messages < turn->next_clock_read)
     return false;
   int64_t now_ns = clock_now_ns();
-  turn->next_look = turn->messages + (now_ns - turn->looked_ns < QUICK_NS ? QUICK_MESSAGES : 1);
-  turn->looked_ns = now_ns;
+  turn->next_clock_read = turn->messages + (now_ns - turn->clock_ns < QUICK_NS ? QUICK_MESSAGES : 1);
+  turn->clock_ns = now_ns;
   return now_ns >= turn->ends_ns;
 }
 
@@ -976,31 +978,32 @@ bool crew_turn_renew(struct crew_turn *turn)
   int64_t now_ns = clock_now_ns();
   bool is_late = now_ns >= turn->ends_ns;
   turn->messages = 0;
-  turn->next_look = 1;
-  turn->looked_ns = now_ns;
+  turn->next_clock_read = 1;
+  turn->clock_ns = now_ns;
   if (is_late)
     turn->ends_ns = now_ns + CREW_TURN_NS;
   return is_late;
 }
 
-enum { ASKED_EVERY_NS = 20000 };
+enum { CHECK_EVENTS_NS = 20000 };
 
-/* A member that was woken for an event may have to wait for the only processor that the crew has, which the looker would
- * keep for as long as its clients go on. To ask takes as long as two quick messages, and a turn may have no more than 16. */
-static void let_others_run(struct crew_member *member, int64_t now_ns)
+/* If the crew has one processor only, a member that was woken for an event may wait for that processor, which the poller
+ * keeps as long as its clients send messages. So the poller yields if there is an event. The check takes as long as two
+ * quick messages, so it is made at most once in CHECK_EVENTS_NS. */
+static void yield_to_others(struct crew_member *member, int64_t now_ns)
 {
   struct crew *crew = member->crew;
   struct pollfd events = {.fd = crew->epoll_fd, .events = POLLIN};
-  bool may_ask = !crew->config.may_pause && now_ns - member->asked_ns >= ASKED_EVERY_NS &&
-                 atomic_load_explicit(&crew->looker, memory_order_relaxed) == member;
+  bool may_ask = !crew->config.may_pause && now_ns - member->events_checked_ns >= CHECK_EVENTS_NS &&
+                 atomic_load_explicit(&crew->poller, memory_order_relaxed) == member;
   if (!may_ask)
     return;
-  member->asked_ns = now_ns;
+  member->events_checked_ns = now_ns;
   if (poll(&events, 1, 0) > 0)
     sched_yield();
 }
 
-/* An idle member will take the next event. If there is none, this one looks for an event and keeps it. */
+/* An idle member receives the next event. If no member is idle, this member checks for an event and keeps it. */
 bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn)
 {
   struct crew *crew = member->crew;
@@ -1009,12 +1012,12 @@ bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn)
   if (member->worker == NULL || member->lane != RPC_LANE_ALL || atomic_load(&crew->phase) != CREW_SERVING ||
       atomic_load(&crew->ready) > 0)
     return true;
-  if (crew_find_awake(member))
+  if (crew_find_polled(member))
     return true;
   if (atomic_load(&crew->idle) == 0)
     member->held = crew_take_event(crew, 0);
   else
-    let_others_run(member, turn->looked_ns);
+    yield_to_others(member, turn->clock_ns);
   return member->held != NULL;
 }
 
@@ -1027,7 +1030,7 @@ enum crew_served crew_served_as(enum rpc_served served)
   return served_as[served];
 }
 
-/* For the watcher. */
+/* The watcher. */
 static enum crew_served serve_without_worker(struct crew *crew, const struct crew_message *message,
                                              struct buffer *out)
 {
@@ -1035,7 +1038,7 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
   enum rpc_served served;
   if (message->codec->serve_without_worker(service->context, message->text, out, &served))
     return crew_served_as(served);
-  /* The thread of a lane always comes back, so that a message of it is never refused. */
+  /* A message of a lane is never refused as busy, because the lane's thread always becomes free. */
   const enum rpc_lane lane = find_lane(crew, message);
   atomic_store_explicit(&message->source->lane, lane, memory_order_relaxed);
   if (lane != RPC_LANE_ALL)
@@ -1057,36 +1060,36 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
 
 /* ---- lost threads ---- */
 
-/* The member's thread has come back. */
+/* The lost thread of the member has returned from its call. */
 static enum crew_served end_lost(struct crew_member *member, enum crew_served served)
 {
   struct crew *crew = member->crew;
   const struct rpc_service *service = crew->service;
   service->note_lost(service->context, member->worker, false);
   pthread_mutex_lock(&crew->lock);
-  const bool is_parted = atomic_load(&member->lost) == CREW_LOST_PARTED;
+  const bool is_reclaimed = atomic_load(&member->lost) == CREW_LOST_RECLAIMED;
   const int64_t lost_ms = clock_now_ms() - member->ended.at_ms;
   atomic_store(&member->lost, CREW_NOT_LOST);
   atomic_fetch_sub(&crew->lost, 1);
   crew->lost_serving -= !crew_is_pinned(member);
   pthread_mutex_unlock(&crew->lock);
-  log_info("a lost thread has come back, %" PRId64 " ms after its interrupt", lost_ms);
-  if (!is_parted)
+  log_info("a lost thread has returned, %" PRId64 " ms after its interrupt", lost_ms);
+  if (!is_reclaimed)
     return served;
-  crew_take_back(member, member->parted.client);
-  service->client_close(service->context, member->worker, member->parted.client, NULL);
-  buffer_fini(&member->parted.message);
-  member->parted = (struct crew_parted){0};
+  crew_drop_answer(member, member->retained.client);
+  service->client_close(service->context, member->worker, member->retained.client, NULL);
+  buffer_fini(&member->retained.message);
+  member->retained = (struct crew_retained){0};
   return CREW_LOST;
 }
 
-/* More than this number of one client's are refused, and of all clients together more than lost_max. */
+/* The number of lost threads that one client may have. */
 static unsigned find_share(const struct crew *crew)
 {
   return crew->config.lost_max >= 4 ? crew->config.lost_max / 4 : 1;
 }
 
-/* True: the call is refused, because too many threads are lost. */
+/* True: the message was refused, because too many threads are lost. */
 static bool refuse_for_lost(struct crew *crew, const struct crew_message *message, struct buffer *out,
                             enum crew_served *served)
 {
@@ -1098,7 +1101,7 @@ static bool refuse_for_lost(struct crew *crew, const struct crew_message *messag
     return false;
   snprintf(
       reason, sizeof reason,
-      "busy: too many threads of %s do not come back from calls that were ended (lost-threads-max is %u%s)",
+      "busy: too many threads of %s do not return from calls that were ended (lost-threads-max is %u%s)",
       is_over ? "the peer" : "this client", crew->config.lost_max,
       is_over ? "" : ", of which one client may hold a quarter");
   *served = crew_served_as(message->codec->refuse(service->context, message->text, reason, out));
@@ -1121,7 +1124,7 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
   if (atomic_load_explicit(&crew->lost, memory_order_relaxed) > 0 &&
       refuse_for_lost(crew, message, out, &refused))
     return refused;
-  rouse_watcher(crew);
+  wake_sleeping_watcher(crew);
   count_steps(member, 1);
   member->has_served = true;
   enum rpc_served served = message->codec->serve(service->context, member->worker, message->client,
@@ -1132,7 +1135,7 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
   return crew_served_as(served);
 }
 
-void crew_take_back(struct crew_member *member, struct rpc_client *client)
+void crew_drop_answer(struct crew_member *member, struct rpc_client *client)
 {
   const struct rpc_service *service = member->crew->service;
   if (member->has_served && service->take_back != NULL)

@@ -1,55 +1,54 @@
 #ifndef JPEER_NET_WORKERS_CREW_H
 #define JPEER_NET_WORKERS_CREW_H
 /*
- * The threads that serve. The thread that reads a request runs it: a member takes one event from the one
- * epoll set, or one source from the ready queue, owns it for a turn, gives it back, and takes the next.
+ * The crew: the threads that serve clients (docs/internals/crew.md). The thread that reads a request also runs it.
  *
- * A `struct crew_source` is anything that the crew serves: a connection, a listener, a ZeroMQ socket, the
- * queue of one ZeroMQ identity. A source reaches a thread in two ways:
- *   - its descriptor was added with crew_watch and became ready (one-shot: it stays silent until the next
- *     crew_watch), or
- *   - somebody called crew_submit, which puts it into the ready queue, first in, first out.
- * Its turn function then runs on that thread. The crew gives each event and each submission to one thread
- * only. It does not promise that no other thread is in the source: a source that may be both watched and
- * submitted, or that the watcher's tick may touch, has its own lock and owner. A source may get a turn that
- * it no longer wants, so its memory stays valid until crew_destroy.
+ * A `struct crew_source` is anything that the crew serves: a connection, a listener, a ZeroMQ socket, the queue of one
+ * ZeroMQ identity. A member is a thread of the crew. It gets a source from the epoll set or from the ready queue, calls
+ * the source's turn function, and continues with the next source. A source gets a turn after
+ *   - an event of its descriptor, which crew_watch has added to the epoll set. Each event is delivered once: the
+ *     descriptor is silent until the next crew_watch_again;
+ *   - crew_submit, which appends the source to the ready queue.
+ * Each event and each submission is one turn on one thread. Two threads may still be in one source: a source that is
+ * both watched and submitted, or that the watcher's tick uses, needs a lock and an owner of its own. A source may get a
+ * turn although it has nothing to do, so its memory stays valid until crew_destroy.
  *
- * A turn serves at most CREW_TURN_MESSAGES messages or CREW_TURN_NS (struct crew_turn counts). It ends with
- * crew_watch or crew_submit, which put the source behind the others. If no others wait (crew_is_wanted), it
- * may go on as the next turn, and no other thread has to wake. Each message goes through crew_serve, which
- * counts for the watcher and never blocks on the watcher's own thread.
+ * A turn serves at most CREW_TURN_MESSAGES messages or lasts CREW_TURN_NS (struct crew_turn counts). It ends with
+ * crew_watch_again or crew_submit, after which other sources are served first. If no other source waits
+ * (crew_is_wanted), the member may begin the next turn at once. Each message goes through crew_serve, which counts the
+ * message for the watcher. crew_serve never blocks on the watcher's own thread.
  *
- * The watcher is a thread that runs no Java. While there is work it looks every 5 ms: if no member is idle,
- * and no counter has moved or all wait for their clients, it adds members, a quarter of those that there are at once,
- * up to threads_max. If it can add none, it takes events and ready work itself, with a member whose worker is
- * NULL. crew_serve then answers a ping, refuses a message that has waited for busy_timeout_ms, and returns
- * CREW_WAIT for all others: the source keeps the message, calls crew_submit, and comes by again with the next
- * tick or, sooner, on a member. The watcher also wakes an idle member if ready work has been left lying, so a
- * lost wake-up costs 5 ms and nothing else.
+ * The watcher is a thread that runs no Java. While there is work, it checks the crew every 5 ms. It adds members, up to
+ * threads_max, if no member is idle and either no counter has moved or all members wait for their clients. If it can
+ * add none, it consumes events and ready work itself, as a member whose worker is NULL. crew_serve then answers a ping,
+ * refuses a message that has waited for busy_timeout_ms, and returns CREW_WAIT for all other messages: the source keeps
+ * the message, calls crew_submit, and tries again in its next turn. The watcher also wakes an idle member if the ready
+ * queue is not empty, so a lost wake-up costs 5 ms.
  *
- * While a message has been inside the service for 5 ms, its source reads ahead. One that has been there for
- * long_call_ms is looked after, four times a second: its source closes what a client that has left holds, and the
- * thread that is reserved for control names the member's thread, because the JVM may keep who does that
- * waiting. That thread also interrupts the threads of calls that are to be ended (crew_end_message), because their timeouts
- * have passed, or because their clients say so. What is to be ended is a message: the member's steps tell one from the
- * next. Where all of threads_max are inside Java, and a caller was refused or a call is older than report_ms,
- * the log gets a line with the members that are served, at most one in report_ms.
+ * If a message has been inside the service for 5 ms, its source reads ahead. After long_call_ms the watcher checks four
+ * times a second whether the client has left, and the thread that is reserved for control gives the member's thread a
+ * name (the watcher never calls the JVM, which may block the caller). That thread also interrupts the threads of
+ * messages that have to end (crew_end_message): the timeout has passed, or the client has asked for it. The member's
+ * `steps` identify the message. If all of threads_max are inside Java, and a message was refused or a call is older
+ * than report_ms, the log gets a line with the calls being served, at most one line in report_ms.
  *
- * Two more threads are reserved, one for each lane but RPC_LANE_ALL: `control` and `meta` are answered while every
- * member is inside Java. The watcher's crew_serve finds the lane of a message that has to wait, and the reserved thread
- * takes its source out of the ready queue. It serves messages of its lane alone, and is none of threads_max.
+ * Two more threads are reserved, one for each lane except RPC_LANE_ALL: `control` and `meta` requests are answered
+ * while every member is inside Java. The watcher's crew_serve finds the lane of a message that has to wait, and the
+ * reserved thread of the lane removes the source from the ready queue. It serves messages of its lane alone. Reserved
+ * threads do not count in threads_max.
  *
- * The watcher sleeps until its tick is due after 10 looks in which a member was idle, no work was ready and
- * no counter moved. The next thread that takes an event, submits a source or begins a message sees a flag and
- * wakes it. The flag is up for one whole look before the watcher trusts it, so that it needs no barrier.
+ * The watcher goes to sleep after 10 checks in which a member was idle, the ready queue was empty and no counter moved.
+ * It sleeps until its tick is due, or until a thread that receives an event, submits a source or begins a message sees
+ * the flag watcher_sleeps. The flag is set for one whole check before the watcher sleeps, so no barrier is needed.
  *
- * A source may have a member of its own (crew_pin): a thread beside threads_max that serves this source alone, and waits
- * for it alone, by poll or by busy-polling, so that no call is handed over from one thread to another. All other members
- * that get the source hand it on. While a call of that thread lasts, the crew reads the input, as it does for any source.
+ * A source may have a member of its own (crew_pin): a thread that serves this source alone and does not count in
+ * threads_max. It waits for the source by poll(2) or by busy-polling, so no call is handed over between threads. Other
+ * members that get the source wake the pinned member. While the pinned member serves a call, other members read the
+ * source's input, as for any source.
  *
- * ZeroMQ shows how a transport without connections joins: the descriptor of its socket is one source, which
- * is watched for input. The queue of each identity is another: it is submitted when its first message comes,
- * and by its own turn if that ends with messages left.
+ * Example of a transport without connections: the descriptor of the ZeroMQ socket is one source, which is watched for
+ * input. The queue of each ZeroMQ identity is another source. It is submitted when its first message arrives, and by
+ * its own turn if messages remain at the end.
  */
 #include "base/spin_policy.h"
 #include "base/status.h"
@@ -74,104 +73,104 @@ struct crew_source;
 
 /* What a pinned member does next. */
 enum crew_pinned_next {
-  CREW_PINNED_TURN,  /* the next turn of its source */
-  CREW_PINNED_WAITS, /* it waits for one */
-  CREW_PINNED_ENDS   /* the source is not pinned to it any more */
+  CREW_PINNED_TURN,  /* runs the next turn of its source */
+  CREW_PINNED_WAITS, /* waits for an event or crew_wake */
+  CREW_PINNED_ENDS   /* leaves: the source is no longer pinned to it */
 };
 
-/* What a member that has lost its source uses of it, until it comes back. */
-struct crew_parted {
-  struct rpc_client *client; /* it closes it then */
-  struct buffer message;     /* the one that it serves */
+/* Objects of a reclaimed source that the lost thread keeps in use until it returns. */
+struct crew_retained {
+  struct rpc_client *client; /* the thread closes the client when it returns */
+  struct buffer message;     /* the message that the thread serves */
 };
 
 /*
- * The part of a source that a member calls while it waits inside the service, in the source's turn (crew_wait). A source
- * with NULL is not read meanwhile.
+ * Functions of a source that the crew calls in and around a call: while a message of the source is inside the service.
+ * The `steps` of a member identify the message that it serves. A source without these functions is not read during a
+ * call.
  */
-struct crew_meanwhile {
-  /* What the member that the source is pinned to does between two turns. CREW_PINNED_WAITS: it sleeps until *fd, which is
-   * -1 for none, has *events (of poll), or until crew_wake. */
+struct crew_call_ops {
+  /* The pinned member asks what to do between two turns. CREW_PINNED_WAITS: the member sleeps until *fd has *events (of
+   * poll(2); *fd is -1 for none), or until crew_wake. */
   enum crew_pinned_next (*await)(struct crew_source *source, struct crew_member *member, int *fd,
                                  short *events);
-  /* The member begins to wait, or ends it. begin: true where it reads the source meanwhile; the other functions for a wait
-   * are called only then. */
-  bool (*begin)(struct crew_source *source, struct crew_member *member);
-  void (*end)(struct crew_source *source, struct crew_member *member);
-  /* Takes one part of the input, without waiting. False: there was none. */
-  bool (*take)(struct crew_source *source, struct crew_member *member);
-  /* True if there may be a part to take. As cheap as it can be: the member calls it while it waits awake. It may take the
-   * part itself. */
-  bool (*look)(struct crew_source *source, struct crew_member *member);
-  /* The member is about to sleep until *fd, which is -1, has *events (of poll). False: there is input, and it must not
-   * sleep. */
-  bool (*sleep)(struct crew_source *source, int *fd, short *events);
-  /* A turn of the source has been inside the service for long, and may still be. Looks whether its client has left, and
-   * closes what nobody needs then; true: it has left, as the look before may have said. The watcher's thread, again and
-   * again. */
-  bool (*look_after)(struct crew_source *source, bool had_left);
-  /* A turn of the source has been inside the service for a while, and may still be. Has the input read from now on by
-   * whoever gets its event, so that what need not wait for the turn is answered. The watcher's thread, again and again.
-   * NULL: nothing can be answered. */
+  /* The member begins, and ends, a wait inside the service (crew_wait). begin_wait returns true if the member reads the
+   * source during the wait. Only then the three functions below are called. */
+  bool (*begin_wait)(struct crew_source *source, struct crew_member *member);
+  void (*end_wait)(struct crew_source *source, struct crew_member *member);
+  /* Receives one part of the input, without blocking. False: there was no input. */
+  bool (*receive)(struct crew_source *source, struct crew_member *member);
+  /* True if `receive` may find input. Called in the busy-polling loop, so it must be cheap. May receive the part. */
+  bool (*poll)(struct crew_source *source, struct crew_member *member);
+  /* The member is about to sleep until *fd, which is -1, has *events (of poll(2)). False: there is input, and the
+   * member must not sleep. */
+  bool (*prepare_sleep)(struct crew_source *source, int *fd, short *events);
+  /* A call has lasted for long_call_ms. Returns true if the client has left, after closing what only the client needed.
+   * had_left: the result of the previous check. The watcher, four times a second, perhaps after the end of the call. */
+  bool (*check_client)(struct crew_source *source, bool had_left);
+  /* A call has lasted for 5 ms. From now on the thread that gets the source's event reads the input, so that messages
+   * that need not wait for the turn are answered. The watcher, repeatedly, perhaps after the end of the call. NULL: no
+   * such messages. */
   void (*read_ahead)(struct crew_source *source);
   /*
-   * The message that the member serves was ended, and its thread has not come back: answers it in the thread's place,
-   * where the member's steps are still these. is_patient: the requests of a batch wait on, because only one of them was
-   * ended. True: it is answered, or has no answer. The watcher's thread.
+   * The member's message was ended, and the member's thread has not returned: answers the message for the thread, if
+   * the member's steps are still these. is_patient: the other requests of a batch wait on, because only one request was
+   * ended. True: the message was answered, or has no answer. The watcher.
    */
   bool (*answer_ended)(struct crew_source *source, struct crew_member *member, uint64_t steps,
                        enum rpc_call_cause cause, bool is_patient);
   /*
-   * The member's thread, which is held in its call (rpc_service.hold_call), is lost: takes the source away from it. What it
-   * uses of the source goes to *parted, and the watcher ends its turn in its place. False: the source stays its own, and
-   * refuses what comes until the thread is back. *is_later: it may be tried again. The watcher's thread.
+   * The member's thread, which is held in its call (rpc_service.hold_call), is lost: takes the source away from the
+   * member, moves the objects that the thread still uses to *retained, and ends the turn. False: the member keeps the
+   * source, which refuses messages until the thread returns. *is_later: try again later. The watcher.
    */
-  bool (*part)(struct crew_source *source, struct crew_member *watcher, struct crew_member *member,
-               uint64_t steps, struct crew_parted *parted, bool *is_later);
+  bool (*reclaim)(struct crew_source *source, struct crew_member *watcher, struct crew_member *member,
+                  uint64_t steps, struct crew_retained *retained, bool *is_later);
 };
 
-/* What the watcher knows of the message that a member serves. Its own. */
+/* The watcher's notes on the message that a member serves. Used by the watcher alone. */
 struct crew_call {
-  uint64_t steps;   /* of the member, when it last looked */
-  int64_t since_ms; /* when it first saw them */
-  bool has_left;    /* the client */
+  uint64_t steps;   /* the member's, at the last check */
+  int64_t since_ms; /* when the watcher first saw these steps */
+  bool has_left;    /* the client has left */
   bool is_read_ahead;
-  bool is_ended; /* its timeout has passed, and the end of the call `ended` was asked for */
+  bool is_ended; /* the timeout has passed, and the watcher has asked for the end of the call `ended` */
   uint32_t ended;
 };
 
-/* Whether a member's thread has not come back from a call for a second after that was ended. The thread leaves the state. */
+/* A thread is lost if it has not returned from a call one second after the call was ended. It is no longer lost when it
+ * returns. */
 enum crew_lost {
   CREW_NOT_LOST,
-  CREW_LOST_OWNER, /* its source waits for it */
-  CREW_LOST_PARTED /* its source is another's */
+  CREW_LOST_OWNER,    /* the source waits for the thread */
+  CREW_LOST_RECLAIMED /* the source was reclaimed, and other members serve it */
 };
 
-/* What was interrupted of a member, under the crew's lock. */
+/* The last interrupt of a member's thread. Under the crew's lock. */
 struct crew_ended {
-  enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
+  enum rpc_call_cause cause; /* RPC_CALL_RETURNS: the thread was not interrupted */
   bool is_any;               /* of struct rpc_call_end */
-  bool is_answered;          /* by the watcher */
-  uint64_t steps;            /* of the message; with other steps it is over */
+  bool is_answered;          /* the watcher has answered the message */
+  uint64_t steps;            /* identify the message; if the member's steps differ, the message was served */
   int64_t at_ms;
 };
 
-/* The message, or the call, of a member that is to be ended. */
+/* A request to end a member's message, or one call of the message. */
 struct crew_end {
-  struct rpc_call_end call; /* cause RPC_CALL_RETURNS: none is */
-  uint64_t steps;           /* of the member, while it serves the message; with other steps it is over */
+  struct rpc_call_end call; /* cause RPC_CALL_RETURNS: no request */
+  uint64_t steps;           /* identify the message; if the member's steps differ, the message was served */
 };
 
 /*
- * Whether a place has a thread, and what that does. The lock guards all changes except those to and from WAITING, which
- * are the thread's own; others read those without it. A reserved thread has the first three states alone, the watcher
- * none.
+ * The state of a place for a member. The lock guards all changes except those to and from WAITING, which the thread
+ * itself makes without the lock. A reserved thread has the first three states alone, the watcher none.
  *   | state    | what holds                                     | who leaves it, on what                              |
  *   | FREE     | no thread; worker is NULL                      | crew_add_member, start_reserved                     |
- *   | STARTING | the thread was asked for; worker is NULL       | the thread, once it runs; the thread that has asked |
- *   |          |                                                | for it, if it cannot be started                     |
- *   | SERVING  | it has a worker, and is idle or has a turn     | the thread: crew_wait, or the end of its loop       |
- *   | WAITING  | it is inside the service, in crew_wait         | the thread, when the wait is over                   |
+ *   | STARTING | the thread is being started; worker is NULL    | the thread, once it runs; the thread that starts    |
+ *   |          |                                                | it, on failure                                      |
+ *   | SERVING  | the thread has a worker; it is idle or has a   | the thread: crew_wait, or the end of its loop       |
+ *   |          | turn                                           |                                                     |
+ *   | WAITING  | the thread is inside the service, in crew_wait | the thread, when the wait is over                   |
  */
 enum crew_member_state {
   CREW_MEMBER_FREE,     /* no thread: the place can be used */
@@ -187,71 +186,72 @@ static const uint16_t crew_member_transitions[] = {
     [CREW_MEMBER_WAITING] = TO(CREW_MEMBER_SERVING),
 };
 
-/* What a member serves next where there are both ready work and events: in this order, and from the beginning again. */
+/* What a member serves next if both events and ready work exist. The choices follow each other in a cycle. */
 enum crew_choice {
-  CREW_CHOICE_POLLED_FIRST, /* a source that is polled and has input, else an event of epoll, else ready work */
+  CREW_CHOICE_POLLED_FIRST, /* a polled source with input, else an event of epoll, else ready work */
   CREW_CHOICE_READY,        /* ready work */
-  CREW_CHOICE_EPOLL_FIRST, /* an event of epoll, else a source that is polled and has input, else ready work */
-  CREW_CHOICE_READY_AGAIN, /* ready work */
+  CREW_CHOICE_EPOLL_FIRST,  /* an event of epoll, else a polled source with input, else ready work */
+  CREW_CHOICE_READY_AGAIN,  /* ready work */
   CREW_CHOICES
 };
 
 /* A thread that serves: a member of the crew, or the watcher. Passed to every turn; valid for that turn. */
 struct crew_member {
   struct crew *crew;
-  struct rpc_worker *worker; /* NULL: the watcher's thread, which may not use Java */
-  enum rpc_lane lane;        /* RPC_LANE_ALL: it serves any message */
+  struct rpc_worker *worker; /* NULL: the watcher, which must not use Java */
+  enum rpc_lane lane;        /* RPC_LANE_ALL: serves any message */
   struct scratch scratch;    /* buffers that the turn may borrow */
-  bool has_served;           /* the message in hand was given to the service */
-  bool has_found;            /* this turn's source was found by a look: no event was taken for it */
+  bool has_served;           /* the service was given the current message */
+  bool has_found;            /* busy-polling has found this turn's source: no event was received for it */
 
-  /* The source that the member is for; NULL: it is for all. Other threads may read it. */
+  /* The only source of a pinned member; NULL: the member serves all sources. Other threads may read it. */
   struct crew_source *_Atomic pinned;
-  _Atomic bool is_admitted; /* the source is pinned to it: it may begin */
+  _Atomic bool is_admitted; /* crew_admit was called: the pinned member may begin */
 
-  /* The crew's own. */
-  unsigned number;                     /* of its place */
-  struct crew_source *held;            /* an event that crew_is_wanted came upon: served next */
-  struct crew_source *last;            /* the source of the turn before; only compared */
+  /* Used by the crew alone. */
+  unsigned number;          /* of the place */
+  struct crew_source *held; /* the source of an event that crew_is_wanted has received: served next */
+  struct crew_source *last; /* the source of the turn before; only compared */
   struct crew_source *_Atomic current; /* the source of this turn; the watcher reads it, too */
-  struct crew_source *found;           /* an awake source that a look has found work in: served next */
-  struct spin_policy spin;             /* of crew_stay */
-  int64_t looked_ns;            /* the last reading of the clock in crew_polling.c: its work has begun then */
-  bool was_slow;                /* its last work for a source with a lookout took long */
-  int64_t asked_ns;             /* when a looker last asked whether others wait for its processor */
-  struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
+  struct crew_source *found;           /* a polled source that has work: served next */
+  struct spin_policy spin;             /* of crew_stay, for sockets */
+  int64_t clock_ns; /* the last read of the clock: the begin of the current work, or of the last poll */
+  bool was_slow;    /* its last work for a pollable source was slow */
+  int64_t events_checked_ns;    /* when the poller last checked whether others wait for its processor */
+  struct spin_policy poll_spin; /* of crew_stay, for pollable sources */
   struct spin_policy wait_spin; /* of crew_wait */
   struct rpc_waits waits;
-  _Atomic int wait_fd;    /* an eventfd, from the first wait to the thread's end; else -1 */
+  _Atomic int wait_fd;    /* an eventfd, from the first wait to the end of the thread; else -1 */
   wake_word waking;       /* of crew_wait */
   _Atomic uint64_t steps; /* odd while a message is inside the service */
   _Atomic enum crew_member_state state;
   struct crew_call call;
-  bool wants_name;     /* for the call that its thread is in; under the crew's lock */
+  bool wants_name;     /* the thread shall get a name for its current call; under the crew's lock */
   struct crew_end end; /* under the crew's lock */
   struct crew_ended ended;
-  _Atomic enum crew_lost
-      lost; /* under the crew's lock, while the thread is held in its call; the thread reads it then */
-  struct crew_parted parted; /* CREW_LOST_PARTED */
-  enum crew_choice choice;   /* the last one */
+  /* Set under the crew's lock, while the thread is held in its call. The thread reads it after the call. */
+  _Atomic enum crew_lost lost;
+  struct crew_retained retained; /* CREW_LOST_RECLAIMED */
+  enum crew_choice choice;       /* the last one */
 };
 
 /*
- * How members look at a source whose client can be told whether somebody looks, and that can be looked at without a
- * system call. Such a source may be awake between its turns (crew_keep_awake).
+ * Functions of a pollable source. A source is pollable if a member can poll it without a system call, and can tell its
+ * client whether it is polled: the client of a polled source need not notify the peer. The crew may poll such a source
+ * between its turns (crew_add_polled).
  */
-struct crew_lookout {
-  /* True if there is work. Called while the source is awake: nobody owns it, and no lock may be taken. */
-  bool (*look)(struct crew_source *source);
-  /* Tells the client that nobody looks any more. False: there is work, and the client was told nothing. Called as
-   * `look` is. */
+struct crew_poll_ops {
+  /* True if there is work. Called while nobody owns the source; must not lock anything. */
+  bool (*poll)(struct crew_source *source);
+  /* Tells the client that it has to notify the peer from now on. False: there is work, and the client was not told.
+   * Called as `poll` is. */
   bool (*sleep)(struct crew_source *source);
-  /* Tells the client on which processor it is looked for; returns the one that the client has named, -1: none. In a
-   * turn of the source. */
-  int (*meet)(struct crew_source *source, int processor);
+  /* Tells the client on which processor the source is polled. Returns the client's processor, if the client has
+   * published it; -1: it has not. In a turn of the source. */
+  int (*exchange_processors)(struct crew_source *source, int processor);
 };
 
-/* How soon the last message of a source with a lookout was received after the answer before. */
+/* How soon after the previous answer the last message of a pollable source was received. */
 enum crew_pace {
   CREW_PACE_SLOW,   /* late: the source is not polled, and its client has to notify the peer */
   CREW_PACE_STEADY, /* soon enough that it may be polled while the poller has other work */
@@ -260,62 +260,63 @@ enum crew_pace {
 
 struct crew_source {
   void (*turn)(struct crew_source *source, struct crew_member *member);
-  const struct crew_meanwhile *meanwhile;     /* NULL: it has none */
-  const struct crew_lookout *_Atomic lookout; /* NULL: it has none; its owner may change it */
+  const struct crew_call_ops *call_ops; /* NULL: none */
+  /* NULL: the source is not pollable. Its owner may change it. */
+  const struct crew_poll_ops *_Atomic poll_ops;
   struct crew_member *_Atomic pinned; /* its own member; NULL: any. Changed under the source's own lock */
 
-  /* The crew's own, under its lock. */
+  /* Used by the crew alone, under its lock. */
   struct crew_source *next_ready;
   bool is_ready;
-  _Atomic enum rpc_lane
-      lane; /* of the message that it waits with; its owner writes it before crew_submit, perhaps
-                               * while the owner before submits it */
-  _Atomic bool is_awake;
-  size_t awake_at; /* its place among those that are awake */
+  /* The lane of the message that waits. The owner writes it before crew_submit, perhaps while the previous owner
+   * submits the source. */
+  _Atomic enum rpc_lane lane;
+  _Atomic bool is_polled;
+  size_t polled_at; /* its index among the polled sources */
 
-  /* The crew's own, of a source with a lookout. They belong to the owner. */
+  /* Of a pollable source. Used by the crew alone, on the thread of the source's owner. */
   int64_t answered_ns; /* when crew_stay was called last */
-  enum crew_pace pace; /* measured anew after each message */
+  enum crew_pace pace; /* measured after each message */
 };
 
-static inline const struct crew_lookout *crew_lookout_of(struct crew_source *source)
+static inline const struct crew_poll_ops *crew_poll_ops_of(struct crew_source *source)
 {
-  return atomic_load_explicit(&source->lookout, memory_order_relaxed);
+  return atomic_load_explicit(&source->poll_ops, memory_order_relaxed);
 }
 
 struct crew_config {
   unsigned threads;        /* at least 1 */
   unsigned threads_max;    /* at least threads */
-  unsigned lost_max;       /* members that are lost and have others in their place, beside threads_max */
-  unsigned pinned_max;     /* members that are pinned to a source, beside threads_max */
-  unsigned pinned_polling; /* so many of them may poll at the same time */
+  unsigned lost_max;       /* lost threads that are replaced, in addition to threads_max */
+  unsigned pinned_max;     /* pinned members, in addition to threads_max */
+  unsigned pinned_polling; /* pinned members that may busy-poll at the same time */
   int64_t linger_ms;       /* how long a member above `threads` stays idle before it leaves */
   int64_t busy_timeout_ms; /* net/server.h */
-  /* Sees to deadlines and the shutdown. Called on the watcher's thread, about every tick_ms while there is
-   * work; its member has no worker. Returns the time by which it must be called again even if nothing happens
-   * (clock_now_ms; INT64_MAX: never). */
+  /* Handles deadlines and the shutdown. Called on the watcher's thread, about every tick_ms while there is work; the
+   * member that is passed has no worker. Returns when it must be called again even without work (clock_now_ms;
+   * INT64_MAX: never). */
   int64_t (*tick)(void *context, struct crew_member *watcher, int64_t now_ms);
   void *context;
   int64_t tick_ms;
-  int64_t long_call_ms; /* a call that lasts so long is looked after; 0: 1 s */
-  int64_t report_ms;    /* at most one line about calls that keep every thread in this time; 0: a minute */
-  int64_t look_ns; /* how long a member looks at sources with a lookout before it sleeps; 0: not at all */
+  int64_t long_call_ms; /* from this duration on the client of a call is checked; 0: 1 s */
+  int64_t report_ms;    /* the log gets at most one line about busy threads in this time; 0: a minute */
+  int64_t poll_ns;      /* how long a member polls pollable sources before it sleeps; 0: not at all */
   bool
-      may_pause; /* a client that has named no processor is on another one: the member does not yield at first */
+      may_pause; /* assume that a client without a published processor runs on another one: poll without yields first */
 };
 
-/* No thread yet: sources can be watched and submitted before crew_start. */
+/* Starts no thread: sources can be watched and submitted before crew_start. Caller frees with crew_destroy. */
 enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
                            struct jp_error *error) JP_MUST_CHECK;
 /* Starts the watcher and `threads` members. The service is borrowed until crew_destroy. */
 enum jp_status crew_start(struct crew *crew, const struct rpc_service *service,
                           struct jp_error *error) JP_MUST_CHECK;
-/* From here on crew_serve refuses every message (CREW_SHUTTING_DOWN). Any thread. */
+/* From now on crew_serve refuses every message (CREW_SHUTTING_DOWN). Any thread. */
 void crew_refuse_all(struct crew *crew);
 /*
- * Ends the watcher and asks the members to leave after their turn. Waits for them until deadline_ms
- * (clock_now_ms), but not for those whose thread is exiting the JVM. False: some are still inside Java, and
- * crew_destroy leaves the memory that they use. Called once, by a thread that is not a member.
+ * Ends the watcher and asks the members to leave after their turn. Waits for the members until deadline_ms
+ * (clock_now_ms), except for those whose thread is exiting the JVM. False: some members are still inside Java, and
+ * crew_destroy keeps the memory that they use. Called once, by a thread that is not a member.
  */
 bool crew_stop(struct crew *crew, int64_t deadline_ms);
 void crew_destroy(struct crew *crew);
@@ -323,25 +324,24 @@ void crew_destroy(struct crew *crew);
 const struct rpc_service *crew_service(const struct crew *crew);
 
 /*
- * Adds fd to the set, or arms it again, for one event. events is EPOLLIN, EPOLLOUT or both; a descriptor that
- * is ready now is delivered at once, behind those that wait already. Closing fd takes it out. JP_IO. Any
- * thread.
+ * Adds fd to the epoll set (crew_watch), or arms it again (crew_watch_again), for one event. events is EPOLLIN, EPOLLOUT
+ * or both. The event of a descriptor that is ready now is queued after those that wait already. Closing fd removes it.
+ * JP_IO. Any thread.
  */
 enum jp_status crew_watch(struct crew *crew, struct crew_source *source, int fd, uint32_t events,
                           struct jp_error *error) JP_MUST_CHECK;
 enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, int fd, uint32_t events,
                                 struct jp_error *error) JP_MUST_CHECK;
-/* Puts source at the end of the ready queue and wakes an idle member. Does nothing if it is in the queue
- * already. Any thread. */
+/* Appends the source to the ready queue, unless it is there already, and wakes an idle member. Any thread. */
 void crew_submit(struct crew *crew, struct crew_source *source);
-/* The tick may be wanted earlier than it has said. Any thread. */
-void crew_rouse(struct crew *crew);
+/* Wakes the watcher, because the tick may be due earlier than it has returned. Any thread. */
+void crew_wake_watcher(struct crew *crew);
 
 /*
- * Starts a member for this source alone, with a thread of this name. It serves nothing before crew_admit, which the
- * caller calls under the source's lock, where it has pinned the source to the member, and leaves as soon as its source is
- * pinned to it no longer: who changes that holds the source's lock, and calls crew_wake under it. JP_LIMIT: there are
- * pinned_max, or there is no thread. Any thread that may use Java.
+ * Starts a member for this source alone, with a thread of this name. The member serves nothing before crew_admit, which
+ * the caller calls after it has set source->pinned, under the source's lock. The member leaves as soon as
+ * source->pinned is another member or NULL: the thread that changes it holds the source's lock, and calls crew_wake for
+ * the previous member. JP_LIMIT: there are pinned_max already, or no thread can be started. Any thread that may use Java.
  */
 enum jp_status crew_pin(struct crew *crew, struct crew_source *source, const char *name,
                         struct crew_member **member, struct jp_error *error) JP_MUST_CHECK;
@@ -349,52 +349,51 @@ void crew_admit(struct crew_member *member);
 
 struct crew_turn {
   int messages;
-  int next_look; /* the message after which the clock is read again */
-  int64_t looked_ns;
-  int64_t ends_ns; /* its time is over then, whatever it has served */
+  int next_clock_read; /* the message after which the clock is read again */
+  int64_t clock_ns;    /* the last read */
+  int64_t ends_ns;     /* the turn is over at this time, however few messages it has served */
 };
 
 void crew_turn_begin(struct crew_turn *turn);
-/* Counts a message; true when the turn must end after it. While messages are quick, the clock is read after some of
- * them alone: a turn may be that many messages longer than its time. */
+/* Counts a message; true if the turn must end after it. While messages are quick, the clock is read after some of them
+ * only: a turn may be that many messages longer than its time. */
 bool crew_turn_is_over(struct crew_turn *turn);
-/* Begins the next turn, if nobody waits for the end of this one. True if the time of this one was over: its
- * answers must not wait any longer. */
+/* Begins the next turn, if no other source waits. True if the time of the previous turn was over: its answers must be
+ * sent now. */
 bool crew_turn_renew(struct crew_turn *turn);
 /*
- * True if the member has to end its turn because others wait, or because the crew stops serving. False: its
- * source may begin another turn at once. Call it when a turn is over, and end the turn if it is true: the
- * member may then hold an event, which it serves next.
+ * True if the member has to end its turn, because other sources wait or because the crew stops serving. False: the
+ * source may begin another turn at once. To be called when a turn is over. If the result is true, the turn must end,
+ * because the member may have received an event of another source, which it serves next.
  */
 bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn);
 
 /*
- * For a source that has just answered and has nothing to do: calls look for a while
- * (base/spin_policy.h) until it says that the client has sent more, and returns its last result. So
- * no thread has to sleep and wake for a client that waits for each answer. The thread yields between two
- * looks. Only one member at a time stays, with the source that it served before, and only while another
- * member is idle. After looks that found nothing it stays less and less often, and with a source that has a lookout
- * only if the message that it has just answered had come soon after the answer before.
+ * Busy-polls for the next message of a source that has just been answered: calls has_work in a loop, for a limited time
+ * (base/spin_policy.h), until it is true, and returns its last result. So no thread has to sleep and wake for a client
+ * that waits for each answer. One member at a time does this, the poller. For a socket, it must have served the source
+ * in the turn before, another member must be idle, and each poll is followed by a yield. After polls in vain it polls
+ * less and less often. A pollable source is polled only if the last message arrived soon after the answer before.
  */
 bool crew_stay(struct crew_member *member, struct crew_source *source,
-               bool (*look)(struct crew_source *source));
+               bool (*has_work)(struct crew_source *source));
 
 /*
- * At the end of a turn, for a source with a lookout that has nothing to do: true if a member looks at it from now on, so
- * that it need not ask its client to ring. Its descriptor is armed in either case. A client that lets much time pass
- * between its calls is not looked at. Any thread: the source's owner, or one that holds its lock.
+ * At the end of a turn, for a pollable source without work: true if the poller polls the source from now on, so that its
+ * client need not notify the peer. The source's descriptor is armed in either case. False for a client whose calls are
+ * far apart. Any thread: the source's owner, or a thread that holds the source's lock.
  */
-bool crew_keep_awake(struct crew *crew, struct crew_source *source);
-/* The source has an owner from now on and is not looked at any more. Before a turn of a source with a lookout. */
-void crew_take_awake(struct crew *crew, struct crew_source *source);
+bool crew_add_polled(struct crew *crew, struct crew_source *source);
+/* The source has an owner from now on and is not polled any more. Before a turn of a pollable source. */
+void crew_remove_polled(struct crew *crew, struct crew_source *source);
 
 struct crew_message {
-  const struct rpc_codec *codec; /* whose message it is */
+  const struct rpc_codec *codec; /* of this message */
   struct rpc_client *client;
-  struct crew_source *source; /* that keeps the message if it has to wait */
+  struct crew_source *source; /* keeps the message if it has to wait */
   struct text text;
   size_t reply_max;  /* rpc_codec.serve */
-  int64_t *since_ms; /* when the message first came while no member was free; 0 before. Kept by the source */
+  int64_t *since_ms; /* since when the message has waited for a member; 0: it has not. Kept by the source */
 };
 
 enum crew_served {
@@ -403,8 +402,8 @@ enum crew_served {
   CREW_STREAM,
   CREW_FAILED,   /* RPC_FAILED: a reply, and a reason for HTTP's status */
   CREW_NOT_SAFE, /* RPC_NOT_SAFE: as CREW_FAILED */
-  CREW_LOST, /* the member was lost, and has come back: its source is another's now (crew_meanwhile.part) */
-  CREW_ANSWERED, /* connection_serve alone: the watcher has answered in the owner's place */
+  CREW_LOST, /* the member's thread was lost and has returned; its source was reclaimed (crew_call_ops.reclaim) */
+  CREW_ANSWERED, /* connection_serve alone: the watcher has answered the message for the owner */
   CREW_WAIT      /* no member for it yet: keep the message, crew_submit the source, end the turn */
 };
 
@@ -417,31 +416,31 @@ static inline bool crew_has_replied(enum crew_served served)
 enum crew_served crew_served_as(enum rpc_served served);
 
 /*
- * Serves one message: out, stream and the results but CREW_WAIT are those of rpc_codec.serve. Blocks while
- * Java runs, so the caller holds no lock. After busy_timeout_ms, and once the crew refuses all, the answer is
- * an error.
+ * Serves one message. out, stream and the results except CREW_WAIT are those of rpc_codec.serve. Blocks while Java runs,
+ * so the caller must hold no lock. A message that has waited for busy_timeout_ms is refused, and so is each message
+ * after crew_refuse_all.
  */
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
                             struct buffer *out, struct rpc_stream *stream);
 
-/* True if the member is reserved for messages of another lane: crew_serve would return CREW_WAIT. */
+/* True if the member is reserved for another lane than the message's: crew_serve would return CREW_WAIT. */
 bool crew_leaves_to_others(const struct crew_member *member, const struct crew_message *message);
 
-/* The client will never get the answer to the member's message: the service drops the objects that it has stored for it
- * (rpc_service.take_back). */
-void crew_take_back(struct crew_member *member, struct rpc_client *client);
+/* The client never gets the answer to the member's message: the service releases the objects that it has stored for the
+ * answer (rpc_service.take_back). */
+void crew_drop_answer(struct crew_member *member, struct rpc_client *client);
 
 /*
- * Ends the message that the worker's thread serves: the thread that is reserved for control interrupts the worker's, as soon
- * as it is in a call. False: the message has been served. Any thread that keeps the worker from its next message; waits
- * for nobody.
+ * Ends the message that the worker's thread serves: the thread that is reserved for control interrupts it as soon as it
+ * is in a call. False: no message is being served. Does not block. Any thread that keeps the worker from beginning its
+ * next message.
  */
 bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum rpc_call_cause cause);
 
 /*
- * rpc_waits.wait and wake: `thread` is the member. A member that waits is none of threads_max: the watcher may add
- * another one in its place, as long as no more than CREW_WAITING_MAX wait; those beyond count as busy. One that comes
- * back may be one too many for a while.
+ * rpc_waits.wait and wake; `thread` is the member. A waiting member does not count in threads_max, so the watcher may
+ * add another member. At most CREW_WAITING_MAX members are counted as waiting; those above it count as busy. When a
+ * member ends its wait, the crew may be one member too large for a while.
  */
 enum { CREW_WAITING_MAX = 4096 };
 void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t deadline_ms);

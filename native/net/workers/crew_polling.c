@@ -1,20 +1,23 @@
-/* Members that stay awake and look for the next message of a client, in place of sleeping until it comes. */
+/* Members that busy-poll for the next message of a client, instead of sleeping until an event (docs/internals/crew.md,
+ * docs/internals/shared-memory.md). */
 #include "base/clock.h"
 #include "net/workers/crew_state.h"
 
 #include <sched.h>
 
-/* Yields only: a socket costs a system call to look at. */
+/* For loops that only yield, because polling a socket costs a system call. */
 static const struct spin_limits SOCKET_LIMITS = {.usual_ns = 100000, .rare_ns = 400000};
 
 enum {
-  PAUSE_NS = 2000,    /* a source with a lookout is looked at for so long before the first yield */
-  LOOKS_A_CLOCK = 4,  /* in that time, between two looks at the clock */
-  LOST_NS = 50000,    /* a few looks that take longer were interrupted */
-  LOST_MAX = 4,       /* in one look: so often it goes on */
-  QUICK_NS = 20000,   /* a member whose work takes longer, twice in a row, looks at no others */
-  AWAKE_NS = 2000000, /* a source without work for so long is put to sleep, or is not kept awake at all */
-  BRISK_NS = 400000   /* nobody waits for a call that comes later: to wake both sides takes half of it */
+  PAUSE_NS = 2000,     /* a pollable source is polled with pauses for this time before the first yield */
+  POLLS_PER_CLOCK = 4, /* polls with pauses between two reads of the clock */
+  LOST_NS =
+      50000, /* POLLS_PER_CLOCK polls that take longer were interrupted: the thread had lost its processor */
+  LOST_MAX = 4,     /* more interrupts than this in one loop count as polling time */
+  QUICK_NS = 20000, /* a member whose work takes longer, twice in a row, closes the set of polled sources */
+  POLLED_NS = 2000000, /* a source without work for this time leaves the set, or is not added to it */
+  FAST_NS =
+      400000 /* a call that arrives later is not polled for: to wake both sides takes half of this time */
 };
 
 static bool has_no_work(struct crew *crew)
@@ -23,15 +26,14 @@ static bool has_no_work(struct crew *crew)
          atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING;
 }
 
-/* Another member is idle and takes the events, and no work waits. */
+/* Another member is idle and receives the events, and no work waits. */
 static bool can_be_spared(struct crew_member *member)
 {
   struct crew *crew = member->crew;
   return atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0 && has_no_work(crew);
 }
 
-/* No work waits. Where no other member is idle, this one looks for events itself, and serves the one that it finds
- * next. */
+/* No work waits. If no other member is idle, this member checks for events itself, and serves the event next. */
 static bool can_go_on(struct crew_member *member)
 {
   struct crew *crew = member->crew;
@@ -41,179 +43,180 @@ static bool can_go_on(struct crew_member *member)
   return member->held == NULL && has_no_work(crew);
 }
 
-static bool is_looker(const struct crew_member *member)
+static bool is_poller(const struct crew_member *member)
 {
-  return atomic_load_explicit(&member->crew->looker, memory_order_relaxed) == member;
+  return atomic_load_explicit(&member->crew->poller, memory_order_relaxed) == member;
 }
 
-static bool become_looker(struct crew_member *member)
+static bool become_poller(struct crew_member *member)
 {
   struct crew_member *nobody = NULL;
-  return is_looker(member) || atomic_compare_exchange_strong(&member->crew->looker, &nobody, member);
+  return is_poller(member) || atomic_compare_exchange_strong(&member->crew->poller, &nobody, member);
 }
 
-static void resign_as_looker(struct crew_member *member)
+static void resign_as_poller(struct crew_member *member)
 {
   struct crew_member *expected = member;
-  atomic_compare_exchange_strong(&member->crew->looker, &expected, NULL);
+  atomic_compare_exchange_strong(&member->crew->poller, &expected, NULL);
 }
 
-/* --- the sources that are awake; under look_lock where it says so --- */
+/* --- the set of polled sources --- */
 
-/* Under look_lock. */
-static void remove_awake(struct crew *crew, size_t index)
+/* Under poll_lock. */
+static void remove_polled(struct crew *crew, size_t index)
 {
-  struct crew_source *source = crew->awake[index].source;
-  size_t count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed) - 1;
-  crew->awake[index] = crew->awake[count];
-  crew->awake[index].source->awake_at = index;
-  atomic_store_explicit(&crew->awake_count, count, memory_order_relaxed);
+  struct crew_source *source = crew->polled[index].source;
+  size_t count = atomic_load_explicit(&crew->polled_count, memory_order_relaxed) - 1;
+  crew->polled[index] = crew->polled[count];
+  crew->polled[index].source->polled_at = index;
+  atomic_store_explicit(&crew->polled_count, count, memory_order_relaxed);
   if (source->pace == CREW_PACE_FAST)
-    atomic_fetch_sub_explicit(&crew->awake_brisk, 1, memory_order_relaxed);
-  atomic_store_explicit(&source->is_awake, false, memory_order_release);
+    atomic_fetch_sub_explicit(&crew->fast_count, 1, memory_order_relaxed);
+  atomic_store_explicit(&source->is_polled, false, memory_order_release);
 }
 
-/* True if it sleeps now; else it has work. Under look_lock. */
+/* Removes the source from the set. True: its client has to notify the peer from now on. False: the source has work.
+ * Under poll_lock. */
 static bool put_to_sleep(struct crew *crew, size_t index)
 {
-  struct crew_source *source = crew->awake[index].source;
-  bool sleeps = crew_lookout_of(source)->sleep(source);
-  remove_awake(crew, index);
+  struct crew_source *source = crew->polled[index].source;
+  bool sleeps = crew_poll_ops_of(source)->sleep(source);
+  remove_polled(crew, index);
   return sleeps;
 }
 
-/* Looks at one; true if it has work, and is no longer among them. Under look_lock. */
-static bool look_at_one(struct crew *crew, size_t index, int64_t now_ns)
+/* Polls one source. True: it has work, and was removed from the set. Under poll_lock. */
+static bool poll_one(struct crew *crew, size_t index, int64_t now_ns)
 {
-  struct crew_source *source = crew->awake[index].source;
-  int64_t *until_ns = &crew->awake[index].until_ns;
-  if (crew_lookout_of(source)->look(source)) {
-    remove_awake(crew, index);
+  struct crew_source *source = crew->polled[index].source;
+  int64_t *until_ns = &crew->polled[index].until_ns;
+  if (crew_poll_ops_of(source)->poll(source)) {
+    remove_polled(crew, index);
     return true;
   }
   if (*until_ns == 0)
-    *until_ns = now_ns + AWAKE_NS;
+    *until_ns = now_ns + POLLED_NS;
   return now_ns >= *until_ns && !put_to_sleep(crew, index);
 }
 
-/* Looks at each once, from the last one that was found on. Returns one that has work; NULL: none has. now_ns may be
- * late. */
-static struct crew_source *look_around(struct crew *crew, int64_t now_ns)
+/* Polls each source once, beginning after the last one that had work. Returns a source that has work; NULL: none.
+ * now_ns may be a little old. */
+static struct crew_source *poll_set(struct crew *crew, int64_t now_ns)
 {
   struct crew_source *found = NULL;
-  pthread_mutex_lock(&crew->look_lock);
-  size_t count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed);
-  for (size_t looks = count; found == NULL && looks > 0 && count > 0; looks--) {
-    size_t index = crew->awake_next < count ? crew->awake_next : 0;
-    struct crew_source *source = crew->awake[index].source;
-    found = look_at_one(crew, index, now_ns) ? source : NULL;
-    crew->awake_next = index + 1;
-    count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed);
+  pthread_mutex_lock(&crew->poll_lock);
+  size_t count = atomic_load_explicit(&crew->polled_count, memory_order_relaxed);
+  for (size_t polls_left = count; found == NULL && polls_left > 0 && count > 0; polls_left--) {
+    size_t index = crew->next_polled < count ? crew->next_polled : 0;
+    struct crew_source *source = crew->polled[index].source;
+    found = poll_one(crew, index, now_ns) ? source : NULL;
+    crew->next_polled = index + 1;
+    count = atomic_load_explicit(&crew->polled_count, memory_order_relaxed);
   }
-  pthread_mutex_unlock(&crew->look_lock);
+  pthread_mutex_unlock(&crew->poll_lock);
   return found;
 }
 
-bool crew_keep_awake(struct crew *crew, struct crew_source *source)
+bool crew_add_polled(struct crew *crew, struct crew_source *source)
 {
-  if (source->pace == CREW_PACE_SLOW || !atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
+  if (source->pace == CREW_PACE_SLOW || !atomic_load_explicit(&crew->accepts_polled, memory_order_relaxed))
     return false;
-  pthread_mutex_lock(&crew->look_lock);
-  size_t count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed);
-  bool is_kept = atomic_load_explicit(&crew->takes_awake, memory_order_relaxed) && count < CREW_AWAKE_MAX;
+  pthread_mutex_lock(&crew->poll_lock);
+  size_t count = atomic_load_explicit(&crew->polled_count, memory_order_relaxed);
+  bool is_kept = atomic_load_explicit(&crew->accepts_polled, memory_order_relaxed) && count < CREW_POLLED_MAX;
   if (is_kept) {
-    crew->awake[count].source = source;
-    crew->awake[count].until_ns = 0;
-    source->awake_at = count;
-    atomic_store_explicit(&source->is_awake, true, memory_order_relaxed);
-    atomic_store_explicit(&crew->awake_count, count + 1, memory_order_relaxed);
+    crew->polled[count].source = source;
+    crew->polled[count].until_ns = 0;
+    source->polled_at = count;
+    atomic_store_explicit(&source->is_polled, true, memory_order_relaxed);
+    atomic_store_explicit(&crew->polled_count, count + 1, memory_order_relaxed);
     if (source->pace == CREW_PACE_FAST) {
-      atomic_fetch_add_explicit(&crew->awake_brisk, 1, memory_order_relaxed);
-      atomic_fetch_add_explicit(&crew->awake_arrivals, 1, memory_order_relaxed);
+      atomic_fetch_add_explicit(&crew->fast_count, 1, memory_order_relaxed);
+      atomic_fetch_add_explicit(&crew->fast_arrivals, 1, memory_order_relaxed);
     }
   }
-  pthread_mutex_unlock(&crew->look_lock);
+  pthread_mutex_unlock(&crew->poll_lock);
   return is_kept;
 }
 
-void crew_take_awake(struct crew *crew, struct crew_source *source)
+void crew_remove_polled(struct crew *crew, struct crew_source *source)
 {
-  if (!atomic_load_explicit(&source->is_awake, memory_order_acquire))
+  if (!atomic_load_explicit(&source->is_polled, memory_order_acquire))
     return;
-  pthread_mutex_lock(&crew->look_lock);
-  if (atomic_load_explicit(&source->is_awake, memory_order_relaxed))
-    remove_awake(crew, source->awake_at);
-  pthread_mutex_unlock(&crew->look_lock);
+  pthread_mutex_lock(&crew->poll_lock);
+  if (atomic_load_explicit(&source->is_polled, memory_order_relaxed))
+    remove_polled(crew, source->polled_at);
+  pthread_mutex_unlock(&crew->poll_lock);
 }
 
-/* Nobody will look from now on. Under look_lock. */
+/* Closes the set. Under poll_lock. */
 static void put_all_to_sleep(struct crew *crew)
 {
-  atomic_store_explicit(&crew->takes_awake, false, memory_order_relaxed);
+  atomic_store_explicit(&crew->accepts_polled, false, memory_order_relaxed);
   size_t count;
-  while ((count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed)) > 0) {
-    struct crew_source *source = crew->awake[count - 1].source;
+  while ((count = atomic_load_explicit(&crew->polled_count, memory_order_relaxed)) > 0) {
+    struct crew_source *source = crew->polled[count - 1].source;
     if (!put_to_sleep(crew, count - 1))
       crew_submit(crew, source);
   }
 }
 
-/* Both in one, so that a looker that goes on just then does not find itself relieved with sources that are awake. */
-static void close_and_resign(struct crew_member *looker)
+/* One locked step, so that the set of a poller that the watcher relieves is never left open. */
+static void close_set_and_resign(struct crew_member *poller)
 {
-  struct crew *crew = looker->crew;
-  pthread_mutex_lock(&crew->look_lock);
-  if (is_looker(looker)) {
+  struct crew *crew = poller->crew;
+  pthread_mutex_lock(&crew->poll_lock);
+  if (is_poller(poller)) {
     put_all_to_sleep(crew);
-    resign_as_looker(looker);
+    resign_as_poller(poller);
   }
-  pthread_mutex_unlock(&crew->look_lock);
+  pthread_mutex_unlock(&crew->poll_lock);
 }
 
-void crew_stop_looking(struct crew_member *member)
+void crew_stop_polling(struct crew_member *member)
 {
-  if (!is_looker(member))
+  if (!is_poller(member))
     return;
-  if (atomic_load_explicit(&member->crew->takes_awake, memory_order_relaxed))
-    close_and_resign(member);
+  if (atomic_load_explicit(&member->crew->accepts_polled, memory_order_relaxed))
+    close_set_and_resign(member);
   else
-    resign_as_looker(member);
+    resign_as_poller(member);
 }
 
-void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch)
+void crew_relieve_poller(struct crew *crew, struct crew_poller_watch *watch)
 {
-  struct crew_member *looker = atomic_load(&crew->looker);
-  uint64_t steps = looker != NULL ? atomic_load_explicit(&looker->steps, memory_order_relaxed) : 0;
-  bool is_stuck = looker != NULL && looker == watch->looker && steps == watch->steps;
-  *watch = (struct crew_looker_watch){looker, steps};
-  if (is_stuck && atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
-    close_and_resign(looker);
+  struct crew_member *poller = atomic_load(&crew->poller);
+  uint64_t steps = poller != NULL ? atomic_load_explicit(&poller->steps, memory_order_relaxed) : 0;
+  bool is_stuck = poller != NULL && poller == watch->poller && steps == watch->steps;
+  *watch = (struct crew_poller_watch){poller, steps};
+  if (is_stuck && atomic_load_explicit(&crew->accepts_polled, memory_order_relaxed))
+    close_set_and_resign(poller);
 }
 
-static bool may_find_awake(const struct crew_member *member)
+static bool may_find_polled(const struct crew_member *member)
 {
-  return atomic_load_explicit(&member->crew->awake_count, memory_order_relaxed) > 0 && is_looker(member);
+  return atomic_load_explicit(&member->crew->polled_count, memory_order_relaxed) > 0 && is_poller(member);
 }
 
-/* Of a member that looks: by its last look at the clock. */
-static bool find_awake(struct crew_member *member)
+/* For a polling member, whose clock_ns is recent. */
+static bool find_polled(struct crew_member *member)
 {
-  if (member->found == NULL && may_find_awake(member))
-    member->found = look_around(member->crew, member->looked_ns);
+  if (member->found == NULL && may_find_polled(member))
+    member->found = poll_set(member->crew, member->clock_ns);
   return member->found != NULL;
 }
 
-bool crew_find_awake(struct crew_member *member)
+bool crew_find_polled(struct crew_member *member)
 {
-  if (!may_find_awake(member))
+  if (!may_find_polled(member))
     return false;
-  member->looked_ns = clock_now_ns();
-  return find_awake(member);
+  member->clock_ns = clock_now_ns();
+  return find_polled(member);
 }
 
-/* --- looking --- */
+/* --- the poll loop --- */
 
-/* Tells the processor that this is a loop that waits. */
+/* Tells the processor that this is a busy-waiting loop. */
 static inline void pause_processor(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -223,215 +226,218 @@ static inline void pause_processor(void)
 #endif
 }
 
-struct outlook {
-  bool (*look)(void *context);
+struct poll_loop {
+  bool (*has_work)(void *context);
   void *context;
-  bool (*goes_on)(struct crew_member *member); /* false: the member has other things to do */
-  int64_t pause_ns;                            /* looks without a yield for so long */
+  bool (*may_continue)(struct crew_member *member); /* false: the member has other work */
+  int64_t pause_ns;                                 /* how long the loop polls without a yield */
   const struct spin_limits *limits;
   struct spin_policy *spin;
 };
 
-static bool look_with_pauses(const struct outlook *outlook)
+static bool poll_with_pauses(const struct poll_loop *loop)
 {
-  for (int i = 0; i < LOOKS_A_CLOCK; i++) {
+  for (int i = 0; i < POLLS_PER_CLOCK; i++) {
     pause_processor();
-    if (outlook->look(outlook->context))
+    if (loop->has_work(loop->context))
       return true;
   }
   return false;
 }
 
-/* How long a look has taken so far. */
-struct look_time {
-  int64_t took_ns; /* while the thread had the processor, or gave it away itself */
+/* The duration of a poll loop so far. */
+struct poll_time {
+  int64_t took_ns; /* without the time in which the thread had lost its processor, except by a yield */
   int64_t longest_pause_ns;
-  unsigned lost;    /* how often the thread has lost the processor */
-  unsigned arrived; /* crew->awake_arrivals */
+  unsigned lost;    /* how often the thread has lost its processor */
+  unsigned arrived; /* crew->fast_arrivals */
 };
 
-/* A thread that loses the processor without a yield was not looking meanwhile, and learns nothing from that. */
-static void look_at_clock(struct crew_member *member, bool has_yielded, struct look_time *looking)
+/* A thread that has lost its processor did not poll during that time, so the time must not count as polling in vain. */
+static void measure_poll(struct crew_member *member, bool has_yielded, struct poll_time *spent)
 {
   int64_t now_ns = clock_now_ns();
-  int64_t pause_ns = now_ns - member->looked_ns;
-  member->looked_ns = now_ns;
-  if (!has_yielded && pause_ns >= LOST_NS && looking->lost++ < LOST_MAX)
+  int64_t pause_ns = now_ns - member->clock_ns;
+  member->clock_ns = now_ns;
+  if (!has_yielded && pause_ns >= LOST_NS && spent->lost++ < LOST_MAX)
     return;
-  looking->took_ns += pause_ns;
-  if (pause_ns > looking->longest_pause_ns)
-    looking->longest_pause_ns = pause_ns;
+  spent->took_ns += pause_ns;
+  if (pause_ns > spent->longest_pause_ns)
+    spent->longest_pause_ns = pause_ns;
 }
 
-/* member->looked_ns is the time when it begins. The clock is not asked again where the first looks after it find
- * something: they take less than a yield does. */
-static bool look_for_a_while(struct crew_member *member, const struct outlook *outlook)
+/* Uses member->clock_ns as the time at its begin. Does not read the clock if the first polls with pauses find work,
+ * because they take less time than a yield. */
+static bool run_poll_loop(struct crew_member *member, const struct poll_loop *loop)
 {
-  const int64_t limit_ns = spin_policy_limit_ns(outlook->spin, outlook->limits);
-  struct look_time looking = {.arrived =
-                                  atomic_load_explicit(&member->crew->awake_arrivals, memory_order_relaxed)};
+  const int64_t limit_ns = spin_policy_limit_ns(loop->spin, loop->limits);
+  struct poll_time spent = {.arrived =
+                                atomic_load_explicit(&member->crew->fast_arrivals, memory_order_relaxed)};
   bool found;
   do {
-    bool yields = looking.took_ns >= outlook->pause_ns;
+    bool yields = spent.took_ns >= loop->pause_ns;
     if (yields)
       sched_yield();
-    found = yields ? outlook->look(outlook->context) : look_with_pauses(outlook);
+    found = yields ? loop->has_work(loop->context) : poll_with_pauses(loop);
     if (found && !yields)
       break;
-    look_at_clock(member, yields, &looking);
-    /* A source that became awake during that time has just been answered by another member: its client is waited for
-     * as long as others'. */
-    unsigned arrived = atomic_load_explicit(&member->crew->awake_arrivals, memory_order_relaxed);
-    if (arrived != looking.arrived && !crew_is_pinned(member))
-      looking.took_ns = 0;
-    looking.arrived = arrived;
-  } while (!found && looking.took_ns < limit_ns && outlook->goes_on(member));
-  /* Where the next turn of the member is one of a source with a lookout, it may stay the looker. */
-  bool goes_on = member->found != NULL || (member->held != NULL && crew_lookout_of(member->held) != NULL);
-  spin_policy_learn(outlook->spin, outlook->limits, found || goes_on, looking.took_ns,
-                    looking.longest_pause_ns);
+    measure_poll(member, yields, &spent);
+    /* Another member has just answered a client and added its source to the set: the next message of that client is
+     * polled for as long as that of other clients. */
+    unsigned arrived = atomic_load_explicit(&member->crew->fast_arrivals, memory_order_relaxed);
+    if (arrived != spent.arrived && !crew_is_pinned(member))
+      spent.took_ns = 0;
+    spent.arrived = arrived;
+  } while (!found && spent.took_ns < limit_ns && loop->may_continue(member));
+  /* If the next turn is one of a pollable source, the member may stay the poller. */
+  bool stays_poller =
+      member->found != NULL || (member->held != NULL && crew_poll_ops_of(member->held) != NULL);
+  spin_policy_learn(loop->spin, loop->limits, found || stays_poller, spent.took_ns, spent.longest_pause_ns);
   return found;
 }
 
-/* --- members that stay with a source --- */
+/* --- crew_stay: members that poll after an answer --- */
 
 struct stay {
   struct crew_member *member;
   struct crew_source *source;
-  bool (*look)(struct crew_source *source);
-  int64_t pause_ns; /* of the client, between the last answer and this call */
-  bool is_quick;    /* the member's last piece of work, or the one before, took no longer than QUICK_NS */
-  bool has_more;    /* the source itself has */
+  bool (*has_work)(struct crew_source *source);
+  int64_t pause_ns; /* of the client: from the previous answer to the message that was just answered */
+  bool is_quick;    /* the member's last work, or the work before, took no longer than QUICK_NS */
+  bool has_more;    /* the source itself has work */
 };
 
-static bool look_at_source(void *context)
+static bool poll_source(void *context)
 {
   struct stay *stay = context;
-  stay->has_more = stay->look(stay->source);
+  stay->has_more = stay->has_work(stay->source);
   return stay->has_more;
 }
 
-/* The others first: a client that answers at once would have the member for a whole turn, while theirs give up looking. */
-static bool look_at_all(void *context)
+/* Polls the set first. Otherwise a client that always sends its next message at once would keep the member for a whole
+ * turn, and the other clients would time out and notify the peer. */
+static bool poll_set_and_source(void *context)
 {
   struct stay *stay = context;
-  return find_awake(stay->member) || look_at_source(stay);
+  return find_polled(stay->member) || poll_source(stay);
 }
 
-/* Others may be looked at, too, if none of them has to wait for long because of that. */
-static void set_awake(struct crew_member *member, bool is_quick)
+/* Opens the set, or closes it, because polled sources must not wait for slow work. */
+static void set_accepts_polled(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
-  if (is_quick == atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
+  if (is_quick == atomic_load_explicit(&crew->accepts_polled, memory_order_relaxed))
     return;
-  pthread_mutex_lock(&crew->look_lock);
+  pthread_mutex_lock(&crew->poll_lock);
   if (!is_quick)
     put_all_to_sleep(crew);
-  else if (is_looker(member)) /* the watcher may have relieved the member */
-    atomic_store_explicit(&crew->takes_awake, true, memory_order_relaxed);
-  pthread_mutex_unlock(&crew->look_lock);
+  else if (is_poller(member)) /* the watcher may have relieved the member */
+    atomic_store_explicit(&crew->accepts_polled, true, memory_order_relaxed);
+  pthread_mutex_unlock(&crew->poll_lock);
 }
 
-/* A client that needs this processor gets it at once, by yields. Where none is named, one that is bound to a
- * processor assumes that. */
-static bool is_elsewhere(const struct crew *crew, struct crew_source *source)
+/* Whether the client runs on another processor. If it runs on this one, the member must yield at once. If the client has
+ * published no processor, the configuration decides. */
+static bool is_client_elsewhere(const struct crew *crew, struct crew_source *source)
 {
   int own = sched_getcpu();
-  int clients = crew_lookout_of(source)->meet(source, own);
+  int clients = crew_poll_ops_of(source)->exchange_processors(source, own);
   return clients < 0 ? crew->config.may_pause : clients != own;
 }
 
 static bool stay_with_socket(struct crew_member *member, struct stay *stay)
 {
   if (member->last != stay->source || !can_be_spared(member) || !spin_policy_takes_chance(&member->spin) ||
-      !become_looker(member))
+      !become_poller(member))
     return false;
-  struct outlook outlook = {.look = look_at_source,
-                            .context = stay,
-                            .goes_on = can_be_spared,
-                            .limits = &SOCKET_LIMITS,
-                            .spin = &member->spin};
-  member->looked_ns = clock_now_ns();
-  look_for_a_while(member, &outlook);
-  crew_stop_looking(member);
+  struct poll_loop loop = {.has_work = poll_source,
+                           .context = stay,
+                           .may_continue = can_be_spared,
+                           .limits = &SOCKET_LIMITS,
+                           .spin = &member->spin};
+  member->clock_ns = clock_now_ns();
+  run_poll_loop(member, &loop);
+  crew_stop_polling(member);
   return stay->has_more;
 }
 
-/* True if the member can look, but not yet: ready work waits, or it has just taken an event. The source may stay awake
- * meanwhile: the member goes on to such sources, and looks at all that are awake when it has served them. Without
- * that, clients that were all sent to sleep would each ring for each call as long as there is always another bell. The
- * event comes first, because no other member can take it: a call that is found by a look may be a long one. A member whose
- * work is slow does not begin to look, and closes the set where it looked already. */
-static bool may_look_later(struct crew_member *member, bool is_quick)
+/* True if the member may poll, but has to serve ready work or an event first. The set may be open during that time: the
+ * member polls it after this work. Otherwise all clients would be put to sleep, and each call would need a notification
+ * as long as there is always another one to serve. The event must be served first, because no other member can receive
+ * it, and a call that polling finds may be a long one. A member whose work is slow does not become the poller, and closes
+ * the set if it is the poller already. */
+static bool may_poll_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
   bool has_ready = atomic_load_explicit(&crew->ready, memory_order_relaxed) > 0;
-  bool has_bell =
-      !has_ready && !can_go_on(member) && member->held != NULL && crew_lookout_of(member->held) != NULL;
-  if (((has_ready && member->held == NULL) || has_bell) &&
+  bool has_notification =
+      !has_ready && !can_go_on(member) && member->held != NULL && crew_poll_ops_of(member->held) != NULL;
+  if (((has_ready && member->held == NULL) || has_notification) &&
       atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING &&
-      (is_quick ? become_looker(member) : is_looker(member)))
-    set_awake(member, is_quick);
-  return has_ready || has_bell;
+      (is_quick ? become_poller(member) : is_poller(member)))
+    set_accepts_polled(member, is_quick);
+  return has_ready || has_notification;
 }
 
-/* Since its last look the member has worked for the source. One slow piece of work alone changes nothing: where members
- * share a processor, one that was interrupted for another would otherwise send all sources to sleep, and each of their
- * clients would have to ring. */
-static void look_at_clock_after_work(struct crew_member *member, struct stay *stay)
+/* The member has worked for the source since clock_ns. One slow piece of work alone does not count, because the thread may
+ * have been interrupted for another member on the same processor. Otherwise all sources would be put to sleep, and all
+ * their clients would have to notify the peer. */
+static void measure_work(struct crew_member *member, struct stay *stay)
 {
   struct crew_source *source = stay->source;
-  int64_t began_ns = member->looked_ns;
-  member->looked_ns = clock_now_ns();
-  bool is_slow = member->looked_ns - began_ns >= QUICK_NS;
+  int64_t began_ns = member->clock_ns;
+  member->clock_ns = clock_now_ns();
+  bool is_slow = member->clock_ns - began_ns >= QUICK_NS;
   stay->is_quick = !is_slow || !member->was_slow;
   stay->pause_ns = began_ns - source->answered_ns;
   member->was_slow = is_slow;
-  source->pace = stay->pause_ns < BRISK_NS ? CREW_PACE_FAST : CREW_PACE_SLOW;
-  source->answered_ns = member->looked_ns;
+  source->pace = stay->pause_ns < FAST_NS ? CREW_PACE_FAST : CREW_PACE_SLOW;
+  source->answered_ns = member->clock_ns;
 }
 
-/* A client that is not brisk may be awake as long as the looker has other work; then its calls need no bell. */
-static bool stay_with_lookout(struct crew_member *member, struct stay *stay)
+/* A source with CREW_PACE_STEADY may be polled as long as the poller has other work. Then its calls need no
+ * notification. */
+static bool stay_with_pollable(struct crew_member *member, struct stay *stay)
 {
   struct crew *crew = member->crew;
-  const int64_t look_ns = crew->config.look_ns;
-  if (look_ns == 0)
+  const int64_t poll_ns = crew->config.poll_ns;
+  if (poll_ns == 0)
     return false;
-  look_at_clock_after_work(member, stay);
-  /* Also for other clients that are awake and worth looking for. */
-  bool looks = stay->source->pace == CREW_PACE_FAST ||
-               (atomic_load_explicit(&crew->awake_brisk, memory_order_relaxed) > 0 && is_looker(member));
-  if (!looks && stay->pause_ns >= AWAKE_NS)
+  measure_work(member, stay);
+  /* The poller also polls for the fast sources of the set. */
+  bool may_poll = stay->source->pace == CREW_PACE_FAST ||
+                  (atomic_load_explicit(&crew->fast_count, memory_order_relaxed) > 0 && is_poller(member));
+  if (!may_poll && stay->pause_ns >= POLLED_NS)
     return false;
-  if (may_look_later(member, stay->is_quick)) {
-    if (stay->source->pace == CREW_PACE_SLOW && stay->pause_ns < AWAKE_NS)
+  if (may_poll_later(member, stay->is_quick)) {
+    if (stay->source->pace == CREW_PACE_SLOW && stay->pause_ns < POLLED_NS)
       stay->source->pace = CREW_PACE_STEADY;
     return false;
   }
-  if (!looks || !can_go_on(member) || !spin_policy_takes_chance(&member->look_spin) || !become_looker(member))
+  if (!may_poll || !can_go_on(member) || !spin_policy_takes_chance(&member->poll_spin) ||
+      !become_poller(member))
     return false;
-  const struct spin_limits limits = {.usual_ns = look_ns, .rare_ns = look_ns};
-  struct outlook outlook = {.look = look_at_all,
-                            .context = stay,
-                            .goes_on = can_go_on,
-                            .pause_ns = is_elsewhere(crew, stay->source) ? PAUSE_NS : 0,
-                            .limits = &limits,
-                            .spin = &member->look_spin};
-  set_awake(member, stay->is_quick);
-  look_for_a_while(member, &outlook);
+  const struct spin_limits limits = {.usual_ns = poll_ns, .rare_ns = poll_ns};
+  struct poll_loop loop = {.has_work = poll_set_and_source,
+                           .context = stay,
+                           .may_continue = can_go_on,
+                           .pause_ns = is_client_elsewhere(crew, stay->source) ? PAUSE_NS : 0,
+                           .limits = &limits,
+                           .spin = &member->poll_spin};
+  set_accepts_polled(member, stay->is_quick);
+  run_poll_loop(member, &loop);
   return stay->has_more;
 }
 
 /* --- pinned members --- */
 
-static bool is_left_alone(struct crew_member *member)
+static bool may_keep_polling(struct crew_member *member)
 {
   return !wake_word_is_woken(&member->waking) &&
          atomic_load_explicit(&member->crew->phase, memory_order_relaxed) == CREW_SERVING;
 }
 
-/* False: as many poll as may. */
+/* False: pinned_polling members poll already. */
 static bool begin_polling(struct crew *crew)
 {
   unsigned polling = atomic_load_explicit(&crew->polling, memory_order_relaxed);
@@ -448,62 +454,65 @@ static void end_polling(struct crew *crew)
   atomic_fetch_sub_explicit(&crew->polling, 1, memory_order_relaxed);
 }
 
-/* A pinned member has nothing else to do, so that it need not be spared. */
+/* A pinned member has no other work, so it may poll even if no other member is idle. */
 static bool stay_with_own(struct crew_member *member, struct stay *stay)
 {
   struct crew *crew = member->crew;
-  const struct spin_limits ring_limits = {.usual_ns = crew->config.look_ns, .rare_ns = crew->config.look_ns};
-  bool has_lookout = crew_lookout_of(stay->source) != NULL;
-  struct spin_policy *spin = has_lookout ? &member->look_spin : &member->spin;
-  if (has_lookout)
-    look_at_clock_after_work(member, stay);
-  if ((has_lookout && (crew->config.look_ns == 0 || stay->source->pace != CREW_PACE_FAST)) ||
+  const struct spin_limits pollable_limits = {.usual_ns = crew->config.poll_ns,
+                                              .rare_ns = crew->config.poll_ns};
+  bool is_pollable = crew_poll_ops_of(stay->source) != NULL;
+  struct spin_policy *spin = is_pollable ? &member->poll_spin : &member->spin;
+  if (is_pollable)
+    measure_work(member, stay);
+  if ((is_pollable && (crew->config.poll_ns == 0 || stay->source->pace != CREW_PACE_FAST)) ||
       !spin_policy_takes_chance(spin) || !begin_polling(crew))
     return false;
-  const struct outlook outlook = {.look = look_at_source,
-                                  .context = stay,
-                                  .goes_on = is_left_alone,
-                                  .pause_ns = has_lookout && is_elsewhere(crew, stay->source) ? PAUSE_NS : 0,
-                                  .limits = has_lookout ? &ring_limits : &SOCKET_LIMITS,
-                                  .spin = spin};
-  if (!has_lookout)
-    member->looked_ns = clock_now_ns();
-  look_for_a_while(member, &outlook);
+  const struct poll_loop loop = {.has_work = poll_source,
+                                 .context = stay,
+                                 .may_continue = may_keep_polling,
+                                 .pause_ns =
+                                     is_pollable && is_client_elsewhere(crew, stay->source) ? PAUSE_NS : 0,
+                                 .limits = is_pollable ? &pollable_limits : &SOCKET_LIMITS,
+                                 .spin = spin};
+  if (!is_pollable)
+    member->clock_ns = clock_now_ns();
+  run_poll_loop(member, &loop);
   end_polling(crew);
   return stay->has_more;
 }
 
 bool crew_stay(struct crew_member *member, struct crew_source *source,
-               bool (*look)(struct crew_source *source))
+               bool (*has_work)(struct crew_source *source))
 {
-  struct stay stay = {.member = member, .source = source, .look = look};
+  struct stay stay = {.member = member, .source = source, .has_work = has_work};
   if (member->worker == NULL || member->lane != RPC_LANE_ALL)
     return false;
   if (crew_is_pinned(member))
     return stay_with_own(member, &stay);
-  return crew_lookout_of(source) != NULL ? stay_with_lookout(member, &stay) : stay_with_socket(member, &stay);
+  return crew_poll_ops_of(source) != NULL ? stay_with_pollable(member, &stay)
+                                          : stay_with_socket(member, &stay);
 }
 
-/* --- members that wait for their clients --- */
+/* --- crew_wait: members that wait inside the service --- */
 
-bool crew_look_awake(struct crew_member *member, struct crew_source *source, bool (*look)(void *context),
-                     void *context)
+bool crew_poll_while_waiting(struct crew_member *member, struct crew_source *source,
+                             bool (*has_work)(void *context), void *context)
 {
-  const int64_t look_ns = member->crew->config.look_ns;
-  const struct spin_limits ring_limits = {.usual_ns = look_ns, .rare_ns = look_ns};
-  bool has_lookout = crew_lookout_of(source) != NULL;
-  if ((has_lookout && look_ns == 0) || !can_be_spared(member) ||
-      !spin_policy_takes_chance(&member->wait_spin) || !become_looker(member))
+  const int64_t poll_ns = member->crew->config.poll_ns;
+  const struct spin_limits pollable_limits = {.usual_ns = poll_ns, .rare_ns = poll_ns};
+  bool is_pollable = crew_poll_ops_of(source) != NULL;
+  if ((is_pollable && poll_ns == 0) || !can_be_spared(member) ||
+      !spin_policy_takes_chance(&member->wait_spin) || !become_poller(member))
     return false;
-  const struct outlook outlook = {.look = look,
-                                  .context = context,
-                                  .goes_on = can_be_spared,
-                                  .pause_ns =
-                                      has_lookout && is_elsewhere(member->crew, source) ? PAUSE_NS : 0,
-                                  .limits = has_lookout ? &ring_limits : &SOCKET_LIMITS,
-                                  .spin = &member->wait_spin};
-  member->looked_ns = clock_now_ns();
-  bool found = look_for_a_while(member, &outlook);
-  resign_as_looker(member);
+  const struct poll_loop loop = {.has_work = has_work,
+                                 .context = context,
+                                 .may_continue = can_be_spared,
+                                 .pause_ns =
+                                     is_pollable && is_client_elsewhere(member->crew, source) ? PAUSE_NS : 0,
+                                 .limits = is_pollable ? &pollable_limits : &SOCKET_LIMITS,
+                                 .spin = &member->wait_spin};
+  member->clock_ns = clock_now_ns();
+  bool found = run_poll_loop(member, &loop);
+  resign_as_poller(member);
   return found;
 }

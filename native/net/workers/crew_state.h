@@ -1,12 +1,12 @@
 #ifndef JPEER_NET_WORKERS_CREW_STATE_H
 #define JPEER_NET_WORKERS_CREW_STATE_H
-/* Shared by crew.c (members, the ready queue, turns, waits), crew_polling.c (members that poll for messages of clients)
- * and crew_watcher.c (the watcher's thread). No other file includes it. */
+/* The state of the crew. Shared by crew.c (members, ready queue, turns, waits), crew_polling.c (busy-polling) and
+ * crew_watcher.c (the watcher's thread). No other file includes it. */
 #include "net/workers/crew.h"
 
 #include <pthread.h>
 
-enum { CREW_AWAKE_MAX = 64 };
+enum { CREW_POLLED_MAX = 64 };
 
 /* Any thread reads the phase; crew_refuse_all and crew_stop change it. */
 enum crew_phase {
@@ -26,66 +26,67 @@ struct crew {
   const struct rpc_service *service;
   int epoll_fd;
   int wake_fd; /* edge-triggered: a write wakes one idle member */
-  int stop_fd; /* level-triggered, never read: wakes all, for good */
+  int stop_fd; /* level-triggered, never read: wakes all members, for good */
   struct crew_source wake;
   struct crew_source stop;
 
   _Atomic int phase;        /* enum crew_phase */
   _Atomic unsigned idle;    /* members in epoll_wait, or about to be, and those whose thread is starting */
   _Atomic unsigned ready;   /* length of the ready queue */
-  _Atomic unsigned waiting; /* members in crew_wait, except those that are pinned */
+  _Atomic unsigned waiting; /* members in crew_wait, except pinned members */
   _Atomic unsigned polling; /* pinned members that poll */
 
-  _Atomic bool watcher_sleeps; /* or is about to; a thread that finds work wakes it */
-  _Atomic bool takes_awake;    /* sources may become awake; changed under look_lock */
+  _Atomic bool watcher_sleeps; /* the watcher sleeps, or is about to; a thread that finds work wakes it */
+  _Atomic bool accepts_polled; /* sources may be added to `polled`; changed under poll_lock */
   bool growth_failed;          /* used by crew_start, then by the watcher */
 
-  /* The watcher's. */
-  int64_t calls_looked_ms;
+  /* Used by the watcher alone. */
+  int64_t calls_checked_ms;
   int64_t call_due_ms;   /* when the next timeout of a call passes */
-  int64_t reported_ms;   /* 0: never */
+  int64_t reported_ms;   /* when the last line was logged; 0: never */
   int64_t refused_ms;    /* when a message was last refused as busy */
-  uint64_t refused_busy; /* messages, since the last line */
+  uint64_t refused_busy; /* messages refused as busy since the last line */
 
-  /* The one member that looks: it is in crew_stay, or waits awake, or has a turn of a source that it found by
-   * looking. NULL: none. */
-  struct crew_member *_Atomic looker;
-  _Atomic unsigned awake_arrivals; /* how many brisk sources have become awake so far */
+  /* The one member that polls: it is in crew_stay, polls in crew_wait, or has a turn of a source that it has found by
+   * polling. NULL: none. */
+  struct crew_member *_Atomic poller;
+  _Atomic unsigned fast_arrivals; /* how many sources with CREW_PACE_FAST were added to `polled` so far */
 
-  /* The sources that are awake: their clients were told that somebody looks at them. Some are there only while the
-   * looker does nothing but look and have turns of such sources; before it takes anything else, and when a turn
-   * takes long, all are put to sleep. Nobody owns a source that is among them. */
-  pthread_mutex_t look_lock; /* guards them, awake_next and awake_at; no other but `lock` is taken under it */
-  _Atomic size_t awake_count;
-  _Atomic unsigned awake_brisk; /* how many of them are brisk */
-  size_t awake_next;            /* where the next look begins */
+  /* The set of polled sources: nobody owns them, and their clients need not notify the peer. The set is open
+   * (accepts_polled) only while the poller does nothing except polling and turns of pollable sources. Before the poller
+   * begins other work, and when its work is slow, it closes the set: all sources are removed and put to sleep.
+   * poll_lock guards the set, next_polled and polled_at; only `lock` may be locked under it. */
+  pthread_mutex_t poll_lock;
+  _Atomic size_t polled_count;
+  _Atomic unsigned fast_count; /* polled sources with CREW_PACE_FAST */
+  size_t next_polled;          /* the index at which the next poll begins */
   struct {
     struct crew_source *source;
-    int64_t until_ns; /* it is put to sleep then; 0: nobody has looked at it yet */
-  } awake[CREW_AWAKE_MAX];
+    int64_t until_ns; /* the source is put to sleep at this time; 0: it was not polled yet */
+  } polled[CREW_POLLED_MAX];
 
-  pthread_mutex_t
-      lock; /* guards all below; of each member `worker`, and `state` except to and from WAITING */
-  pthread_cond_t changed; /* a member left */
-  pthread_cond_t
-      lane_wanted; /* a source with a lane was submitted, a call is to be ended, or the crew stops */
-  unsigned ends;   /* members with an `end` */
+  /* Guards the fields below, each member's `worker`, and each member's `state` except to and from WAITING. */
+  pthread_mutex_t lock;
+  pthread_cond_t changed; /* a member has left */
+  /* A source with a lane was submitted, a call has to be ended, or the crew stops. */
+  pthread_cond_t lane_wanted;
+  unsigned ends; /* members whose `end` is a request */
   struct crew_source *first_ready;
   struct crew_source *last_ready;
-  _Atomic unsigned lost; /* members that are lost; changed under the lock */
-  unsigned lost_serving; /* those of them that serve all */
-  unsigned size;         /* of the members that serve all */
-  unsigned pinned;       /* of those that are pinned */
+  _Atomic unsigned lost; /* lost members; changed under the lock */
+  unsigned lost_serving; /* lost members that are not pinned */
+  unsigned size;         /* members that serve all sources */
+  unsigned pinned;       /* pinned members */
   bool watcher_runs;
   pthread_t watcher_thread;
 
-  pthread_mutex_t sleep_lock; /* of the watcher's sleep; no other is taken under it */
+  pthread_mutex_t sleep_lock; /* of the watcher's sleep; nothing else is locked under it */
   pthread_cond_t sleep_ended;
 
   struct crew_member watcher;
-  struct crew_member reserved[RPC_LANES]; /* by lane; that of RPC_LANE_ALL is not used */
-  struct crew_member **members;           /* room for all that there may be; NULL: no place was made yet */
-  _Atomic unsigned place_count;           /* made so far; a place stays */
+  struct crew_member reserved[RPC_LANES]; /* by lane; RPC_LANE_ALL is not used */
+  struct crew_member **members;           /* an array of the largest size; NULL: the place was not made yet */
+  _Atomic unsigned place_count;           /* places made so far; a place is never freed before crew_destroy */
 };
 
 static inline bool crew_is_pinned(const struct crew_member *member)
@@ -93,8 +94,8 @@ static inline bool crew_is_pinned(const struct crew_member *member)
   return atomic_load_explicit(&member->pinned, memory_order_relaxed) != NULL;
 }
 
-/* Members that serve all, are not waiting for their clients, and are not lost with another one in their place. Under the
- * lock. */
+/* The number of members that count in threads_max: those that serve all sources, except members that wait for their
+ * clients, and except lost members that may be replaced. Under the lock. */
 static inline unsigned crew_busy_size(struct crew *crew)
 {
   unsigned waiting = atomic_load_explicit(&crew->waiting, memory_order_relaxed);
@@ -105,35 +106,35 @@ static inline unsigned crew_busy_size(struct crew *crew)
 
 /* --- crew_polling.c --- */
 
-/* Calls look with context for a while, as wait_spin says, until it finds something; returns its last result. False
- * at once where no thread can be spared for that. source: what the member waits for the input of; one with a lookout is
- * looked at as crew_stay does. The member is not the looker before and after. */
-bool crew_look_awake(struct crew_member *member, struct crew_source *source, bool (*look)(void *context),
-                     void *context);
-/* Puts the sources that are awake to sleep if the member is the looker, which it is no longer then. */
-void crew_stop_looking(struct crew_member *member);
-/* Looks at them once if the member is the looker; true if one has work, which is then member->found. */
-bool crew_find_awake(struct crew_member *member);
+/* Calls has_work with context in a loop, for a time that wait_spin limits, until it is true; returns its last result.
+ * False at once if another member polls, or if the crew needs this thread. source: whose input the member waits for; it
+ * decides how the loop pauses. The member must not be the poller before the call, and is not after it. */
+bool crew_poll_while_waiting(struct crew_member *member, struct crew_source *source,
+                             bool (*has_work)(void *context), void *context);
+/* If the member is the poller, puts the polled sources to sleep, and ends its role. */
+void crew_stop_polling(struct crew_member *member);
+/* If the member is the poller, polls each polled source once. True: one has work, and is member->found. */
+bool crew_find_polled(struct crew_member *member);
 
-struct crew_looker_watch {
-  struct crew_member *looker;
+struct crew_poller_watch {
+  struct crew_member *poller;
   uint64_t steps;
 };
 
-/* The watcher's look at the looker: one that has not moved since the last look is inside a long call, and nobody looks.
- */
-void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch);
+/* A poller that has not moved since the watcher's last check is inside a long call: ends its role, and puts the polled
+ * sources to sleep. The watcher. */
+void crew_relieve_poller(struct crew *crew, struct crew_poller_watch *watch);
 
 /* --- crew.c --- */
 
-/* Starts one more member; false if there is no place or no thread for it. */
+/* Starts one more member. False: there is no place, or no thread can be started. */
 bool crew_add_member(struct crew *crew);
 void crew_wake_one(struct crew *crew);
-/* Has the member's message, or a call of it, ended (crew_end). Under the lock. */
+/* Requests the end of the member's message, or of one call of the message. Under the lock. */
 void crew_want_end(struct crew_member *member, const struct crew_end *end);
-/* The first of the ready queue, or NULL. */
+/* Removes the first source of the ready queue. NULL: the queue is empty. */
 struct crew_source *crew_take_ready(struct crew *crew);
-/* The source of the next event; NULL after timeout_ms without one. */
+/* Receives the next event and returns its source. NULL: no event within timeout_ms. */
 struct crew_source *crew_take_event(struct crew *crew, int timeout_ms);
 
 /* --- crew_watcher.c --- */

@@ -1,4 +1,4 @@
-/* The watcher's thread: growth, work that no member takes, calls that last, and the tick. */
+/* The watcher's thread: adds members, serves what no member can serve, checks long calls, and runs the tick. */
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -10,25 +10,25 @@
 #include <unistd.h>
 
 enum {
-  LOOK_EVERY_MS = 5,
-  EVENTS_A_LOOK = 256,
-  QUIET_LOOKS = 10,
-  CALLS_LOOK_MS = 250,
-  READ_AHEAD_MS = 5, /* less than QUIET_LOOKS take together */
-  GROUPS_MAX = 8,    /* members that the log's line names */
+  CHECK_EVERY_MS = 5,
+  EVENTS_PER_CHECK = 256,
+  QUIET_CHECKS = 10,
+  CHECK_CALLS_MS = 250,
+  READ_AHEAD_MS = 5, /* less than the time of QUIET_CHECKS checks */
+  GROUPS_MAX = 8,    /* Java members that the log's line names */
   NAME_SIZE = 160,
-  LOST_AFTER_MS = 1000 /* a thread that was interrupted is lost then */
+  LOST_AFTER_MS = 1000 /* an interrupted thread that has not returned after this time is lost */
 };
 
-/* --- calls that last: the watcher looks after them, and the log names those that keep every thread --- */
+/* --- long calls --- */
 
 static bool is_inside(const struct crew_member *member)
 {
   return member->call.steps % 2 != 0;
 }
 
-/* Notes which members have moved. Returns the sum of their steps, and in *pinned of those that are pinned, which are not
- * in it. *has_call: one of them is inside the service. */
+/* Notes the steps of all members. Returns the sum of the steps of members that are not pinned; *pinned: the sum of the
+ * pinned members. *has_call: a member is inside the service. */
 static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, uint64_t *pinned)
 {
   uint64_t sum = 0;
@@ -45,7 +45,8 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
   return sum;
 }
 
-/* A source that gives up reading, because its thread waits for its client, is asked again. */
+/* Has the sources of calls of READ_AHEAD_MS read ahead. again: also sources that were asked before, because a source stops
+ * reading ahead when its thread waits for the client. */
 static void have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
@@ -54,25 +55,25 @@ static void have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
         (member->call.is_read_ahead && !again))
       continue;
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
-    if (source != NULL && source->meanwhile != NULL && source->meanwhile->read_ahead != NULL)
-      source->meanwhile->read_ahead(source);
+    if (source != NULL && source->call_ops != NULL && source->call_ops->read_ahead != NULL)
+      source->call_ops->read_ahead(source);
     member->call.is_read_ahead = true;
   }
 }
 
-/* --- the line in the log --- */
+/* --- the log line about busy threads --- */
 
 struct call_group {
   char name[NAME_SIZE];
   unsigned count;
-  int64_t since_ms; /* of the oldest */
+  int64_t since_ms; /* of the oldest call */
 };
 
 struct call_report {
   struct call_group groups[GROUPS_MAX]; /* in the order of the members' places */
   unsigned group_count;
   unsigned count;  /* of all calls */
-  unsigned others; /* of members that have no group */
+  unsigned others; /* calls of Java members that have no group */
   unsigned left;   /* calls whose client has left */
   int64_t since_ms;
 };
@@ -101,7 +102,7 @@ static void add_call(struct call_report *report, const char *name, const struct 
     group->since_ms = call->since_ms;
 }
 
-/* The lock keeps the workers. */
+/* The lock keeps the workers valid. */
 static void gather_calls(struct crew *crew, struct call_report *report)
 {
   const struct rpc_service *service = crew->service;
@@ -150,7 +151,7 @@ static int64_t find_oldest(struct crew *crew)
   return since_ms;
 }
 
-/* A refusal counts as long as the next line would be about it. */
+/* A refusal that is older than report_ms does not count. */
 static bool may_report(struct crew *crew, int64_t now_ms)
 {
   int64_t report_ms = crew->config.report_ms;
@@ -175,7 +176,7 @@ static void report_calls(struct crew *crew, int64_t now_ms)
   crew->refused_busy = 0;
 }
 
-static void look_for_names(struct crew *crew, int64_t now_ms)
+static void request_names(struct crew *crew, int64_t now_ms)
 {
   const struct rpc_service *service = crew->service;
   bool is_wanted = false;
@@ -193,12 +194,12 @@ static void look_for_names(struct crew *crew, int64_t now_ms)
   pthread_mutex_unlock(&crew->lock);
 }
 
-/* --- messages that were ended, and whose threads do not come back --- */
+/* --- ended messages whose threads have not returned --- */
 
-enum { ANSWERED_AFTER_MS = 10 /* so long a thread that was interrupted has to answer for itself */ };
+enum { ANSWERED_AFTER_MS = 10 /* how long an interrupted thread has to answer the message itself */ };
 
-/* False: the thread has come back, or it is tried again. The lock keeps the worker until its call is held, and the call
- * then. */
+/* Marks the member's thread as lost. False: the thread has returned, or the watcher has to try again. The worker stays
+ * valid: the lock keeps it until its call is held, and then the held call keeps it. */
 static bool lose_member(struct crew *crew, struct crew_member *member, const struct crew_ended *ended,
                         int64_t now_ms)
 {
@@ -217,21 +218,21 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
     return false;
   struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
   bool is_it = atomic_load_explicit(&member->steps, memory_order_relaxed) == ended->steps;
-  bool is_parted = false;
-  if (is_it && source->meanwhile != NULL && source->meanwhile->part != NULL) {
+  bool is_reclaimed = false;
+  if (is_it && source->call_ops != NULL && source->call_ops->reclaim != NULL) {
     bool is_later = false;
-    is_parted =
-        source->meanwhile->part(source, &crew->watcher, member, ended->steps, &member->parted, &is_later);
+    is_reclaimed =
+        source->call_ops->reclaim(source, &crew->watcher, member, ended->steps, &member->retained, &is_later);
     is_it = !is_later;
   }
   unsigned count = 0;
   if (is_it) {
     service->note_lost(service->context, worker, true);
     pthread_mutex_lock(&crew->lock);
-    atomic_store(&member->lost, is_parted ? CREW_LOST_PARTED : CREW_LOST_OWNER);
+    atomic_store(&member->lost, is_reclaimed ? CREW_LOST_RECLAIMED : CREW_LOST_OWNER);
     count = atomic_fetch_add(&crew->lost, 1) + 1;
     crew->lost_serving += !crew_is_pinned(member);
-    if (is_parted)
+    if (is_reclaimed)
       atomic_store_explicit(&member->current, &crew->wake, memory_order_relaxed);
     pthread_mutex_unlock(&crew->lock);
   }
@@ -255,7 +256,7 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
         atomic_load_explicit(&member->lost, memory_order_relaxed) != CREW_NOT_LOST)
       continue;
     const int64_t lost_at_ms = ended.at_ms + LOST_AFTER_MS;
-    if (now_ms >= lost_at_ms && (ended.is_answered || now_ms >= lost_at_ms + LOOK_EVERY_MS) &&
+    if (now_ms >= lost_at_ms && (ended.is_answered || now_ms >= lost_at_ms + CHECK_EVERY_MS) &&
         lose_member(crew, member, &ended, now_ms))
       continue;
     due_ms = lost_at_ms < due_ms ? lost_at_ms : due_ms;
@@ -263,27 +264,27 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
       continue;
     const int64_t at_ms = ended.at_ms + ANSWERED_AFTER_MS;
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
-    if (source == NULL || source->meanwhile == NULL || source->meanwhile->answer_ended == NULL)
+    if (source == NULL || source->call_ops == NULL || source->call_ops->answer_ended == NULL)
       continue;
     const bool is_patient = !ended.is_any && now_ms < ended.at_ms + LOST_AFTER_MS;
     if (now_ms >= at_ms &&
-        source->meanwhile->answer_ended(source, member, ended.steps, ended.cause, is_patient)) {
+        source->call_ops->answer_ended(source, member, ended.steps, ended.cause, is_patient)) {
       const struct crew_end rest = {{.cause = ended.cause, .is_any = true}, ended.steps};
       pthread_mutex_lock(&crew->lock);
       member->ended.is_answered |= member->ended.steps == ended.steps;
-      if (!ended.is_any) /* what is left of a batch does not run */
+      if (!ended.is_any) /* the remaining requests of a batch must not run */
         crew_want_end(member, &rest);
       pthread_mutex_unlock(&crew->lock);
     } else {
       due_ms = at_ms > now_ms && at_ms < due_ms ? at_ms : due_ms;
     }
   }
-  return due_ms < now_ms ? now_ms + LOOK_EVERY_MS : due_ms;
+  return due_ms < now_ms ? now_ms + CHECK_EVERY_MS : due_ms;
 }
 
-/* Has the calls ended whose timeouts have passed. Returns when the next one will have. A call of a batch that begins while
- * its message lasts is found by the next look alone. */
-static int64_t look_for_timeouts(struct crew *crew, int64_t now_ms)
+/* Requests the end of calls whose timeouts have passed. Returns when the next timeout passes. A later call of a batch is
+ * found by the next check only. */
+static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
 {
   const struct rpc_service *service = crew->service;
   int64_t due_ms = INT64_MAX;
@@ -306,55 +307,55 @@ static int64_t look_for_timeouts(struct crew *crew, int64_t now_ms)
       member->call.ended = end.call.call;
     }
   }
-  if (crew->ends > 0) { /* those of messages whose call was not found before */
+  if (crew->ends > 0) { /* requests whose call could not be held before */
     pthread_cond_broadcast(&crew->lane_wanted);
-    due_ms = now_ms + LOOK_EVERY_MS;
+    due_ms = now_ms + CHECK_EVERY_MS;
   }
   pthread_mutex_unlock(&crew->lock);
   return due_ms;
 }
 
-/* Has the input of calls that last for a while read. Looks after those that last for long, and writes the log's line
- * where it is due: once in CALLS_LOOK_MS. */
-static void look_after_calls(struct crew *crew, int64_t now_ms)
+/* Has the sources of long calls read ahead, and ends calls. Once in CHECK_CALLS_MS, checks the clients of calls that have
+ * lasted for long_call_ms, and writes the log's line if it is due. */
+static void check_calls(struct crew *crew, int64_t now_ms)
 {
-  bool is_due = now_ms - crew->calls_looked_ms >= CALLS_LOOK_MS;
+  bool is_due = now_ms - crew->calls_checked_ms >= CHECK_CALLS_MS;
   have_read_ahead(crew, now_ms, is_due);
-  crew->call_due_ms = look_for_timeouts(crew, now_ms);
+  crew->call_due_ms = end_timed_out_calls(crew, now_ms);
   int64_t answer_due_ms = find_oldest(crew) == INT64_MAX ? INT64_MAX : answer_ended(crew, now_ms);
   if (answer_due_ms < crew->call_due_ms)
     crew->call_due_ms = answer_due_ms;
   if (!is_due)
     return;
-  crew->calls_looked_ms = now_ms;
+  crew->calls_checked_ms = now_ms;
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
     if (!is_inside(member) || now_ms - member->call.since_ms < crew->config.long_call_ms)
       continue;
-    /* The member may have gone on to another source: that is looked at then, which does no harm. */
+    /* The member may have begun a turn of another source, whose client is then checked, which does no harm. */
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
-    if (source != NULL && source->meanwhile != NULL && source->meanwhile->look_after != NULL)
-      member->call.has_left = source->meanwhile->look_after(source, member->call.has_left);
+    if (source != NULL && source->call_ops != NULL && source->call_ops->check_client != NULL)
+      member->call.has_left = source->call_ops->check_client(source, member->call.has_left);
   }
   if (find_oldest(crew) != INT64_MAX)
-    look_for_names(crew, now_ms);
+    request_names(crew, now_ms);
   report_calls(crew, now_ms);
 }
 
 /* --- the watcher --- */
 
 struct watch {
-  uint64_t steps;       /* of the members that serve all, at the last look */
-  uint64_t pinned;      /* of the others */
-  int64_t next_tick_ms; /* while there is something to do */
-  int64_t due_ms;       /* while there is not */
-  unsigned quiet_looks; /* one after the other */
-  struct crew_looker_watch looker;
-  bool stuck;    /* no member will take an event soon, and none can be added */
+  uint64_t steps;        /* the sum over members that are not pinned, at the last check */
+  uint64_t pinned;       /* the sum over pinned members */
+  int64_t next_tick_ms;  /* when the tick is due, if there is work */
+  int64_t due_ms;        /* when the tick is due, if there is no work */
+  unsigned quiet_checks; /* consecutive checks without work */
+  struct crew_poller_watch poller;
+  bool stuck;    /* no member will receive an event soon, and none can be added */
   bool has_call; /* a member is inside the service */
 };
 
-/* False if it could add none. */
+/* False: no member could be added. */
 static bool add_members(struct crew *crew, unsigned wanted)
 {
   unsigned added = 0;
@@ -363,26 +364,26 @@ static bool add_members(struct crew *crew, unsigned wanted)
   return added > 0;
 }
 
-/* The flag is up for one whole look before the watcher trusts it. */
+/* Sets watcher_sleeps one whole check before the watcher sleeps (net/workers/crew.h). */
 static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
 {
-  bool was_woken = watch->quiet_looks >= QUIET_LOOKS && !atomic_load(&crew->watcher_sleeps);
-  watch->quiet_looks = quiet && !was_woken ? watch->quiet_looks + 1 : 0;
-  if (watch->quiet_looks == QUIET_LOOKS)
+  bool was_woken = watch->quiet_checks >= QUIET_CHECKS && !atomic_load(&crew->watcher_sleeps);
+  watch->quiet_checks = quiet && !was_woken ? watch->quiet_checks + 1 : 0;
+  if (watch->quiet_checks == QUIET_CHECKS)
     atomic_store(&crew->watcher_sleeps, true);
-  else if (watch->quiet_looks == 0)
+  else if (watch->quiet_checks == 0)
     atomic_store(&crew->watcher_sleeps, false);
 }
 
-/* Adds members, the more of them the more there are, unless one will take the next event soon: because it is idle, or
- * because a busy one has moved since the last look. Where all wait for their clients none will, however much they have
- * done since then. */
-static void look_at_members(struct crew *crew, struct watch *watch)
+/* Adds members, unless one will receive the next event soon: because it is idle, or because a busy member has moved since
+ * the last check. If all members wait for their clients, none will, even if they have moved. The number grows with the
+ * size of the crew. */
+static void check_members(struct crew *crew, struct watch *watch)
 {
   int64_t now_ms = clock_now_ms();
   uint64_t pinned;
   uint64_t steps = note_calls(crew, now_ms, &watch->has_call, &pinned);
-  bool has_moved = steps != watch->steps; /* a pinned member takes no events, however much it moves */
+  bool has_moved = steps != watch->steps; /* without pinned members, which receive no events */
   bool have_pinned_moved = pinned != watch->pinned;
   watch->steps = steps;
   watch->pinned = pinned;
@@ -398,11 +399,11 @@ static void look_at_members(struct crew *crew, struct watch *watch)
   watch->stuck = !will_move && (!is_serving || !add_members(crew, 1 + (busy + waiting) / 4));
   if (is_idle && has_ready)
     crew_wake_one(crew);
-  crew_relieve_looker(crew, &watch->looker);
-  look_after_calls(crew, now_ms);
+  crew_relieve_poller(crew, &watch->poller);
+  check_calls(crew, now_ms);
 }
 
-/* Takes each source that is in the queue at the beginning once: one that must wait goes to the end. */
+/* Serves each source once that is in the queue at the begin. A source that has to wait appends itself again. */
 static void take_ready_work(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->ready);
@@ -416,8 +417,8 @@ static void take_ready_work(struct crew *crew)
 
 static void take_events(struct crew *crew)
 {
-  int timeout_ms = LOOK_EVERY_MS;
-  for (int i = 0; i < EVENTS_A_LOOK && atomic_load(&crew->idle) == 0; i++) {
+  int timeout_ms = CHECK_EVERY_MS;
+  for (int i = 0; i < EVENTS_PER_CHECK && atomic_load(&crew->idle) == 0; i++) {
     struct crew_source *source = crew_take_event(crew, timeout_ms);
     if (source == NULL)
       return;
@@ -437,10 +438,10 @@ static void run_tick(struct crew *crew, struct watch *watch)
 
 static void sleep_until_due(struct crew *crew, const struct watch *watch)
 {
-  int64_t next_look_ms = watch->has_call ? clock_now_ms() + CALLS_LOOK_MS : INT64_MAX;
-  if (crew->call_due_ms < next_look_ms)
-    next_look_ms = crew->call_due_ms;
-  int64_t due_ms = watch->due_ms < next_look_ms ? watch->due_ms : next_look_ms;
+  int64_t next_check_ms = watch->has_call ? clock_now_ms() + CHECK_CALLS_MS : INT64_MAX;
+  if (crew->call_due_ms < next_check_ms)
+    next_check_ms = crew->call_due_ms;
+  int64_t due_ms = watch->due_ms < next_check_ms ? watch->due_ms : next_check_ms;
   struct timespec at = {.tv_sec = due_ms / 1000, .tv_nsec = due_ms % 1000 * 1000000};
   int failure = 0;
   pthread_mutex_lock(&crew->sleep_lock);
@@ -457,17 +458,17 @@ void *crew_watcher_main(void *argument)
   pthread_setname_np(pthread_self(), "rpc-watcher");
   struct watch watch = {0};
   while (atomic_load(&crew->phase) != CREW_STOPPING) {
-    look_at_members(crew, &watch);
+    check_members(crew, &watch);
     if (watch.stuck) {
       take_ready_work(crew);
       take_events(crew);
-    } else if (watch.quiet_looks > QUIET_LOOKS) {
+    } else if (watch.quiet_checks > QUIET_CHECKS) {
       run_tick(crew, &watch);
       sleep_until_due(crew, &watch);
     } else {
-      nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY_MS * 1000000L}, NULL);
+      nanosleep(&(struct timespec){.tv_nsec = CHECK_EVERY_MS * 1000000L}, NULL);
     }
-    if (watch.quiet_looks <= QUIET_LOOKS && clock_now_ms() >= watch.next_tick_ms)
+    if (watch.quiet_checks <= QUIET_CHECKS && clock_now_ms() >= watch.next_tick_ms)
       run_tick(crew, &watch);
   }
   return NULL;

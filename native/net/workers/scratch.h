@@ -1,20 +1,20 @@
 #ifndef JPEER_NET_WORKERS_SCRATCH_H
 #define JPEER_NET_WORKERS_SCRATCH_H
 /*
- * Memory that a thread lends to its source for a turn, so that an idle connection owns no buffer.
+ * Memory that a thread lends to a source for a turn, so that an idle connection owns no buffer.
  *
- * At the start of a turn the source borrows a buffer (scratch_lend swaps it in if the source has none). At
- * the end it returns the buffer if it is empty (scratch_return). A buffer that is not returned belongs to the
- * source, and the thread makes another one. One owner, one thread.
+ * At the begin of a turn the source borrows a buffer (scratch_lend), if it has none. At the end it returns the buffer if
+ * the buffer is empty (scratch_return). A buffer that is not returned belongs to the source, and the thread makes another
+ * one. One owner, one thread.
  */
 #include "base/buffer.h"
 
-/* A thread does not keep a buffer that an unusual message made larger than this. */
+/* A thread does not keep a buffer that is larger than this. */
 enum { SCRATCH_KEPT_SIZE = 256 * 1024 };
 
 enum scratch_use { SCRATCH_INPUT, SCRATCH_MESSAGE, SCRATCH_ANSWER, SCRATCH_OUTPUT, SCRATCH_USES };
 
-/* Objects that a protocol makes and a thread keeps for it, one of each kind. */
+/* Objects that a protocol makes and that a thread keeps for the next turn, one of each kind. */
 enum scratch_object { SCRATCH_HTTP_HEADS, SCRATCH_WS_DECODER, SCRATCH_OBJECTS };
 
 struct scratch {
@@ -28,24 +28,24 @@ struct scratch {
 void scratch_init(struct scratch *scratch);
 void scratch_fini(struct scratch *scratch);
 
-/* Gives *buffer the thread's memory if it has none. */
+/* Moves the thread's buffer to *buffer, if that has no memory. */
 void scratch_lend(struct scratch *scratch, enum scratch_use use, struct buffer *buffer);
-/* Takes the memory of *buffer if it is empty; frees it if the thread has enough. */
+/* Moves *buffer back to the thread if it is empty; frees it if the thread has a buffer already, or if it is large. */
 void scratch_return(struct scratch *scratch, enum scratch_use use, struct buffer *buffer);
 
-/* The object of this kind, which stays the thread's; NULL: none. */
+/* The object of this kind, borrowed for the turn. NULL: none. */
 static inline void *scratch_object(const struct scratch *scratch, enum scratch_object kind)
 {
   return scratch->kept[kind].object;
 }
-/* The same, but the object is the caller's from now on. */
+/* The same, but the caller owns the object. */
 static inline void *scratch_take_object(struct scratch *scratch, enum scratch_object kind)
 {
   void *object = scratch->kept[kind].object;
   scratch->kept[kind].object = NULL;
   return object;
 }
-/* Takes the object; destroys it if the thread has one already. */
+/* Takes the object, and destroys it if the thread has one of this kind already. */
 void scratch_keep_object(struct scratch *scratch, enum scratch_object kind, void *object,
                          void (*destroy)(void *object));
 

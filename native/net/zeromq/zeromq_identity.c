@@ -135,7 +135,7 @@ void zeromq_identity_release(struct zeromq_identity *identity)
 
 /* --- requests --- */
 
-struct zeromq_pending *zeromq_pending_take(struct zeromq_router *zeromq)
+struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq)
 {
   struct zeromq_pending *pending = zeromq->free_pending;
   if (pending != NULL) {
@@ -156,7 +156,7 @@ struct zeromq_pending *zeromq_pending_take(struct zeromq_router *zeromq)
 }
 
 /* Takes back an answered request, whose answer was taken. */
-static void give_back_answered(struct zeromq_router *zeromq, struct zeromq_pending *pending)
+static void keep_free_pending(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
   if (zeromq->free_pending_count == FREE_PENDING_MAX) {
     free(pending);
@@ -167,10 +167,10 @@ static void give_back_answered(struct zeromq_router *zeromq, struct zeromq_pendi
   zeromq->free_pending_count++;
 }
 
-void zeromq_pending_give_back(struct zeromq_router *zeromq, struct zeromq_pending *pending)
+void zeromq_pending_destroy(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
   zmq_msg_close(&pending->payload);
-  give_back_answered(zeromq, pending);
+  keep_free_pending(zeromq, pending);
 }
 
 void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pending *pending)
@@ -387,7 +387,7 @@ void zeromq_send_answers(struct zeromq_identity *identity)
   struct zeromq_pending *answered;
   while ((answered = pop_answer(identity)) != NULL) {
     zeromq_deliver(identity, &answered->answer);
-    give_back_answered(identity->zeromq, answered);
+    keep_free_pending(identity->zeromq, answered);
   }
 }
 
@@ -449,11 +449,11 @@ bool zeromq_has_input(struct zeromq_router *zeromq, bool is_dry)
 static void free_identity(struct zeromq_identity *identity)
 {
   while (identity->first != NULL)
-    zeromq_pending_give_back(identity->zeromq, zeromq_identity_pop(identity));
+    zeromq_pending_destroy(identity->zeromq, zeromq_identity_pop(identity));
   struct zeromq_pending *answered;
   while ((answered = pop_answer(identity)) != NULL) {
     zmq_msg_close(&answered->answer.message);
-    give_back_answered(identity->zeromq, answered);
+    keep_free_pending(identity->zeromq, answered);
   }
   drop_held(identity);
   assert(atomic_load(&identity->lent_bytes) == 0); /* the context has ended */

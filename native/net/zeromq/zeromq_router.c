@@ -122,7 +122,7 @@ static void file_request(struct zeromq_router *zeromq, struct text routing_id, s
   struct zeromq_identity *identity = zeromq_identity_get(zeromq, routing_id.data, routing_id.len);
   if (identity == NULL) {
     log_error_rarely("no memory for a ZeroMQ client: a request was dropped");
-    zeromq_pending_give_back(zeromq, pending);
+    zeromq_pending_destroy(zeromq, pending);
     return;
   }
   if (passes_limit(zeromq, identity, pending)) {
@@ -150,7 +150,7 @@ static void receive_batch(struct zeromq_router *zeromq, struct receive_batch *ba
   for (int i = 0;
        i < RECEIVES_A_SECTION && zeromq->socket != NULL && batch->refused_bytes <= zeromq->config.message_max;
        i++) {
-    struct zeromq_pending *pending = zeromq_pending_take(zeromq);
+    struct zeromq_pending *pending = zeromq_pending_create(zeromq);
     if (pending == NULL) {
       zmq_msg_close(&routing_id);
       batch->more = true; /* memory is short: leave the messages in the socket */
@@ -159,7 +159,7 @@ static void receive_batch(struct zeromq_router *zeromq, struct receive_batch *ba
     int length = receive_frame(zeromq->socket, &routing_id);
     is_dry = length < 0;
     if (is_dry) {
-      zeromq_pending_give_back(zeromq, pending);
+      zeromq_pending_destroy(zeromq, pending);
       break;
     }
     receive_payload(zeromq, pending);
@@ -289,7 +289,7 @@ static void answer_refused(struct zeromq_router *zeromq, const struct receive_ba
     zmq_msg_close(&pending->answer.message);
   if (identity != NULL)
     zeromq_identity_release(identity);
-  zeromq_pending_give_back(zeromq, pending);
+  zeromq_pending_destroy(zeromq, pending);
   bool input = zeromq_has_input(zeromq, false);
   pthread_mutex_unlock(&zeromq->lock);
   if (input)
@@ -325,7 +325,7 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
     zeromq_identity_push_answer(identity, pending);
   } else {
     zmq_msg_close(&pending->answer.message);
-    zeromq_pending_give_back(zeromq, pending);
+    zeromq_pending_destroy(zeromq, pending);
   }
   *is_lost = is_refused || bytes->failed;
   if (is_refused)
@@ -354,7 +354,7 @@ static void end_identity_turn(struct zeromq_identity *identity)
   zeromq_send_answers(identity);
   if (identity->state ==
       ZEROMQ_IDENTITY_REFUSED) { /* the request that this turn leaves to a later one was answered */
-    zeromq_pending_give_back(zeromq, zeromq_identity_pop(identity));
+    zeromq_pending_destroy(zeromq, zeromq_identity_pop(identity));
     zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);
   }
   zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_FILED);
@@ -369,7 +369,7 @@ static void end_identity_turn(struct zeromq_identity *identity)
     crew_submit(zeromq->crew, &zeromq->source);
 }
 
-static enum pause look_at_turn(struct crew_turn *turn, struct crew_member *member)
+static enum pause check_turn(struct crew_turn *turn, struct crew_member *member)
 {
   if (!crew_turn_is_over(turn))
     return PAUSE_NONE;
@@ -392,9 +392,9 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
     if (served == CREW_WAIT)
       break;
     bool is_lost;
-    pending = finish_first(identity, pending, served, &answer, look_at_turn(&turn, member), &is_lost);
+    pending = finish_first(identity, pending, served, &answer, check_turn(&turn, member), &is_lost);
     if (is_lost)
-      crew_take_back(member, client);
+      crew_drop_answer(member, client);
   }
   if (client != NULL) {
     const struct rpc_service *service = crew_service(identity->zeromq->crew);
@@ -546,13 +546,13 @@ enum jp_status zeromq_listen_on(struct zeromq_router *zeromq, int fd, const char
   const uid_t user = geteuid();
   const int no_fd = -1;
   snprintf(endpoint, sizeof endpoint, "ipc://%s", path);
-  bool is_taken = zmq_setsockopt(zeromq->socket, ZMQ_IPC_FILTER_UID, &user, sizeof user) == 0 &&
+  bool is_bound = zmq_setsockopt(zeromq->socket, ZMQ_IPC_FILTER_UID, &user, sizeof user) == 0 &&
                   zmq_setsockopt(zeromq->socket, ZMQ_USE_FD, &fd, sizeof fd) == 0 &&
                   zmq_bind(zeromq->socket, endpoint) == 0;
   int reason = errno;
-  if (!is_taken)
+  if (!is_bound)
     close(fd);
-  if (!is_taken || zmq_setsockopt(zeromq->socket, ZMQ_USE_FD, &no_fd, sizeof no_fd) != 0)
+  if (!is_bound || zmq_setsockopt(zeromq->socket, ZMQ_USE_FD, &no_fd, sizeof no_fd) != 0)
     return jp_fail(error, JP_IO, "%s: %s", endpoint, zmq_strerror(reason));
   return JP_OK;
 }
@@ -638,7 +638,7 @@ static void refuse_identity(struct zeromq_identity *identity, const char *reason
   while (identity->first != NULL) {
     struct zeromq_pending *pending = zeromq_identity_pop(identity);
     refuse_pending(identity, pending, reason);
-    zeromq_pending_give_back(identity->zeromq, pending);
+    zeromq_pending_destroy(identity->zeromq, pending);
   }
   if (running != NULL)
     zeromq_identity_push(identity, running); /* the owner still reads it, and takes it off the queue later */

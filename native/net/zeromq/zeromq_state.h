@@ -141,9 +141,9 @@ struct zeromq_identity *zeromq_identity_get(struct zeromq_router *zeromq, const 
  * does it. */
 void zeromq_identity_release(struct zeromq_identity *identity);
 /* A pending request from the free list or the heap, its payload initialised; NULL: no memory. */
-struct zeromq_pending *zeromq_pending_take(struct zeromq_router *zeromq);
+struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq);
 /* Takes back a request, and closes its payload. */
-void zeromq_pending_give_back(struct zeromq_router *zeromq, struct zeromq_pending *pending);
+void zeromq_pending_destroy(struct zeromq_router *zeromq, struct zeromq_pending *pending);
 void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pending *pending);
 /* Removes the first request, which is the caller's then. */
 struct zeromq_pending *zeromq_identity_pop(struct zeromq_identity *identity);

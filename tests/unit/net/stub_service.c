@@ -93,7 +93,7 @@ static void block_inside(struct stub *stub)
   stub->inside++;
   pthread_cond_broadcast(&stub->changed);
   for (const int64_t since_ms = clock_now_ms(); !stub->open;)
-    await_signal(&stub->changed, &stub->lock, since_ms, "stub_let_go");
+    await_signal(&stub->changed, &stub->lock, since_ms, "stub_release");
   stub->inside--;
   pthread_mutex_unlock(&stub->lock);
 }
@@ -167,9 +167,9 @@ static enum jp_status stub_client_open(void *context, const struct rpc_client_in
 }
 
 static void stub_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                              struct rpc_told_session *told)
+                              struct rpc_told_session *session)
 {
-  (void)worker, (void)client, (void)told;
+  (void)worker, (void)client, (void)session;
   struct stub *stub = context;
   atomic_fetch_sub(&stub->clients, 1);
 }
@@ -180,7 +180,7 @@ static const struct rpc_codec stub_codec = {.name = "stub",
                                             .refuse = stub_refuse,
                                             .reject = stub_reject};
 
-/* Another form, whose messages begin with '!'. */
+/* Another codec, whose messages begin with '!'. */
 static bool recognizes_other(struct text message)
 {
   return message.len > 0 && message.data[0] == '!';
@@ -225,7 +225,7 @@ void stub_close(struct stub *stub)
   pthread_mutex_destroy(&stub->lock);
 }
 
-void stub_let_go(struct stub *stub)
+void stub_release(struct stub *stub)
 {
   pthread_mutex_lock(&stub->lock);
   stub->open = true;

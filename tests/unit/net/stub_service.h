@@ -1,8 +1,8 @@
 #ifndef JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 #define JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 /*
- * A service with no JVM: "block" blocks until the test lets go, "wait" does so by the crew's rpc_waits, "ping" is a ping,
- * "note" a notification, all else comes back. "hold" blocks a thread without a worker, and is then left to a member.
+ * A service without a JVM. "block" blocks until stub_release, and "wait" does so by the crew's rpc_waits. "ping" is a ping,
+ * "note" a notification. "hold" blocks the watcher, and is then served by a member. All other messages are echoed.
  */
 #include "rpc/service.h"
 
@@ -11,10 +11,10 @@
 
 enum { STUB_WAITING_MAX = 512 };
 
-/* What the stub's struct rpc_worker is. */
+/* The stub's struct rpc_worker. */
 struct stub_worker {
   struct rpc_waits waits;
-  _Atomic bool is_exiting; /* as in System.exit: it never comes back */
+  _Atomic bool is_exiting; /* as in System.exit: the thread never returns */
 };
 
 struct stub {
@@ -22,24 +22,24 @@ struct stub {
   pthread_cond_t changed;
   bool open;
   int inside;
-  struct rpc_waits waiting[STUB_WAITING_MAX]; /* where thread is not NULL */
+  struct rpc_waits waiting[STUB_WAITING_MAX]; /* thread NULL: a free place */
   _Atomic int threads;
   int thread_limit;
   _Atomic int clients; /* open now */
-  _Atomic int served;  /* messages that have come back */
+  _Atomic int served;  /* messages that were served */
   _Atomic int refused;
-  _Atomic int taken_back; /* answers that did not leave */
+  _Atomic int taken_back; /* answers that were not sent (rpc_service.take_back) */
 };
 
-/* Its codecs: the stub's alone, in the place of JSON-RPC. */
+/* The stub's codec in the place of JSON-RPC, and another codec. */
 extern const struct rpc_codec *const stub_codecs[RPC_CODECS];
 
 /* Fills *service with the stub's functions. */
 void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service);
-/* After the crew: waits for its threads. */
+/* After the end of the crew: waits for the crew's threads. */
 void stub_close(struct stub *stub);
-void stub_let_go(struct stub *stub);
-/* Until so many calls block. */
+void stub_release(struct stub *stub);
+/* Waits until `count` calls block. */
 void stub_wait_inside(struct stub *stub, int count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Listening Unix sockets: their files, who is in the way of one, and who may connect. */
+/* Listening Unix sockets: their files, files and sockets that exist at the path already, and who may connect. */
 #include "net/unix_socket.h"
 
 #include "tests/unit/unit.h"
@@ -57,7 +57,7 @@ static void write_file(const char *path, const char *content)
   fclose(file);
 }
 
-static struct unix_socket bind_well(const char *path)
+static struct unix_socket bind_socket(const char *path)
 {
   struct unix_socket made;
   struct jp_error error;
@@ -70,7 +70,7 @@ static struct unix_socket bind_well(const char *path)
   return made;
 }
 
-/* What is at the path stays as it is. */
+/* Expects a refusal, and that the file at the path is not changed. */
 static void expect_refusal(const char *path, const char *part)
 {
   struct unix_socket made;
@@ -84,7 +84,7 @@ static void expect_refusal(const char *path, const char *part)
   assert_int_equal(inode_of(path), before);
 }
 
-static void close_well(struct unix_socket *made)
+static void close_socket(struct unix_socket *made)
 {
   unix_socket_remove(made);
   close(made->fd);
@@ -115,9 +115,9 @@ static int connect_raw(const char *path)
 
 UNIT_TEST_WITH(a_live_socket_is_not_replaced, make_folder, remove_folder)
 {
-  struct unix_socket first = bind_well("l");
+  struct unix_socket first = bind_socket("l");
   expect_refusal("l", "in use");
-  close_well(&first);
+  close_socket(&first);
 
   int datagrams = bind_raw("l", SOCK_DGRAM);
   expect_refusal("l", "in use");
@@ -128,7 +128,7 @@ UNIT_TEST_WITH(a_live_socket_is_not_replaced, make_folder, remove_folder)
   assert_int_equal(listen(busy, 0), 0);
   int clients[4];
   for (size_t i = 0; i < COUNT_OF(clients); i++)
-    clients[i] = connect_raw("l"); /* until its backlog is full */
+    clients[i] = connect_raw("l"); /* until the backlog is full */
   assert_int_equal(clients[COUNT_OF(clients) - 1], -1);
   expect_refusal("l", "in use");
   for (size_t i = 0; i < COUNT_OF(clients); i++)
@@ -138,33 +138,33 @@ UNIT_TEST_WITH(a_live_socket_is_not_replaced, make_folder, remove_folder)
 
 UNIT_TEST_WITH(another_file_is_not_removed, make_folder, remove_folder)
 {
-  struct unix_socket first = bind_well("o");
+  struct unix_socket first = bind_socket("o");
   unlink("o");
-  struct unix_socket second = bind_well("o");
+  struct unix_socket second = bind_socket("o");
   unix_socket_remove(&first);
   close(first.fd);
   assert_int_equal(inode_of("o"), second.inode);
   unlink("o");
   write_file("o", "content");
-  close_well(&second);
+  close_socket(&second);
   assert_int_not_equal(inode_of("o"), 0);
-  unix_socket_remove(&second); /* twice is once */
+  unix_socket_remove(&second); /* the second call does nothing */
 }
 
-UNIT_TEST_WITH(the_lock_is_waited_for_and_taken, make_folder, remove_folder)
+UNIT_TEST_WITH(a_held_lock_is_waited_for, make_folder, remove_folder)
 {
   int holder = open("k.lock", O_RDWR | O_CREAT, 0600);
   assert_int_equal(flock(holder, LOCK_EX), 0);
   expect_refusal("k", "another process holds k.lock");
-  close(holder); /* one that was left behind is no obstacle */
-  struct unix_socket made = bind_well("k");
+  close(holder); /* a lock file without a holder is no obstacle */
+  struct unix_socket made = bind_socket("k");
   assert_int_equal(inode_of("k.lock"), 0);
-  close_well(&made);
+  close_socket(&made);
 
   write_file("k.lock", "somebody's");
-  made = bind_well("k");
+  made = bind_socket("k");
   assert_int_not_equal(inode_of("k.lock"), 0);
-  close_well(&made);
+  close_socket(&made);
   unlink("k.lock");
   assert_int_equal(symlink("elsewhere", "k.lock"), 0);
   expect_refusal("k", "its lock k.lock");
@@ -201,7 +201,7 @@ UNIT_TEST_WITH(one_of_many_gets_a_stale_path, make_folder, remove_folder)
       if (racers[i].status != JP_OK)
         continue;
       assert_int_equal(inode_of("r"), racers[i].made.inode);
-      close_well(&racers[i].made);
+      close_socket(&racers[i].made);
     }
     assert_int_equal(count_files(), 0);
   }
@@ -229,16 +229,16 @@ UNIT_TEST_WITH(paths_are_checked, make_folder, remove_folder)
     assert_int_equal(unix_socket_bind(bad[i].path, &made, &error), JP_INVALID);
   }
   longest[107] = '\0';
-  struct unix_socket made = bind_well(longest);
+  struct unix_socket made = bind_socket(longest);
   int client = connect_raw(longest);
   assert_true(client >= 0);
   close(client);
-  close_well(&made);
-  made = bind_well("\xc3\xa4 b:c,d#%");
-  close_well(&made);
+  close_socket(&made);
+  made = bind_socket("\xc3\xa4 b:c,d#%");
+  close_socket(&made);
 }
 
-UNIT_TEST_WITH(what_is_no_socket_has_no_known_user, make_folder, remove_folder)
+UNIT_TEST_WITH(only_a_socket_has_a_known_user, make_folder, remove_folder)
 {
   uid_t user;
   int ends[2];

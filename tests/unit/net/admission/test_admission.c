@@ -1,4 +1,4 @@
-/* Whose clients count together, and how much input all of them may have under way. */
+/* The addresses of clients, and the bound on all input. */
 #include "net/admission/client_address.h"
 #include "net/admission/input_budget.h"
 #include "tests/unit/unit.h"
@@ -52,7 +52,7 @@ UNIT_TEST(one_client_counts_once)
                      cases[i].is_same);
 }
 
-UNIT_TEST(what_is_not_known_has_no_bytes)
+UNIT_TEST(unknown_addresses_have_no_bytes)
 {
   static const char *const texts[] = {NULL,
                                       "",
@@ -70,7 +70,7 @@ UNIT_TEST(what_is_not_known_has_no_bytes)
 
 /* --- input --- */
 
-UNIT_TEST(counts_what_every_owner_holds_now)
+UNIT_TEST(counts_the_bytes_of_every_owner)
 {
   struct input_budget budget = {.max = 1000};
   _Atomic size_t first = 0;
@@ -104,21 +104,21 @@ static void assert_licensed(const struct input_claim *claims, size_t count, cons
   assert_int_equal(licensed, held_count);
 }
 
-UNIT_TEST(the_smallest_may_go_on_as_far_as_all_of_them_can_end)
+UNIT_TEST(the_smallest_get_licences_while_all_of_them_fit)
 {
   struct input_claim claims[] = {{.held = 900, .left = 100},
                                  {.held = 200, .left = 800},
                                  {.held = 300, .left = 700},
                                  {.held = 100, .left = 50}};
   input_budget_choose(claims, 4, 849);
-  assert_licensed(claims, 4, (size_t[]){100, 300}, 2); /* 50 + 800 is one too many, 50 + 700 is not */
+  assert_licensed(claims, 4, (size_t[]){100, 300}, 2); /* 50 + 800 exceeds the room, 50 + 700 does not */
   input_budget_choose(claims, 4, 850);
   assert_licensed(claims, 4, (size_t[]){100, 200}, 2);
   input_budget_choose(claims, 4, SIZE_MAX);
   assert_licensed(claims, 4, (size_t[]){100, 200, 300, 900}, 4);
 }
 
-UNIT_TEST(one_at_least_may_go_on)
+UNIT_TEST(at_least_one_claim_gets_a_licence)
 {
   struct input_claim claims[] = {{.held = 900, .left = 100}, {.held = 200, .left = 800}};
   input_budget_choose(claims, 2, 0);
@@ -126,8 +126,8 @@ UNIT_TEST(one_at_least_may_go_on)
   input_budget_choose(claims, 0, 0);
 }
 
-/* Or they would take turns at being the smallest, grow together and meet at the bound. */
-UNIT_TEST(who_goes_on_quickly_keeps_its_licence)
+/* Otherwise the connections would be the smallest in turns, grow together, and reach the bound together. */
+UNIT_TEST(a_quick_connection_keeps_its_licence)
 {
   struct input_claim claims[] = {
       {.held = 100, .left = 900}, {.held = 700, .left = 300, .goes_on = true}, {.held = 600, .left = 400}};
@@ -143,7 +143,7 @@ UNIT_TEST(promises_do_not_wrap_around)
   assert_licensed(claims, 3, (size_t[]){1}, 1);
 }
 
-UNIT_TEST(the_largest_come_first_where_some_are_cut)
+UNIT_TEST(the_largest_are_cut_first)
 {
   struct input_claim claims[] = {{.held = 2}, {.held = 9}, {.held = 5}};
   input_budget_sort_largest(claims, 3);

@@ -15,7 +15,7 @@
 
 enum { MEBIBYTE = 1024 * 1024, TICK_MS = 5, SLEEP_MAX_MS = 1000, RECEIVE_SECONDS = 60, DESCRIPTORS = 4096 };
 
-/* By descriptor, the clients that are connected. */
+/* The connected clients, by descriptor. */
 static struct {
   atomic_bool is_connected;
   _Atomic(struct ring_end *) ring; /* NULL: a WebSocket */
@@ -28,7 +28,7 @@ static size_t or_else(size_t value, size_t otherwise)
 
 /* --- the fixture --- */
 
-/* As the server's: a wake-up of the watcher that was lost costs a second. */
+/* As the server's tick: due after one second at most. */
 static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   struct duplex_fixture *f = context;
@@ -49,8 +49,8 @@ void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options
                                .threads_max = options.threads_max,
                                .linger_ms = 1000,
                                .busy_timeout_ms = (int64_t)or_else((size_t)options.busy_timeout_ms, 60000),
-                               .look_ns = options.look_ns,
-                               .may_pause = options.look_ns > 0,
+                               .poll_ns = options.poll_ns,
+                               .may_pause = options.poll_ns > 0,
                                .tick = tick,
                                .context = f,
                                .tick_ms = TICK_MS};
@@ -86,12 +86,12 @@ void duplex_fixture_close(struct duplex_fixture *f)
     if (atomic_load(&clients[fd].is_connected))
       duplex_leave(fd);
   }
-  stub_let_go(&f->s.stub);
+  stub_release(&f->s.stub);
   duplex_fixture_drain(f, 0);
   AWAIT(connection_table_is_drained(&f->table));
   duplex_service_join(&f->s);
-  /* A connection that was seized counts as drained while its thread is inside the service. When that comes back, the crew
-   * has to close the connection, and its client with it: a crew that has stopped leaves both. */
+  /* A seized connection counts as drained while its thread is still inside the service. When the thread returns, it must
+   * close the connection and the client. It cannot do so after the crew has stopped. */
   AWAIT(atomic_load(&f->s.stub.clients) == 0);
   assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
   connection_table_fini(&f->table);
@@ -106,7 +106,7 @@ static void write_all(int fd, const void *bytes, size_t count)
   for (size_t done = 0; done < count;) {
     ssize_t written = send(fd, (const char *)bytes + done, count - done, MSG_NOSIGNAL);
     if (written < 0)
-      return; /* the connection has ended: reading shows it */
+      return; /* the connection has ended, which the next receive finds */
     done += (size_t)written;
   }
 }
@@ -227,7 +227,7 @@ static bool read_exactly(int fd, void *into, size_t count)
   for (size_t done = 0; done < count;) {
     ssize_t got = recv(fd, (char *)into + done, count - done, 0);
     if (got <= 0) {
-      assert_true(got == 0 || errno == ECONNRESET); /* and not for want of time */
+      assert_true(got == 0 || errno == ECONNRESET); /* not a timeout */
       return false;
     }
     done += (size_t)got;

@@ -16,7 +16,7 @@ enum { PATIENCE_MS = 60000, TIMEOUT_MS = 50 };
 
 struct caller {
   struct rpc_callbacks *callbacks;
-  struct rpc_worker *worker; /* NULL: none of the crew */
+  struct rpc_worker *worker; /* NULL: a foreign thread */
   const struct rpc_waits *waits;
   unsigned number;
   unsigned rooms;
@@ -50,7 +50,7 @@ static bool is_over(void *state)
   return is_over;
 }
 
-/* What ends the wait is asked under the lock. */
+/* Waits until `ends`, which is called under the lock. */
 static void wait_for(struct caller *caller, bool (*ends)(const struct caller *), int64_t deadline_ms)
 {
   struct duplex_service *s = service_of(caller);
@@ -65,7 +65,7 @@ static void wait_for(struct caller *caller, bool (*ends)(const struct caller *),
   pthread_mutex_unlock(&s->lock);
 }
 
-/* Places are those of crew threads alone: the others wait for `changed`. */
+/* Only members have a place in for_room; foreign threads wait for `changed`. */
 static void wait_for_room(struct caller *caller)
 {
   struct duplex_service *s = service_of(caller);
@@ -118,7 +118,7 @@ static bool begin_call(struct caller *caller)
 
 static void serve_text(struct caller *caller, const char *text, struct buffer *out);
 
-/* Serves what is nested in the call. */
+/* Serves the request that is nested in the call. */
 static void serve_nested(struct caller *caller)
 {
   struct duplex_service *s = service_of(caller);
@@ -189,7 +189,7 @@ static void send_events(struct caller *caller, unsigned count)
   }
 }
 
-/* --- threads that are none of the crew --- */
+/* --- foreign threads --- */
 
 struct foreign {
   struct rpc_callbacks *callbacks;
@@ -256,7 +256,7 @@ void duplex_service_join(struct duplex_service *s)
 struct ahead_wait {
   struct caller *caller;
   bool is_done;
-  bool sleeps; /* although a call is open */
+  bool sleeps; /* the thread sleeps although a call is open */
 };
 
 static bool has_read_ahead(const struct connection *connection)
@@ -264,7 +264,7 @@ static bool has_read_ahead(const struct connection *connection)
   return connection->duplex->reader == DUPLEX_WAITER && duplex_input(connection->duplex) == COLLECTED_FULL;
 }
 
-/* The call is sent between the look for input and the sleep. What it has to read may be in the connection's buffers. */
+/* Has the call sent between the last poll for input and the sleep: its answer may be in the connection's buffers. */
 static bool has_asked_to_sleep(void *state)
 {
   struct ahead_wait *wait = state;
@@ -275,7 +275,7 @@ static bool has_asked_to_sleep(void *state)
   if (!has_read_ahead(connection))
     return false;
   assert_int_equal(callbacks->push->send(callbacks->duplex, NULL, RPC_PUSH_CALL, TEXT("call")), RPC_PUSHED);
-  wait->sleeps = connection_meanwhile.sleep(&connection->source, &fd, &events);
+  wait->sleeps = connection_call_ops.prepare_sleep(&connection->source, &fd, &events);
   wait->is_done = true;
   callbacks->push->settle(callbacks->duplex, NULL);
   return true;
@@ -310,19 +310,19 @@ static void run_calls(struct caller *caller, unsigned count, struct buffer *out)
     buffer_printf(out, "got %s", answer);
 }
 
-/* Events that are held back need a thread that sends them, without the watcher's help. */
+/* Held-back events must be sent by a thread, without the watcher's help. */
 static void stay_after_events(struct caller *caller, unsigned count, struct buffer *out)
 {
   struct connection *connection = caller->callbacks->connection;
   send_events(caller, count);
   pthread_mutex_lock(&connection->lock);
-  bool is_forgotten = connection_holds_back(connection) && connection->duplex->reader == DUPLEX_NOBODY;
+  bool is_forgotten = connection_needs_flush(connection) && connection->duplex->reader == DUPLEX_NOBODY;
   pthread_mutex_unlock(&connection->lock);
   AWAIT(atomic_load(&service_of(caller)->may_leave));
   buffer_printf(out, "%s", is_forgotten ? "forgotten" : "left");
 }
 
-/* Of the two events the first leaves at once, where the call took long enough, and the second is held back. */
+/* The first of the two events is sent at once, if the call took long enough, and the second is held back. */
 static void mix_events_and_calls(struct caller *caller, unsigned count, struct buffer *out)
 {
   struct connection *connection = caller->callbacks->connection;
@@ -524,7 +524,7 @@ static void refused(void *context, struct rpc_client *client, struct text messag
 {
   (void)message;
   struct duplex_service *s = context;
-  open_duplex(client->callbacks); /* a callback may be in it, which has to be let go of */
+  open_duplex(client->callbacks); /* the message may contain a callback, which has to be released */
   atomic_fetch_add(&s->unread, 1);
 }
 
@@ -545,9 +545,9 @@ static enum jp_status open_client(void *context, const struct rpc_client_info *i
 }
 
 static void close_client(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct rpc_told_session *told)
+                         struct rpc_told_session *session)
 {
-  (void)worker, (void)told;
+  (void)worker, (void)session;
   struct duplex_service *s = context;
   client_gone(context, client->callbacks, false);
   release_callbacks(client->callbacks);
@@ -555,7 +555,7 @@ static void close_client(void *context, struct rpc_worker *worker, struct rpc_cl
   atomic_fetch_sub(&s->stub.clients, 1);
 }
 
-/* The codec of the stub, with two functions replaced: a struct duplex_service begins with a stub. */
+/* The stub's codec with two other functions, because a struct duplex_service begins with a stub. */
 static struct rpc_codec codec;
 static const struct rpc_codec *const CODECS[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &codec};
 

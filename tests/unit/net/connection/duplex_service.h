@@ -1,34 +1,34 @@
 #ifndef JPEER_TESTS_UNIT_NET_CONNECTION_DUPLEX_SERVICE_H
 #define JPEER_TESTS_UNIT_NET_CONNECTION_DUPLEX_SERVICE_H
 /*
- * A service that calls its clients back and has no JVM.
+ * A service without a JVM that calls its clients back.
  *
- * Its messages, N a number:
- *   open          gives a callback, so that the connection has a duplex; "opened"
- *   call N        calls the client N times, one call after the other, on the thread that serves; "got TEXT" of the last,
- *                 "gone", or after 50 ms "timeout"
+ * The requests, and in quotes their answers; N is a number. "Foreign": a thread that is not a member of the crew.
+ *   open          contains a callback, so that the connection gets a duplex; "opened"
+ *   call N        calls the client N times, one call after the other, on the serving thread; "got TEXT" of the last
+ *                 answer, "gone", or after 50 ms "timeout"
  *   leave and call  waits until requests may leave, and then calls as "call 1"
- *   spawn         a thread that is none of the crew calls the client; "spawned"
- *   join          waits for all such threads as Java would, in no callback; "joined" and the text of the last answer
- *   events N      sends N events on the thread that serves; "sent"
- *   stay N        sends N events on the thread that serves, and stays until requests may leave; "left", or "forgotten"
- *                 where some are held back and no thread was asked to send them
+ *   spawn         a foreign thread calls the client; "spawned"
+ *   join          waits for all foreign threads as Java would, in no callback; "joined" and the text of the last answer
+ *   events N      sends N events on the serving thread; "sent"
+ *   stay N        sends N events on the serving thread, and stays until requests may leave; "left", or "forgotten" if
+ *                 events are held back and no thread was asked to send them
  *   call and stay N  the same, after two events and a call
- *   mix N         sends two events and calls, N times, on the thread that serves; "asked N", the number of times for which
- *                 a thread was asked to send the second event
- *   spray N       a thread that is none of the crew sends N events; "spraying"
- *   block         blocks until the test lets go; "block"
- *   wait          the same, in a wait that no callback is the reason of; "wait"
- *   wait and call  the same, until input was read ahead up to the bound; then a thread that is none of the crew calls just
- *                 before the waiting one sleeps: "reads", or "deaf" if that sleeps
- *   nap           takes about as long as it takes until input is read ahead; "nap"
+ *   mix N         sends two events and calls, N times, on the serving thread; "asked N": how often a thread was asked to
+ *                 send the second event
+ *   spray N       a foreign thread sends N events; "spraying"
+ *   block         blocks until stub_release; "block"
+ *   wait          the same, in a wait that is not for a callback; "wait"
+ *   wait and call  the same, until input was read ahead up to the bound. Then a foreign thread calls just before the waiting
+ *                 thread sleeps; "reads", or "deaf" if it sleeps
+ *   nap           lasts about as long as the time until input is read ahead; "nap"
  *   stream        an answer in parts: "<", three times "part " and ">"
- *   broken stream  fails behind "<"
- *   name          "named", also beside a request that is served
+ *   broken stream  fails after "<"
+ *   name          "named", also during another request
  *   #N TEXT       the answer to call N
- *   @N TEXT       a request that is nested in call N; "nested TEXT", and so much deeper for "@N call"
- * All else comes back. A call is "call N", an event "event N" with numbers of its thread. Where a send finds no room its
- * thread waits for it.
+ *   @N TEXT       a request that is nested in call N; "nested TEXT". "@N call" nests a call once more
+ * All other messages are echoed. A call is sent as "call N", an event as "event N", numbered by thread. If a send finds no
+ * room, the thread waits for room.
  */
 #include "stub_service.h"
 
@@ -44,7 +44,7 @@ struct rpc_callbacks {
   const struct rpc_push *push;
   void *connection;
   bool is_gone;
-  unsigned rooms; /* how often has_room was told */
+  unsigned rooms; /* how often has_room was called */
   unsigned holders;
 };
 
@@ -57,7 +57,7 @@ enum call_state { CALL_FREE, CALL_OPEN, CALL_ANSWERED, CALL_GONE };
 struct open_call {
   enum call_state state;
   struct rpc_callbacks *callbacks;
-  const struct rpc_waits *waits; /* NULL: of a thread that is none of the crew */
+  const struct rpc_waits *waits; /* NULL: of a foreign thread */
   char answer[DUPLEX_TEXT];
   char nested[DUPLEX_TEXT]; /* a request; "": none */
 };
@@ -67,24 +67,24 @@ struct duplex_service {
   struct rpc_service service;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  struct open_call calls[DUPLEX_CALLS]; /* by number; 0 is none */
+  struct open_call calls[DUPLEX_CALLS]; /* by number; 0 is not used */
   unsigned call_count;
-  const struct rpc_waits *for_room[DUPLEX_THREADS]; /* crew threads that wait for room; NULL: a free place */
-  atomic_bool may_leave;                            /* requests that stay */
+  const struct rpc_waits *for_room[DUPLEX_THREADS]; /* members that wait for room; NULL: a free place */
+  atomic_bool may_leave;                            /* "stay" and "leave" requests may end */
   pthread_t threads[DUPLEX_THREADS];
   unsigned thread_count;
   char joined[DUPLEX_TEXT];
-  _Atomic int parts;       /* of a stream, which are left; -1: it breaks */
+  _Atomic int parts;       /* remaining parts of a stream; -1: it breaks */
   _Atomic int dropped;     /* answers to calls that are not open */
   _Atomic int unread;      /* messages that were refused */
-  _Atomic int gone;        /* calls that ended for want of a client */
+  _Atomic int gone;        /* calls that ended because their client had gone */
   _Atomic int inside_join; /* threads in "join" */
 };
 
 void duplex_service_open(struct duplex_service *s);
-/* After the crew. */
+/* After the end of the crew. */
 void duplex_service_close(struct duplex_service *s);
-/* Waits for the threads that are none of the crew. */
+/* Waits for the foreign threads. */
 void duplex_service_join(struct duplex_service *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* Connections whose clients are called back: reading while a request is inside the service, and sending by any thread. */
+/* Connections with a duplex: reading while a request is inside the service, and sending by any thread. */
 #include "duplex_fixture.h"
 #include "tests/unit/await.h"
 #include "unit.h"
@@ -9,11 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Longer than any thread is kept from its processor: a member that has just answered is not taken for one that is inside. */
+/* Longer than any thread waits for a processor, so that the watcher does not refuse a message that a member is about to
+ * serve. */
 enum { BUSY_MS = 2000 };
 
-/* The same tests run over WebSocket and over shared memory, because the rules are those of any connection. Only the tests
- * of frames, and of the bound on bytes that are read ahead, are for WebSocket alone: shared memory has neither. */
+/* The tests run over WebSocket and over shared memory, because the rules are the same for all connections. Only the tests
+ * of frames, and of the bound on bytes that are read ahead, run over WebSocket alone. */
 #ifndef RING_SIZE
 #define RING_SIZE 0
 #endif
@@ -34,7 +35,7 @@ static int close_fixture(void **state)
   return 0;
 }
 
-/* For one test that is several. */
+/* For tests that need a new fixture in between. */
 static void reopen(struct duplex_fixture *f)
 {
   const struct duplex_options options = f->options;
@@ -54,7 +55,7 @@ OPEN(soon_busy, .threads = 1, .threads_max = 1, .busy_timeout_ms = BUSY_MS)
 OPEN(little_room, .threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024)
 OPEN(little_patience, .threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024, .body_timeout_ms = 50)
 
-/* f: the fixture. What is still connected at the end leaves. */
+/* f: the fixture. Clients that are still connected at the end are disconnected. */
 #define DUPLEX_TEST(name, open) UNIT_TEST_OF(name, struct duplex_fixture *f, open, close_fixture)
 
 static void wait_until(const _Atomic int *value, int wanted)
@@ -62,7 +63,7 @@ static void wait_until(const _Atomic int *value, int wanted)
   AWAIT(atomic_load(value) == wanted);
 }
 
-/* 0: of the thread that serves; 1: of another one. */
+/* Begins a call of the serving thread (kind 0), or of another thread (kind 1). */
 static unsigned begin_call(int fd, int kind)
 {
   return kind == 1 ? duplex_spawn(fd) : duplex_call(fd);
@@ -70,7 +71,7 @@ static unsigned begin_call(int fd, int kind)
 
 /* --- a call --- */
 
-/* What is in the buffers already brings no event. */
+/* The answer is in the buffers already, so it causes no event. */
 DUPLEX_TEST(an_answer_that_came_with_the_request_is_found, one_thread)
 {
   int fd = duplex_connect_open(f);
@@ -81,8 +82,8 @@ DUPLEX_TEST(an_answer_that_came_with_the_request_is_found, one_thread)
 }
 UNIT_TEST_ALSO(an_answer_that_came_with_the_request_is_found, two_threads, close_fixture)
 
-/* The member is inside the service for another connection, and the request before the answer waits for it. */
-DUPLEX_TEST(an_answer_behind_a_request_without_a_member_is_found, one_thread)
+/* The only member is inside the service for another connection, and the request before the answer waits for the member. */
+DUPLEX_TEST(an_answer_after_a_request_without_a_member_is_found, one_thread)
 {
   int fd = duplex_connect_open(f);
   int other = duplex_connect(f);
@@ -96,7 +97,7 @@ DUPLEX_TEST(an_answer_behind_a_request_without_a_member_is_found, one_thread)
   duplex_expect(fd, "echo");
 }
 
-DUPLEX_TEST(requests_behind_one_that_waits_keep_their_order, some_threads)
+DUPLEX_TEST(requests_after_a_waiting_request_keep_their_order, some_threads)
 {
   int fd = duplex_connect(f);
   unsigned number = duplex_call(fd);
@@ -131,7 +132,7 @@ DUPLEX_TEST(requests_that_are_too_many_are_refused_at_once, some_threads)
     duplex_expect(fd, "echo");
 }
 
-/* Connections that others take for ones in call, of the first places. None is served when it is asked. */
+/* The number of connections that are marked as in call; to be called while no request is being served. */
 static unsigned count_calls(struct duplex_fixture *f)
 {
   enum { PLACES = 4 };
@@ -141,8 +142,8 @@ static unsigned count_calls(struct duplex_fixture *f)
   return count;
 }
 
-/* By the watcher, because the only member is inside the service for another client; then by a member. */
-DUPLEX_TEST(the_service_hears_of_messages_that_are_refused, soon_busy)
+/* Refused by the watcher, because the only member is inside the service for another client; then by a member. */
+DUPLEX_TEST(refused_messages_are_reported_to_the_service, soon_busy)
 {
   int fd = duplex_connect_open(f);
   int other = duplex_connect(f);
@@ -184,7 +185,7 @@ DUPLEX_TEST(a_nested_request_runs_on_the_thread_that_waits, one_thread)
   }
 }
 
-/* What no thread will serve does not wait behind the request that is inside the service. */
+/* No thread waits for the nested request, so it must not wait behind the request that is inside the service. */
 DUPLEX_TEST(a_nested_request_without_a_call_is_answered_at_once, one_thread)
 {
   int fd = duplex_connect(f);
@@ -196,8 +197,8 @@ DUPLEX_TEST(a_nested_request_without_a_call_is_answered_at_once, one_thread)
   duplex_ask(fd, "@999 echo", "no call 999");
 }
 
-/* A nested request that waits for a thread whose call is open: its answer is read meanwhile. */
-DUPLEX_TEST(others_are_answered_while_a_nested_request_runs, one_thread)
+/* The nested request waits for a foreign thread whose call is open: the answer to that call must be read. */
+DUPLEX_TEST(other_calls_are_answered_while_a_nested_request_runs, one_thread)
 {
   int fd = duplex_connect_open(f);
   unsigned outer = duplex_call(fd);
@@ -216,11 +217,11 @@ DUPLEX_TEST(others_are_answered_while_a_nested_request_runs, one_thread)
   duplex_answer(fd, outer, "outer");
   duplex_expect(fd, "got outer");
 }
-UNIT_TEST_ALSO(others_are_answered_while_a_nested_request_runs, two_threads, close_fixture)
+UNIT_TEST_ALSO(other_calls_are_answered_while_a_nested_request_runs, two_threads, close_fixture)
 
-/* --- clients that do what they should not --- */
+/* --- clients that break the protocol --- */
 
-DUPLEX_TEST(a_late_second_or_wrong_answer_is_dropped, some_threads)
+DUPLEX_TEST(a_late_a_second_and_a_wrong_answer_are_dropped, some_threads)
 {
   int fd = duplex_connect_open(f);
   duplex_send(fd, "call briefly");
@@ -242,7 +243,7 @@ DUPLEX_TEST(a_client_that_vanishes_ends_its_calls, some_threads)
     int fd = duplex_connect_open(f);
     begin_call(fd, i % 2);
     if (i % 4 == 3)
-      duplex_send(fd, "join"); /* its own thread waits for the other one */
+      duplex_send(fd, "join"); /* the serving thread waits for the foreign thread */
     if (i % 8 < 4)
       shutdown(fd, SHUT_WR);
     else
@@ -256,7 +257,7 @@ DUPLEX_TEST(a_client_that_vanishes_ends_its_calls, some_threads)
   }
 }
 
-/* The answers to what came before the close frame leave before its echo. */
+/* The answers to messages before the close frame are sent before its echo. */
 DUPLEX_TEST(a_close_frame_ends_calls_and_follows_the_answers, some_threads)
 {
   if (RING_SIZE > 0)
@@ -271,7 +272,7 @@ DUPLEX_TEST(a_close_frame_ends_calls_and_follows_the_answers, some_threads)
   assert_false(duplex_receive(fd, text));
 }
 
-DUPLEX_TEST(a_frame_that_is_none_ends_calls, some_threads)
+DUPLEX_TEST(a_malformed_frame_ends_calls, some_threads)
 {
   int fd = duplex_connect_open(f);
   duplex_call(fd);
@@ -280,8 +281,7 @@ DUPLEX_TEST(a_frame_that_is_none_ends_calls, some_threads)
   duplex_expect_end(fd);
 }
 
-/* Pings are answered while the request waits. */
-DUPLEX_TEST(a_ping_is_answered_meanwhile, some_threads)
+DUPLEX_TEST(a_ping_is_answered_during_a_request, some_threads)
 {
   if (RING_SIZE > 0)
     skip();
@@ -296,7 +296,7 @@ DUPLEX_TEST(a_ping_is_answered_meanwhile, some_threads)
   duplex_expect(fd, "got pong");
 }
 
-/* --- reading ahead, behind a request that lasts --- */
+/* --- reading ahead, during a long request --- */
 
 static int begin_block(struct duplex_fixture *f, const char *text)
 {
@@ -311,33 +311,33 @@ static size_t count_input(struct duplex_fixture *f)
   return atomic_load(&f->input.total);
 }
 
-/* By another member or, where there is none, by the watcher; of a connection with a duplex, too. */
-DUPLEX_TEST(a_name_is_told_beside_a_request_that_lasts, one_thread)
+/* Read by another member or, if there is none, by the watcher; also on a connection that has a duplex already. */
+DUPLEX_TEST(a_name_is_answered_during_a_long_request, one_thread)
 {
   int fd = begin_block(f, "block");
   duplex_ask(fd, "name", "named");
   DUPLEX_SEND_TOGETHER(fd, "first", "name", "second", "name", "open");
   DUPLEX_EXPECT(fd, "named", "named");
-  stub_let_go(&f->s.stub);
+  stub_release(&f->s.stub);
   DUPLEX_EXPECT(fd, "block", "first", "second", "opened");
   duplex_answer(fd, duplex_call(fd), "x");
   duplex_expect(fd, "got x");
 }
-UNIT_TEST_ALSO(a_name_is_told_beside_a_request_that_lasts, two_threads, close_fixture)
+UNIT_TEST_ALSO(a_name_is_answered_during_a_long_request, two_threads, close_fixture)
 
-/* What came with the request brings no event. */
-DUPLEX_TEST(a_name_that_came_with_the_request_is_told, one_thread)
+/* Input that was read with the request causes no event. */
+DUPLEX_TEST(a_name_in_the_same_write_as_the_request_is_answered, one_thread)
 {
   int fd = duplex_connect(f);
   DUPLEX_SEND_TOGETHER(fd, "zero", "block", "first", "name");
   DUPLEX_EXPECT(fd, "zero", "named");
-  stub_let_go(&f->s.stub);
+  stub_release(&f->s.stub);
   DUPLEX_EXPECT(fd, "block", "first");
 }
 
 enum { TOGETHER = 20 };
 
-/* In one write, so that a socket that nobody reads takes many. */
+/* Sends in one write, so that an unread socket accepts many messages. */
 static void send_numbers(int fd, int first)
 {
   char texts[TOGETHER][100];
@@ -358,9 +358,8 @@ static void expect_numbers(int fd, int count)
   }
 }
 
-/* Its thread waits inside the service, for another client. It reads ahead itself where the request before has left
- * something to do. */
-DUPLEX_TEST(a_name_is_told_while_the_thread_waits_for_another_client, some_threads)
+/* The serving thread waits inside the service, for another client, and reads ahead itself. */
+DUPLEX_TEST(a_name_is_answered_while_the_thread_waits_for_another_client, some_threads)
 {
   if (RING_SIZE > 0)
     skip();
@@ -385,16 +384,16 @@ DUPLEX_TEST(a_name_is_told_while_the_thread_waits_for_another_client, some_threa
     AWAIT(count_input(f) >= 60 * 1024);
     clock_t before = clock();
     usleep(200000);
-    assert_true((double)(clock() - before) / CLOCKS_PER_SEC < 0.15); /* nobody looks again and again */
-    stub_let_go(&f->s.stub);
+    assert_true((double)(clock() - before) / CLOCKS_PER_SEC < 0.15); /* no thread polls in a loop */
+    stub_release(&f->s.stub);
     duplex_expect(fd, "wait");
     expect_numbers(fd, MANY);
     reopen(f);
   }
 }
 
-/* The answer to a call may lie behind what it has left in the socket. */
-DUPLEX_TEST(a_thread_that_has_stopped_reading_ahead_reads_for_a_call_of_others, some_threads)
+/* The answer to the call is in the socket, after input that the thread has not read. */
+DUPLEX_TEST(a_thread_that_has_stopped_reading_ahead_reads_for_calls_of_other_threads, some_threads)
 {
   enum { MANY = 1000 };
   int fd = duplex_connect(f);
@@ -426,7 +425,7 @@ UNIT_TEST_ALSO(a_call_opens_while_input_is_read_ahead, two_threads, close_fixtur
 
 enum { FLOOD = 4000 };
 
-/* Nothing is refused, and nothing lost: the socket holds the client back. */
+/* No message is refused or lost, because TCP, or the ring, stops the client. */
 static void *send_flood(void *argument)
 {
   const int *fd = argument;
@@ -448,15 +447,15 @@ DUPLEX_TEST(a_client_that_sends_too_much_is_held_back, some_threads)
   AWAIT(count_input(f) >= 60 * 1024);
   usleep(100000);
   assert_true(count_input(f) < 256 * 1024);
-  stub_let_go(&f->s.stub);
+  stub_release(&f->s.stub);
   duplex_expect(fd, "block");
   expect_numbers(fd, FLOOD);
   pthread_join(sender, NULL);
   assert_int_equal(atomic_load(&f->s.stub.refused), 0);
 }
 
-/* A half frame is looked at once, and a close frame and the end are answered in their turn. */
-DUPLEX_TEST(what_ends_the_input_behind_a_request_waits_for_it, some_threads)
+/* An incomplete frame is read once; a close frame and the end of the input are handled after the request. */
+DUPLEX_TEST(the_end_of_the_input_waits_for_the_request, some_threads)
 {
   if (RING_SIZE > 0)
     skip();
@@ -473,25 +472,25 @@ DUPLEX_TEST(what_ends_the_input_behind_a_request_waits_for_it, some_threads)
       shutdown(fd, SHUT_WR);
     duplex_expect(fd, "named");
     usleep(50000);
-    stub_let_go(&f->s.stub);
+    stub_release(&f->s.stub);
     DUPLEX_EXPECT(fd, "block", "first");
     duplex_expect_end(fd);
     reopen(f);
   }
 }
 
-/* Its descriptor, and its rings if it has some, go at once; the request that comes back finds neither. */
-DUPLEX_TEST(a_client_that_leaves_while_it_is_read_ahead_is_let_go, some_threads)
+/* The descriptor, and the rings if there are any, are closed at once, while the request still runs. */
+DUPLEX_TEST(a_client_that_leaves_while_it_is_read_ahead_is_released, some_threads)
 {
   int fd = begin_block(f, "block");
   duplex_ask(fd, "name", "named");
   duplex_leave(fd);
   AWAIT(atomic_load(&f->pool.total) == 0);
-  stub_let_go(&f->s.stub);
+  stub_release(&f->s.stub);
   wait_until(&f->s.stub.clients, 0);
 }
 
-DUPLEX_TEST(a_request_that_lasts_ends_with_the_peer, some_threads)
+DUPLEX_TEST(a_long_request_ends_with_the_peer, some_threads)
 {
   int fd = begin_block(f, "block");
   DUPLEX_SEND_TOGETHER(fd, "first", "name");
@@ -530,7 +529,7 @@ DUPLEX_TEST(calls_end_with_the_grace_time, some_threads)
     duplex_expect_end(fd);
     wait_until(&f->s.gone, 1);
     duplex_leave(fd);
-    wait_until(&f->s.stub.clients, 0); /* what was cut off counts as drained before it is closed */
+    wait_until(&f->s.stub.clients, 0); /* a seized connection counts as drained before it is closed */
     reopen(f);
   }
 }
@@ -539,7 +538,7 @@ DUPLEX_TEST(calls_end_with_the_grace_time, some_threads)
 
 enum { SPRAYS = 4, SPRAYED = 1500 };
 
-/* Events of one thread keep their order; those of others come between. */
+/* Events of one thread keep their order; events of other threads may be between them. */
 static void expect_events(int fd, unsigned sprays, unsigned each, unsigned echoes)
 {
   unsigned events = 0;
@@ -576,7 +575,7 @@ DUPLEX_TEST(any_thread_may_send_while_turns_run, some_threads)
   expect_events(fd, SPRAYS, SPRAYED, SPRAYS + 300);
 }
 
-/* The next messages are these events. */
+/* Expects these events as the next messages. */
 static void expect_numbered_events(int fd, int count)
 {
   char text[40];
@@ -586,7 +585,7 @@ static void expect_numbered_events(int fd, int count)
   }
 }
 
-/* The first go at once, those that follow together. */
+/* The first events are sent at once, later ones together. */
 DUPLEX_TEST(events_come_before_the_answer_to_their_request, one_thread)
 {
   int fd = duplex_connect_open(f);
@@ -595,7 +594,7 @@ DUPLEX_TEST(events_come_before_the_answer_to_their_request, one_thread)
   duplex_expect(fd, "sent");
 }
 
-/* Whatever the tick is: a member sends them, or the watcher where every member is in Java. */
+/* Without a tick: a member sends the events, or the watcher if every member is in Java. */
 DUPLEX_TEST(events_leave_while_their_request_stays, one_thread)
 {
   int fd = duplex_connect_open(f);
@@ -608,7 +607,7 @@ DUPLEX_TEST(events_leave_while_their_request_stays, one_thread)
 }
 UNIT_TEST_ALSO(events_leave_while_their_request_stays, some_threads, close_fixture)
 
-/* The wait has sent the events before the call: those after the call need a member of their own. */
+/* The call has sent the events before it; the events after it need a member of their own. */
 DUPLEX_TEST(events_leave_after_a_call_while_their_request_stays, one_thread)
 {
   enum { ROUNDS = 20 };
@@ -627,7 +626,7 @@ DUPLEX_TEST(events_leave_after_a_call_while_their_request_stays, one_thread)
 }
 UNIT_TEST_ALSO(events_leave_after_a_call_while_their_request_stays, some_threads, close_fixture)
 
-/* The calls send the events: a thread that was asked for them comes too late each time, and costs more than it brings. */
+/* The calls send the events, so a thread that was asked to send them is woken in vain each time. */
 DUPLEX_TEST(events_between_calls_seldom_ask_for_a_thread, some_threads)
 {
   enum { CALLS = 300 };
@@ -646,7 +645,7 @@ DUPLEX_TEST(events_between_calls_seldom_ask_for_a_thread, some_threads)
   atomic_store(&f->has_no_ticks, false);
 }
 
-/* A client that reads late: both threads of the crew and others wait for room, and lose nothing. */
+/* The client reads late: members and foreign threads wait for room, and lose no message. */
 DUPLEX_TEST(a_sender_waits_for_room, little_room)
 {
   static const char *const senders[] = {"events 40000", "spray 40000"};
@@ -659,8 +658,8 @@ DUPLEX_TEST(a_sender_waits_for_room, little_room)
   }
 }
 
-/* One that never reads: the connection ends, and with it the wait. */
-DUPLEX_TEST(a_client_that_never_reads_is_given_up, little_patience)
+/* The end of the connection ends the wait for room. */
+DUPLEX_TEST(a_client_that_never_reads_is_closed, little_patience)
 {
   static const char *const senders[] = {"events 1000000", "spray 1000000"};
   for (int kind = 0; kind < 2; kind++) {
@@ -679,7 +678,7 @@ static bool is_answered(struct duplex_fixture *f, unsigned number)
   return is_free;
 }
 
-/* An answer is read although the client's other input has to wait for its reading. */
+/* Requests of a client that does not read its answers are not read, but its answer to a call is. */
 DUPLEX_TEST(an_answer_is_read_although_the_client_does_not_read, little_room)
 {
   int fd = duplex_connect_open(f);

@@ -1,5 +1,5 @@
-/* Many clients, WebSockets or of shared memory, are called back at the same time. Some answer all and close, others vanish in
- * between. The peer notices the end of each, whatever the threads that call it do just then. */
+/* Many clients, over WebSocket or shared memory, are called back at the same time. Some answer all calls and close, others
+ * disconnect in between. The peer must detect the end of each client, in every state of the threads that call it. */
 #include "duplex_fixture.h"
 #include "tests/unit/await.h"
 #include "unit.h"
@@ -25,7 +25,7 @@ struct crowd {
   struct client clients[CLIENTS];
 };
 
-/* ---- what a client says and hears ---- */
+/* ---- what a client sends and receives ---- */
 
 static void answer_as_oneself(struct client *client, unsigned call)
 {
@@ -34,7 +34,7 @@ static void answer_as_oneself(struct client *client, unsigned call)
   duplex_answer(client->fd, call, text);
 }
 
-static void answer_calls(struct client *client, unsigned count)
+static void answer_next_calls(struct client *client, unsigned count)
 {
   for (unsigned i = 0; i < count; i++)
     answer_as_oneself(client, duplex_expect_call(client->fd));
@@ -54,12 +54,12 @@ static void ask_for_calls(struct client *client, unsigned count)
   duplex_send(client->fd, text);
 }
 
-/* ---- what clients do before they close ---- */
+/* ---- the clients' ways to end ---- */
 
 static void answer_all(struct client *client)
 {
   ask_for_calls(client, CALLS);
-  answer_calls(client, CALLS);
+  answer_next_calls(client, CALLS);
   expect_own_answer(client, "got");
 }
 
@@ -86,7 +86,7 @@ static void answer_threads(struct client *client)
   }
 }
 
-static void hear_events(struct client *client)
+static void receive_events(struct client *client)
 {
   char text[TEXT_MAX];
   unsigned number;
@@ -105,7 +105,7 @@ static void vanish_read_ahead(struct client *client)
   DUPLEX_SEND_TOGETHER(client->fd, "nap", "name", "echo", "nap", "name", "last");
 }
 
-/* Requests that others read ahead; the names come before their answers. */
+/* Sends requests that are read ahead; the answers to "name" arrive before the answers to the requests. */
 static void be_read_ahead(struct client *client)
 {
   static const char *const in_order[] = {"nap", "echo", "nap", "last"};
@@ -125,7 +125,7 @@ static void be_read_ahead(struct client *client)
 static void vanish_unanswering(struct client *client)
 {
   ask_for_calls(client, CALLS);
-  answer_calls(client, CALLS / 2);
+  answer_next_calls(client, CALLS / 2);
   duplex_expect_call(client->fd);
 }
 
@@ -143,7 +143,7 @@ static void vanish_from_a_nested_call(struct client *client)
 static void vanish_with_the_last_answer(struct client *client)
 {
   ask_for_calls(client, CALLS);
-  answer_calls(client, CALLS);
+  answer_next_calls(client, CALLS);
 }
 
 static void vanish_with_a_request(struct client *client)
@@ -164,7 +164,7 @@ static void (*const behaviours[])(struct client *client) = {
     answer_all,
     nest_in_each,
     answer_threads,
-    hear_events,
+    receive_events,
     be_read_ahead,
     vanish_read_ahead,
     vanish_unanswering,
@@ -227,7 +227,7 @@ static void close_crowd(struct crowd *crowd)
   test_free(crowd);
 }
 
-UNIT_TEST(each_end_is_noticed)
+UNIT_TEST(each_end_is_detected)
 {
   static const unsigned threads[] = {1, 2};
   for (int kind = 0; kind < 2; kind++) {
@@ -241,7 +241,7 @@ UNIT_TEST(each_end_is_noticed)
   }
 }
 
-/* The peer cuts off a call whose client goes at the same time. */
+/* The peer cuts off a call whose client disconnects at the same time. */
 UNIT_TEST(a_client_leaves_when_its_call_is_cut_off)
 {
   enum { TIMES = 50 };

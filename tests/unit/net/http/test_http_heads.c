@@ -1,4 +1,4 @@
-/* Heads that came before: what is recognised. */
+/* The cache of heads: which heads are found. */
 #include "net/http/http_heads.h"
 #include "tests/unit/unit.h"
 
@@ -29,7 +29,7 @@ static void keep(struct http_heads *heads, const char *head)
   keep_of(heads, &SITE, head);
 }
 
-/* The length that the head at the start of input tells of; 0: it is not known. */
+/* The length of the message of the known head at the begin of input; 0: the head is not known. */
 static size_t find_of(struct http_heads *heads, const struct http_site *site, const char *input)
 {
   size_t used;
@@ -66,8 +66,8 @@ UNIT_TEST_OF(test_the_length_may_differ, struct http_heads *heads, set_up, tear_
   assert_int_equal(find(heads, HEAD("05000")), 5000);
 }
 
-/* That nothing else does, http_fuzz finds: a head that is recognised means what reading it says. */
-UNIT_TEST_OF(test_lengths_that_are_none_are_left_to_the_reader, struct http_heads *heads, set_up, tear_down)
+/* Other differences are covered by http_fuzz, which compares each found head with the parsed one. */
+UNIT_TEST_OF(test_malformed_lengths_are_left_to_the_parser, struct http_heads *heads, set_up, tear_down)
 {
   static const char *const others[] = {HEAD("0"), HEAD("00"), HEAD("5001"), HEAD("1000000000"), HEAD("")};
   keep(heads, HEAD("17"));
@@ -87,8 +87,8 @@ UNIT_TEST_OF(test_limits_hold, struct http_heads *heads, set_up, tear_down)
   assert_int_equal(used, sizeof head - 1);
 }
 
-/* What a Unix socket serves may be DNS rebinding at a port. */
-UNIT_TEST_OF(test_a_head_is_known_to_its_site_alone, struct http_heads *heads, set_up, tear_down)
+/* A Host that a Unix socket serves may be DNS rebinding at a TCP port. */
+UNIT_TEST_OF(test_a_head_is_known_for_one_site_only, struct http_heads *heads, set_up, tear_down)
 {
   static const struct http_site unix_site = {.prefix = TEXT("/rpc")};
   static const char head[] = "POST / HTTP/1.1\r\nHost: evil.test\r\n" JSON "Content-Length: 3\r\n\r\n";
@@ -107,7 +107,7 @@ UNIT_TEST_OF(test_a_long_head_is_not_kept, struct http_heads *heads, set_up, tea
   assert_int_equal(find(heads, head), 0);
 }
 
-UNIT_TEST_OF(test_the_newest_stay, struct http_heads *heads, set_up, tear_down)
+UNIT_TEST_OF(test_the_newest_heads_are_kept, struct http_heads *heads, set_up, tear_down)
 {
   char head[256];
   for (int i = 0; i < 100; i++) {

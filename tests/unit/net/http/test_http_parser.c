@@ -5,12 +5,12 @@
 
 enum { HEAD_MAX = 1024, BODY_MAX = 64 };
 
-/* A request as bytes, and what must come of it: its body, or the status that refuses it. */
+/* The bytes of a request, and the expected result: the body, or the status of the error. */
 struct sample {
   const char *name;
   const char *bytes;
-  size_t length; /* 0: that of the string */
-  int status;    /* 0: it is taken */
+  size_t length; /* 0: the length of the string */
+  int status;    /* 0: the request is accepted */
   const char *body;
 };
 
@@ -20,7 +20,7 @@ struct sample {
 #define BYTES(literal) (literal), sizeof(literal) - 1
 
 static const struct sample SAMPLES[] = {
-    /* Refused: two readers could see two things. */
+    /* Refused, because two parsers could interpret it differently. */
     {"two lengths", POST "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", 0, 400, NULL},
     {"the same length twice", POST "Content-Length: 1\r\nContent-Length: 1\r\n\r\na", 0, 400, NULL},
     {"a list of lengths", POST "Content-Length: 1, 1\r\n\r\na", 0, 400, NULL},
@@ -123,7 +123,7 @@ static const struct sample SAMPLES[] = {
     {"chunks that are so long together", CHUNKED "1\r\nx\r\n1000\r\n", 0, 413, NULL},
     {"a chunk of any length", CHUNKED "1\r\nx\r\nfffffffffffffffe\r\n", 0, 413, NULL},
 
-    /* Taken. */
+    /* Accepted. */
     {"a body that is too long, of which the beginning is kept",
      CHUNKED "40\r\n"
              "0123456789abcdef0123456789abcdef"
@@ -167,7 +167,7 @@ struct outcome {
   struct buffer body;
 };
 
-/* Gives the bytes in pieces of `piece`, as they could come from a socket. */
+/* Parses the bytes in pieces of `piece`, as if received from a socket. */
 static void parse(const char *bytes, size_t length, size_t piece, struct outcome *outcome)
 {
   struct http_parser parser;
@@ -180,7 +180,7 @@ static void parse(const char *bytes, size_t length, size_t piece, struct outcome
   http_parser_init(&parser);
   while (!outcome->is_whole && outcome->status == 0 && seen < length) {
     seen = seen + piece < length ? seen + piece : length;
-    char *copy = unit_exact_copy(bytes + at, seen - at); /* what lies beyond must not be read */
+    char *copy = unit_exact_copy(bytes + at, seen - at); /* bytes beyond the piece must not be read */
     struct text input = {copy, seen - at};
     size_t used = 0;
     enum http_progress progress = HTTP_DONE;
@@ -222,7 +222,7 @@ static void check(const struct sample *sample, size_t piece)
   buffer_fini(&outcome.body);
 }
 
-UNIT_TEST(samples_are_taken_or_refused)
+UNIT_TEST(samples_are_accepted_or_refused)
 {
   for (size_t i = 0; i < COUNT_OF(SAMPLES); i++) {
     check(&SAMPLES[i], 1 << 20);
@@ -283,7 +283,7 @@ UNIT_TEST(trailer_fields_have_the_bound_of_a_head)
   buffer_fini(&bytes);
 }
 
-UNIT_TEST(what_follows_a_request_is_left)
+UNIT_TEST(input_after_a_request_is_not_consumed)
 {
   static const char *const requests[] = {
       CHUNKED "1\r\na\r\n0\r\n\r\nPOST /two HTTP/1.1\r\n\r\n",

@@ -1,4 +1,4 @@
-/* Targets of GET as requests of JSON-RPC 1.1. */
+/* Requests of JSON-RPC 1.1 from the targets of GET. */
 #include "net/http/http_query.h"
 
 #include "tests/unit/unit.h"
@@ -26,7 +26,7 @@ static const struct good_case {
     {"m", "a=%00", "{\"version\":\"1.1\",\"method\":\"m\",\"params\":{\"a\":\"\\u0000\"}}"},
 };
 
-UNIT_TEST(makes_the_request_that_the_target_stands_for)
+UNIT_TEST(makes_a_request_from_the_target)
 {
   for (size_t i = 0; i < COUNT_OF(good); i++) {
     struct buffer message = {0};
@@ -46,7 +46,7 @@ static const struct bad_case {
     {"m", "a=%ff"}, {"m%c3", ""},   {"m", "a=%c3%28"}, {"m", "a=%ed%a0%80"}, {"m", "a=%e2&b=%82%ac"},
 };
 
-UNIT_TEST(refuses_what_cannot_be_read)
+UNIT_TEST(refuses_malformed_targets)
 {
   for (size_t i = 0; i < COUNT_OF(bad); i++) {
     struct buffer message = {0};
@@ -69,7 +69,7 @@ static const char *call_with(size_t params)
   return fault;
 }
 
-UNIT_TEST(takes_so_many_parameters_and_no_more)
+UNIT_TEST(limits_the_number_of_parameters)
 {
   assert_null(call_with(HTTP_QUERY_PARAMS_MAX));
   assert_non_null(call_with(HTTP_QUERY_PARAMS_MAX + 1));

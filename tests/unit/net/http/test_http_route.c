@@ -7,7 +7,7 @@ enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2, CALL = -3, DOCUMENT = -4, H
 
 struct sample {
   const char *line;   /* "POST /rpc" */
-  const char *fields; /* beside Host: localhost:80 where has_host is not set */
+  const char *fields; /* in addition to "Host: localhost:80", unless has_host is set */
   int expected;       /* SERVE, UPGRADE, CALL, DOCUMENT, HELP or a status */
 };
 
@@ -83,7 +83,7 @@ static const struct sample METHODS[] = {
     {"OPTIONS /other/path", "", 404},
 };
 
-/* What Allow says of each path that there is, to OPTIONS and to a method that it does not have. */
+/* The Allow header of each path, in responses to OPTIONS and to a method that the path does not have. */
 static const struct {
   const char *path;
   const char *allow; /* NULL: there is no such path */
@@ -233,7 +233,7 @@ static const struct sample SOURCES[] = {
     {"OPTIONS /", "Host: localhost\r\nOrigin: http://evil.test\r\n", 403},
 };
 
-/* The status of a head that cannot be read; 0: route is what became of it. */
+/* Returns the status of a malformed head; 0: *route has the result. */
 static int read_route(const struct sample *sample, const char *host, const struct http_site *site,
                       struct http_route_result *route)
 {
@@ -313,7 +313,7 @@ static void check_allow(const char *method, const char *path, const char *allow)
     assert_string_equal(route.response.allow, allow);
 }
 
-UNIT_TEST(paths_tell_their_methods)
+UNIT_TEST(options_lists_the_methods_of_a_path)
 {
   static const char *const methods[] = {"OPTIONS", "DELETE", "PUT", "PATCH", "TRACE"};
   for (size_t i = 0; i < COUNT_OF(PATHS); i++) {
@@ -333,7 +333,7 @@ UNIT_TEST(hosts_and_origins)
   check(SOURCES, COUNT_OF(SOURCES), "");
 }
 
-UNIT_TEST(any_host_will_do_on_another_address)
+UNIT_TEST(any_host_is_served_on_another_address)
 {
   static const struct sample samples[] = {
       {"POST /", "Host: example.test\r\n" JSON_ONE, SERVE},
@@ -346,10 +346,10 @@ UNIT_TEST(any_host_will_do_on_another_address)
 #define APP       "Origin: https://app.test\r\n"
 #define PREFLIGHT APP "Access-Control-Request-Method: POST\r\n"
 
-/* With https://app.test and http://localhost:3000 let in; the server listens on a loopback address. */
+/* https://app.test and http://localhost:3000 are allowed; the server listens on a loopback address. */
 static const struct {
   struct sample sample;
-  const char *origin; /* that sees the answer; NULL: none does */
+  const char *origin; /* the origin that may read the response; NULL: none */
 } PAGES[] = {
     {{"POST /", "Host: localhost\r\n" APP JSON_ONE, SERVE}, "https://app.test"},
     {{"POST /", "Host: localhost\r\nOrigin: HTTPS://App.Test:443\r\n" JSON_ONE, SERVE}, "https://app.test"},
@@ -397,7 +397,7 @@ static int tear_down_origins(void **state)
   return 0;
 }
 
-UNIT_TEST_WITH(origins_that_are_let_in, set_up_origins, tear_down_origins)
+UNIT_TEST_WITH(allowed_origins, set_up_origins, tear_down_origins)
 {
   struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc"), .origins = *state};
   for (size_t i = 0; i < COUNT_OF(PAGES); i++) {

@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_UNIT_NET_SHM_SHM_FIXTURE_H
 #define JPEER_TESTS_UNIT_NET_SHM_SHM_FIXTURE_H
-/* A server that gives shared memory, and one client of it. */
+/* A server with shared memory, and one client. */
 #include "base/clock.h"
 #include "duplex_fixture.h"
 #include "ring_client.h"
@@ -26,7 +26,7 @@ static inline int shm_fixture_open(void **state, struct duplex_options options)
   options.threads = 2;
   options.threads_max = 4;
   options.message_max = MESSAGE_MAX;
-  options.look_ns = 50000;
+  options.poll_ns = 50000;
   options.ring_size = options.ring_size == 0 ? RING_SIZE : options.ring_size;
   duplex_fixture_open(&f->server, options);
   f->c.fd = duplex_connect_http(&f->server);
@@ -34,7 +34,7 @@ static inline int shm_fixture_open(void **state, struct duplex_options options)
   return 0;
 }
 
-/* The client shares memory already. */
+/* The same, and the client has mapped the memory. */
 static inline int shm_fixture_share(void **state, struct duplex_options options)
 {
   int failed = shm_fixture_open(state, options);
@@ -54,7 +54,7 @@ static inline int shm_fixture_close(void **state)
   return 0;
 }
 
-/* The peer drops the connection, after notifications at most. */
+/* Expects that the peer closes the connection, after notifications only. */
 static inline void expect_dropped(const struct fixture *f)
 {
   const struct timeval patience = {.tv_sec = 60};

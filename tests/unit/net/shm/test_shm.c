@@ -1,4 +1,4 @@
-/* Shared memory as a protocol of connections, from the request on. */
+/* Shared memory as a protocol of connections, the HTTP request included. */
 #include "shm_fixture.h"
 #include "tests/unit/await.h"
 
@@ -25,7 +25,7 @@ static int open_impatient(void **state)
   return shm_fixture_open(state, (struct duplex_options){.body_timeout_ms = 3000});
 }
 
-/* The end, and another connection. */
+/* Expects the end of the connection, and that another client is served. */
 static void expect_last(struct fixture *f, const char *reason)
 {
   expect_end(&f->c, reason);
@@ -37,7 +37,7 @@ static void expect_last(struct fixture *f, const char *reason)
 
 /* --- the request --- */
 
-SHM_TEST(requests_that_are_none_are_refused, open_plain)
+SHM_TEST(malformed_requests_are_refused, open_plain)
 {
   static const struct {
     const char *request;
@@ -74,7 +74,7 @@ SHM_TEST(requests_that_are_none_are_refused, open_plain)
 
 /* --- messages --- */
 
-SHM_TEST(messages_of_all_lengths_come_back, share_plain)
+SHM_TEST(messages_of_all_lengths_are_echoed, share_plain)
 {
   static const size_t lengths[] = {0,    1,    7,     8,     9,      4087,   4088,
                                    4089, 5000, 16368, 16376, 100000, 300000, MESSAGE_MAX - 1};
@@ -88,9 +88,9 @@ SHM_TEST(messages_of_all_lengths_come_back, share_plain)
   }
   free(bytes);
 }
-UNIT_TEST_ALSO(messages_of_all_lengths_come_back, share_small, shm_fixture_close)
+UNIT_TEST_ALSO(messages_of_all_lengths_are_echoed, share_small, shm_fixture_close)
 
-SHM_TEST(streams_come_in_parts, share_plain)
+SHM_TEST(streams_are_sent_in_parts, share_plain)
 {
   send_message(&f->c, TEXT("stream"));
   send_message(&f->c, TEXT("next"));
@@ -110,7 +110,7 @@ SHM_TEST(a_stream_that_breaks_ends_the_connection, share_plain)
 
 /* --- waiting --- */
 
-/* More answers than the ring and the buffer behind it take: the rest waits for the client. */
+/* The answers are larger than the ring and the output buffer: requests then wait until the client reads. */
 SHM_TEST(a_client_that_does_not_read_waits_for_itself, share_plain)
 {
   enum { MESSAGES = 300, LENGTH = 10000 };
@@ -127,7 +127,7 @@ SHM_TEST(a_client_that_does_not_read_waits_for_itself, share_plain)
     usleep(1000);
   }
   assert_true(sent < frames.len);
-  int other = duplex_connect_http(&f->server); /* is served while the first does not read */
+  int other = duplex_connect_http(&f->server); /* is served while the first client does not read */
   send_text(
       other,
       "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\none");
@@ -153,7 +153,7 @@ SHM_TEST(a_client_that_never_reads_is_dropped, open_impatient)
   expect_dropped(f);
 }
 
-/* Until the peer takes no more of what is sent, because nobody takes its answers. */
+/* Sends until the peer reads no more, because its answers are not read. */
 static void send_until_blocked(struct fixture *f)
 {
   enum { LENGTH = 10000, IDLE_LOOKS = 50 };
@@ -176,8 +176,8 @@ static void send_until_blocked(struct fixture *f)
   buffer_fini(&frame);
 }
 
-/* A bell, or the end, that nobody took from the socket would bring the connection back at once, again and again. */
-SHM_TEST(who_does_not_read_is_heard_all_the_same, share_plain)
+/* An unread notification, or an unnoticed end, on the socket would cause turns in an endless loop. */
+SHM_TEST(the_socket_of_a_client_that_does_not_read_is_consumed, share_plain)
 {
   int left = 1;
   send_until_blocked(f);
@@ -189,8 +189,8 @@ SHM_TEST(who_does_not_read_is_heard_all_the_same, share_plain)
   AWAIT(atomic_load(&f->server.pool.total) == 0);
 }
 
-/* A part of its head, or its head and a part of its text. */
-SHM_TEST(a_part_of_a_message_is_not_waited_for_long, open_impatient)
+/* A part of a head, or a head and a part of its payload. */
+SHM_TEST(an_incomplete_message_times_out, open_impatient)
 {
   static const size_t shown[] = {3, 16};
   struct buffer frame = {0};
@@ -204,7 +204,7 @@ SHM_TEST(a_part_of_a_message_is_not_waited_for_long, open_impatient)
   buffer_fini(&frame);
 }
 
-SHM_TEST(the_end_of_the_server_is_told, share_plain)
+SHM_TEST(the_end_of_the_server_is_announced, share_plain)
 {
   expect_echo(&f->c, TEXT("one"));
   crew_refuse_all(f->server.crew);
@@ -212,7 +212,7 @@ SHM_TEST(the_end_of_the_server_is_told, share_plain)
   expect_end(&f->c, CREW_SHUTTING_DOWN);
 }
 
-/* --- what a client may do wrong, or not at all --- */
+/* --- clients that break the protocol --- */
 
 static int share_little_input(void **state)
 {
@@ -266,8 +266,8 @@ SHM_TEST(positions_that_change_in_a_message_end_the_connection, open_plain)
   }
 }
 
-/* The answers cannot be sent; there is no way to say why. */
-SHM_TEST(a_taken_position_that_is_none_drops_the_connection, share_plain)
+/* The answers cannot be written into the ring, and neither can an end frame. */
+SHM_TEST(an_invalid_taken_position_drops_the_connection, share_plain)
 {
   f->c.region.control->client.taken = 12345;
   struct buffer frames = {0};
@@ -287,7 +287,7 @@ SHM_TEST(a_taken_position_that_is_none_drops_the_connection, share_plain)
   buffer_fini(&frames);
 }
 
-/* All input together is bounded, and a message that grows beyond that is cut. */
+/* A message that exceeds the bound on all input is cut. */
 SHM_TEST(too_much_input_is_cut, share_little_input)
 {
   static char bytes[300000];

@@ -1,5 +1,5 @@
-/* Many clients at a time, who pause now and then: who sleeps is woken, whoever looks. They wait without timeouts, so that
- * a wake-up that is lost is a test that does not end. */
+/* Many clients at a time, with pauses: a side that sleeps must be notified. Both sides wait without timeouts, so that a lost
+ * notification makes the test fail. */
 #include "shm_fixture.h"
 #include "tests/unit/await.h"
 
@@ -11,7 +11,7 @@ static int open_large(void **state)
 {
   int failed = shm_fixture_open(state, (struct duplex_options){.ring_size = 64 * RING_SIZE_STEP});
   struct fixture *f = *state;
-  f->server.pool.rest_ms = 30; /* which the peer reads once memory is shared */
+  f->server.pool.idle_ms = 30; /* read by the peer when the memory is mapped */
   begin_sharing(&f->c);
   return failed;
 }
@@ -36,8 +36,8 @@ static void leave(struct other *other)
   ring_region_unmap(&other->client.region);
 }
 
-/* Calls, alone and several at a time, with pauses that are shorter and longer than the peer looks. */
-static void *call_and_pause(void *argument)
+/* Calls one or several at a time, with pauses that are shorter and longer than the time for which the peer polls. */
+static void *call_with_pauses(void *argument)
 {
   struct other *other = argument;
   char text[64];
@@ -58,13 +58,13 @@ static void *call_and_pause(void *argument)
   return NULL;
 }
 
-SHM_TEST(nobody_is_forgotten, open_large)
+SHM_TEST(no_sleeping_side_is_forgotten, open_large)
 {
   static struct other others[CLIENTS];
   for (unsigned i = 0; i < CLIENTS; i++) {
     others[i] = (struct other){.seed = i};
     connect_other(&others[i], f);
-    assert_int_equal(pthread_create(&others[i].thread, NULL, call_and_pause, &others[i]), 0);
+    assert_int_equal(pthread_create(&others[i].thread, NULL, call_with_pauses, &others[i]), 0);
   }
   for (unsigned i = 0; i < CLIENTS; i++) {
     pthread_join(others[i].thread, NULL);
@@ -72,8 +72,8 @@ SHM_TEST(nobody_is_forgotten, open_large)
   }
 }
 
-/* One after the other, more than a member looks at. */
-SHM_TEST(many_take_turns, open_large)
+/* More clients than a member can poll call one after the other. */
+SHM_TEST(more_clients_than_are_polled_call_in_turns, open_large)
 {
   enum { MANY = 80, ROUNDS = 15 };
   static struct other others[MANY];
@@ -92,8 +92,8 @@ SHM_TEST(many_take_turns, open_large)
     leave(&others[i]);
 }
 
-/* While one client's request is inside Java, the others that its thread has looked at are served by another one. */
-SHM_TEST(a_slow_call_delays_nobody, open_large)
+/* While the request of one client is inside Java, another thread serves the clients that the member has polled. */
+SHM_TEST(a_slow_call_delays_no_other_client, open_large)
 {
   struct other slow = {.seed = 0};
   connect_other(&slow, f);
@@ -106,12 +106,12 @@ SHM_TEST(a_slow_call_delays_nobody, open_large)
     expect_echo(&f->c, TEXT("one"));
   }
   stub_wait_inside(&f->server.s.stub, 1);
-  stub_let_go(&f->server.s.stub);
+  stub_release(&f->server.s.stub);
   expect_answer(&slow.client, TEXT("block"));
   leave(&slow);
 }
 
-/* Answers are held back while more requests are there, but not behind one that stays inside Java. */
+/* Answers are not published while more requests are there, except if a request stays inside Java. */
 SHM_TEST(an_answer_does_not_wait_for_the_next_one, open_large)
 {
   struct buffer frames = {0};
@@ -123,13 +123,12 @@ SHM_TEST(an_answer_does_not_wait_for_the_next_one, open_large)
   for (int i = 0; i < 3; i++)
     expect_answer(&f->c, TEXT("first"));
   stub_wait_inside(&f->server.s.stub, 1);
-  stub_let_go(&f->server.s.stub);
+  stub_release(&f->server.s.stub);
   expect_answer(&f->c, TEXT("block"));
   buffer_fini(&frames);
 }
 
-/* A client that floods one connection does not keep the others waiting. */
-SHM_TEST(a_flood_delays_nobody, open_large)
+SHM_TEST(a_flood_delays_no_other_client, open_large)
 {
   struct other busy = {.seed = 0};
   connect_other(&busy, f);
@@ -158,7 +157,7 @@ static size_t count_pages(const struct fixture *f)
   return count;
 }
 
-SHM_TEST(an_idle_connection_gives_memory_back, open_large)
+SHM_TEST(an_idle_connection_releases_memory, open_large)
 {
   static char bytes[200000];
   memset(bytes, 'x', sizeof bytes);
@@ -169,8 +168,8 @@ SHM_TEST(an_idle_connection_gives_memory_back, open_large)
   }
 }
 
-/* The peer's time for it has passed while the answer was not read. */
-SHM_TEST(an_idle_connection_gives_memory_back_to_a_client_that_reads_late, open_large)
+/* The idle time has passed before the answer was read. */
+SHM_TEST(an_idle_connection_of_a_client_that_reads_late_releases_memory, open_large)
 {
   static char bytes[200000];
   memset(bytes, 'x', sizeof bytes);
@@ -186,12 +185,12 @@ static int open_large_impatient(void **state)
   int failed = shm_fixture_open(
       state, (struct duplex_options){.ring_size = 64 * RING_SIZE_STEP, .body_timeout_ms = 1000});
   struct fixture *f = *state;
-  f->server.pool.rest_ms = 30;
+  f->server.pool.idle_ms = 30;
   begin_sharing(&f->c);
   return failed;
 }
 
-/* Each look for memory that can be given back is no progress of the client's. */
+/* A check for memory to release must not count as progress of the client. */
 SHM_TEST(a_client_that_never_reads_large_answers_is_dropped, open_large_impatient)
 {
   static char bytes[200000];

@@ -7,7 +7,7 @@
 
 enum { MESSAGE_MAX = 700000 };
 
-/* --- what a client sends --- */
+/* --- frames of clients --- */
 
 static void put_frame(struct buffer *out, unsigned first_byte, bool masked, const char *payload,
                       size_t length)
@@ -36,7 +36,7 @@ static void put_frame(struct buffer *out, unsigned first_byte, bool masked, cons
     buffer_append_char(out, masked ? (char)(payload[i] ^ mask[i % 4]) : payload[i]);
 }
 
-/* --- what came of it, as a line: "text:abc ping:x close:1000 "; of a long text its length and hash --- */
+/* --- the events of a reader as a line: "text:abc ping:x close:1000 "; a long text as its length and hash --- */
 
 struct reading {
   struct ws_reader reader;
@@ -108,7 +108,7 @@ static void end_reading(struct reading *reading)
 struct frame {
   unsigned first_byte; /* FIN is 0x80 */
   const char *payload; /* NULL: the end of the sample */
-  size_t length;       /* 0: that of the string */
+  size_t length;       /* 0: the length of the string */
 };
 
 struct sample {
@@ -228,7 +228,7 @@ UNIT_TEST(lengths_are_as_short_as_can_be)
   }
 }
 
-/* Of one, two, three and four bytes, so that a piece may end in each of them. */
+/* Appends characters of one, two, three and four bytes, so that pieces may end inside each of them. */
 static void put_characters(struct buffer *out, size_t length)
 {
   static const struct text some =
@@ -257,14 +257,14 @@ UNIT_TEST(a_text_is_the_same_in_pieces_of_any_size)
   }
 }
 
-/* What a client announces takes no memory before a good deal of it has come. */
-UNIT_TEST(announced_bytes_take_no_room)
+/* No memory is reserved for announced bytes before a large part of them was received. */
+UNIT_TEST(announced_bytes_use_no_memory)
 {
   struct ws_reader reader = {0};
   struct ws_decoder *decoder = ws_decoder_create();
   struct buffer message = {0};
   struct ws_input input = {
-      .bytes = TEXT("\x81\xff\0\0\0\0\x40\0\0\0\1\2\3\4xyz")}; /* 1 GiB, and three bytes of it */
+      .bytes = TEXT("\x81\xff\0\0\0\0\x40\0\0\0\1\2\3\4xyz")}; /* announces 1 GiB, and has three bytes */
   assert_int_equal(ws_read(&reader, decoder, &input, &message, (size_t)1 << 30), WS_EVENT_NONE);
   assert_int_equal(message.len, 3);
   assert_true(message.cap < 4096);
@@ -275,8 +275,9 @@ UNIT_TEST(announced_bytes_take_no_room)
 UNIT_TEST(a_message_of_64_times_the_limit_fails_before_it_is_whole)
 {
   struct buffer bytes = {0};
-  BUFFER_LITERAL(&bytes,
-                 "\x81\xff\0\0\0\0\2\xab\x98\1\1\2\3\4x"); /* 64 * MESSAGE_MAX + 1, and one byte of it */
+  BUFFER_LITERAL(
+      &bytes,
+      "\x81\xff\0\0\0\0\2\xab\x98\1\1\2\3\4x"); /* announces 64 * MESSAGE_MAX + 1 bytes, and has one byte */
   check("too long", &bytes, bytes.len, "failed:1009 ");
   buffer_clear(&bytes);
   put_frame(&bytes, WS_TEXT, true, "a", 1);

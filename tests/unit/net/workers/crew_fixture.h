@@ -28,7 +28,7 @@ static inline void fixture_init(struct fixture *f, int thread_limit)
   atomic_init(&f->sleep_ms, INT64_MAX);
 }
 
-/* config: without what is the same everywhere; the context is the fixture. */
+/* Completes config with the values that all tests share; the context is the fixture. */
 static inline void fixture_start(struct fixture *f, struct crew_config config)
 {
   struct jp_error error;
@@ -49,7 +49,7 @@ static inline void fixture_open(struct fixture *f, struct crew_config config)
 
 static inline void fixture_close(struct fixture *f)
 {
-  stub_let_go(&f->stub);
+  stub_release(&f->stub);
   assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
   crew_destroy(f->crew);
   close(f->pair[0]);
@@ -68,7 +68,7 @@ static inline void fixture_close(struct fixture *f)
   }                                                                                                          \
   static void name##_with(struct fixture *f)
 
-/* A source that serves one message and tells the test. */
+/* A source that serves one message, and stores the answer for the test. */
 struct job {
   struct crew_source source;
   struct stub *stub;
@@ -91,7 +91,7 @@ static inline void job_turn(struct crew_source *source, struct crew_member *memb
     crew_submit(member->crew, source);
   } else {
     if (job->loses_answer)
-      crew_take_back(member, NULL);
+      crew_drop_answer(member, NULL);
     pthread_mutex_lock(&job->stub->lock);
     job->done = true;
     memcpy(job->answer, out.data, out.len);

@@ -4,10 +4,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-/* Longer than any thread is kept from its processor: a member that was given work is not taken for one that is inside. */
+/* Longer than any thread waits for a processor, so that the watcher does not refuse a message that a member is about to
+ * serve. */
 enum { BUSY_MS = 2000 };
 
-UNIT_TEST(no_thread_to_be_had_is_no_end)
+UNIT_TEST(a_crew_that_cannot_start_threads_goes_on)
 {
   struct fixture f;
   fixture_init(&f, 1);
@@ -22,8 +23,8 @@ UNIT_TEST(no_thread_to_be_had_is_no_end)
   fixture_close(&f);
 }
 
-/* Only of what the service was given, and not of the message before it. */
-CREW_TEST(the_service_hears_of_lost_answers, .threads = 1, .threads_max = 1)
+/* Only answers to messages that the service has served; the first message is not reported again. */
+CREW_TEST(lost_answers_are_reported_to_the_service, .threads = 1, .threads_max = 1)
 {
   struct job jobs[3];
   for (int i = 0; i < 3; i++) {
@@ -39,7 +40,7 @@ CREW_TEST(the_service_hears_of_lost_answers, .threads = 1, .threads_max = 1)
   fixture_close(f);
 }
 
-UNIT_TEST(stop_does_not_wait_longer_than_told)
+UNIT_TEST(stop_waits_until_its_deadline_at_most)
 {
   struct fixture f;
   fixture_open(&f, (struct crew_config){.threads = 1, .threads_max = 1});
@@ -47,7 +48,7 @@ UNIT_TEST(stop_does_not_wait_longer_than_told)
   submit(&f, &blocked, "block");
   stub_wait_inside(&f.stub, 1);
   assert_false(crew_stop(f.crew, clock_now_ms() + 30));
-  stub_let_go(&f.stub);
+  stub_release(&f.stub);
   wait_done(&f, &blocked);
   AWAIT(atomic_load(&f.stub.threads) == 0);
   crew_destroy(f.crew);
@@ -84,7 +85,7 @@ CREW_TEST(an_event_is_given_once, .threads = 4, .threads_max = 4)
   fixture_close(f);
 }
 
-/* A source that goes on for ever, unless others wait. */
+/* A source that begins turn after turn until other sources wait. */
 struct greedy {
   struct crew_source source;
   _Atomic int turns;
@@ -111,8 +112,8 @@ static void greedy_turn(struct crew_source *source, struct crew_member *member)
   atomic_store(&greedy->ended, true);
 }
 
-/* Until a turn goes on by itself: one may be the watcher's, which ends at once, or end for a wake-up that was
- * its own. */
+/* Submits the source until a turn continues. A turn of the watcher ends at once, and the wake-up for the submission may end
+ * a turn, too. */
 static void start_greedy(struct fixture *f, struct greedy *greedy)
 {
   const int64_t since_ms = clock_now_ms();
@@ -139,8 +140,8 @@ CREW_TEST(a_lone_source_goes_on_until_others_wait, .threads = 1, .threads_max = 
   fixture_close(f);
 }
 
-/* The event that ends a turn is served. The watcher may come upon it first, where the member is kept from
- * running: then the turn goes on, and the next event ends it. */
+/* The event that ends a turn is served. If the member does not get a processor, the watcher may serve the event: then the
+ * turn continues, and the next event ends it. */
 CREW_TEST(an_event_that_ends_a_turn_is_not_lost, .threads = 1, .threads_max = 1)
 {
   struct greedy greedy;
@@ -155,40 +156,40 @@ CREW_TEST(an_event_that_ends_a_turn_is_not_lost, .threads = 1, .threads_max = 1)
   fixture_close(f);
 }
 
-/* A source that stays once it was answered, and submits itself again: the member that it leaves mostly takes
- * it before another has woken. */
+/* A source that calls crew_stay in each turn, and submits itself again. Mostly the same member serves it again, before
+ * another member has woken. */
 struct stayer {
   struct crew_source source;
-  int finds_at; /* the look that finds something; 0: none does */
+  int finds_at; /* the poll that finds work; 0: none does */
   int turns_left;
-  int looks;  /* of this turn */
-  int tried;  /* turns with looks */
+  int polls;  /* in this turn */
+  int tried;  /* turns with polls */
   bool found; /* in this turn */
-  bool wrong; /* stayed where the member had not served it before, or did not say what it found */
+  bool wrong; /* polled by a member that had not served it before, or with a wrong result */
   _Atomic bool ended;
 };
 
-static bool stayer_look(struct crew_source *source)
+static bool count_poll(struct crew_source *source)
 {
   struct stayer *stayer = (struct stayer *)(void *)source;
-  return ++stayer->looks == stayer->finds_at;
+  return ++stayer->polls == stayer->finds_at;
 }
 
 static void stayer_turn(struct crew_source *source, struct crew_member *member)
 {
   struct stayer *stayer = (struct stayer *)(void *)source;
-  stayer->looks = 0;
-  stayer->found = crew_stay(member, source, stayer_look);
-  stayer->tried += stayer->looks > 0;
-  stayer->wrong |= stayer->looks > 0 && member->last != source;
-  stayer->wrong |= stayer->found != (stayer->finds_at > 0 && stayer->looks == stayer->finds_at);
+  stayer->polls = 0;
+  stayer->found = crew_stay(member, source, count_poll);
+  stayer->tried += stayer->polls > 0;
+  stayer->wrong |= stayer->polls > 0 && member->last != source;
+  stayer->wrong |= stayer->found != (stayer->finds_at > 0 && stayer->polls == stayer->finds_at);
   if (!stayer->found && --stayer->turns_left > 0)
     crew_submit(member->crew, source);
   else
     atomic_store(&stayer->ended, true);
 }
 
-/* Turns until it has found something, or has had them all. */
+/* Gives turns until a poll has found work, at most `turns`. */
 static void give_turns(struct fixture *f, struct stayer *stayer, int turns)
 {
   stayer->turns_left = turns;
@@ -207,7 +208,7 @@ CREW_TEST(a_member_stays_with_the_source_that_it_served_before, .threads = 2, .t
   fixture_close(f);
 }
 
-CREW_TEST(nobody_stays_where_no_other_is_idle, .threads = 1, .threads_max = 1)
+CREW_TEST(a_member_does_not_stay_if_no_other_is_idle, .threads = 1, .threads_max = 1)
 {
   struct stayer stayer = {.source.turn = stayer_turn, .finds_at = 1};
   give_turns(f, &stayer, 20);
@@ -215,8 +216,8 @@ CREW_TEST(nobody_stays_where_no_other_is_idle, .threads = 1, .threads_max = 1)
   fixture_close(f);
 }
 
-/* Two members, so at most twice what one of them tries: of its chances the first, and one each time that as
- * many as before have gone by, until it is one of 128. */
+/* Each of the two members polls at its first chance, and then each time the number of its chances has doubled, until it
+ * polls at one of 128 chances. */
 CREW_TEST(staying_in_vain_becomes_rare, .threads = 2, .threads_max = 2)
 {
   enum { TURNS = 1000, AT_MOST = 2 * 8 + TURNS / 128 };
@@ -235,10 +236,10 @@ static int64_t count_tick(void *context, struct crew_member *watcher, int64_t no
   return sleep_ms == INT64_MAX ? INT64_MAX : now_ms + sleep_ms;
 }
 
-/* Its tick has nothing to come for, so that nothing but a wake-up ends its sleep. */
+/* The tick is never due, so only a wake-up ends the watcher's sleep. */
 #define SLEEPY(threads_, max) .threads = (threads_), .threads_max = (max), .tick = count_tick
 
-/* Until ticks that come every 10 ms while the watcher is awake have not come for much longer. */
+/* Waits until there was no tick for much longer than 10 ms, the time between two ticks of a watcher that does not sleep. */
 static void wait_asleep(struct fixture *f)
 {
   enum { QUIET_US = 200000 };
@@ -251,8 +252,8 @@ static void wait_asleep(struct fixture *f)
   } while (atomic_load(&f->ticks) != before);
 }
 
-/* The one member is inside: another has to be started for the second job. */
-UNIT_TEST(what_is_submitted_wakes_the_watcher)
+/* The only member is inside the service, so a member has to be added for the second job. */
+UNIT_TEST(a_submission_wakes_the_watcher)
 {
   for (int i = 0; i < 5; i++) {
     struct fixture f;
@@ -279,7 +280,8 @@ CREW_TEST(an_event_wakes_the_watcher, SLEEPY(1, 2))
   fixture_close(f);
 }
 
-/* One of two is inside and nothing else happens: the watcher sleeps, and wakes for the end of the call. */
+/* One of two members is inside the service, and nothing else happens: the watcher sleeps, and the end of the call wakes
+ * it. */
 CREW_TEST(the_end_of_a_long_call_wakes_the_watcher, SLEEPY(2, 2))
 {
   struct job job;
@@ -287,7 +289,7 @@ CREW_TEST(the_end_of_a_long_call_wakes_the_watcher, SLEEPY(2, 2))
   stub_wait_inside(&f->stub, 1);
   wait_asleep(f);
   int before = atomic_load(&f->ticks);
-  stub_let_go(&f->stub);
+  stub_release(&f->stub);
   AWAIT(atomic_load(&f->ticks) != before);
   wait_done(f, &job);
   fixture_close(f);
@@ -321,12 +323,12 @@ UNIT_TEST(a_turn_ends_after_its_messages)
   assert_true(crew_turn_is_over(&turn));
 }
 
-/* Quick messages share a look at the clock; after a slow one each has its own. */
+/* Quick messages share a read of the clock; after a slow message the clock is read for each. */
 UNIT_TEST(a_turn_is_over_soon_after_its_time)
 {
   struct crew_turn turn;
   crew_turn_begin(&turn);
-  turn.next_look = 4; /* as after quick messages */
+  turn.next_clock_read = 4; /* as after quick messages */
   usleep(CREW_TURN_NS / 1000 + 1);
   int served = 1;
   while (!crew_turn_is_over(&turn) && served < 1000)
@@ -337,7 +339,7 @@ UNIT_TEST(a_turn_is_over_soon_after_its_time)
 
 /* --- members that wait --- */
 
-CREW_TEST(waiting_members_are_none_of_threads_max, .threads = 1, .threads_max = 2)
+CREW_TEST(waiting_members_do_not_count_in_threads_max, .threads = 1, .threads_max = 2)
 {
   struct job waiting[20];
   for (int i = 0; i < 20; i++)
@@ -348,10 +350,10 @@ CREW_TEST(waiting_members_are_none_of_threads_max, .threads = 1, .threads_max = 
     submit(f, &blocked[i], "block");
   stub_wait_inside(&f->stub, 22);
   struct job ping;
-  submit(f, &ping, "ping"); /* of the watcher: no member is left, and none may be added */
+  submit(f, &ping, "ping"); /* answered by the watcher: no member is free, and none may be added */
   wait_done(f, &ping);
   assert_string_equal(ping.answer, "pong");
-  stub_let_go(&f->stub);
+  stub_release(&f->stub);
   for (int i = 0; i < 20; i++)
     wait_done(f, &waiting[i]);
   for (int i = 0; i < 2; i++)
@@ -360,60 +362,60 @@ CREW_TEST(waiting_members_are_none_of_threads_max, .threads = 1, .threads_max = 
   fixture_close(f);
 }
 
-/* A source of bytes, which its member reads while it waits. */
-struct meanwhile_job {
+/* A source whose member reads bytes while it waits. */
+struct reading_job {
   struct job job; /* first: a source is its job */
   int fd;
   bool is_at_end;
 };
 
-static bool meanwhile_begins(struct crew_source *source, struct crew_member *member)
+static bool begin_reading(struct crew_source *source, struct crew_member *member)
 {
   (void)source, (void)member;
   return true;
 }
 
-static void meanwhile_ends(struct crew_source *source, struct crew_member *member)
+static void end_reading(struct crew_source *source, struct crew_member *member)
 {
   (void)source, (void)member;
 }
 
-static bool meanwhile_take(struct crew_source *source, struct crew_member *member)
+static bool read_byte(struct crew_source *source, struct crew_member *member)
 {
   (void)member;
-  struct meanwhile_job *job = (struct meanwhile_job *)(void *)source;
+  struct reading_job *job = (struct reading_job *)(void *)source;
   char byte;
   ssize_t got = job->is_at_end ? 0 : recv(job->fd, &byte, 1, MSG_DONTWAIT);
   job->is_at_end = job->is_at_end || got == 0;
   return got == 1;
 }
 
-static bool meanwhile_sleep(struct crew_source *source, int *fd, short *events)
+static bool prepare_sleep(struct crew_source *source, int *fd, short *events)
 {
-  const struct meanwhile_job *job = (struct meanwhile_job *)(void *)source;
+  const struct reading_job *job = (struct reading_job *)(void *)source;
   *fd = job->is_at_end ? -1 : job->fd;
   *events = POLLIN;
   return true;
 }
 
-static const struct crew_meanwhile MEANWHILE = {.begin = meanwhile_begins,
-                                                .end = meanwhile_ends,
-                                                .take = meanwhile_take,
-                                                .look = meanwhile_take,
-                                                .sleep = meanwhile_sleep};
+static const struct crew_call_ops READING_OPS = {.begin_wait = begin_reading,
+                                                 .end_wait = end_reading,
+                                                 .receive = read_byte,
+                                                 .poll = read_byte,
+                                                 .prepare_sleep = prepare_sleep};
 
-/* The end of what it reads is not the end of its wait. */
+/* The end of the input does not end the wait. */
 CREW_TEST(a_member_whose_source_has_ended_is_woken_by_others, .threads = 1, .threads_max = 1)
 {
-  struct meanwhile_job job = {
-      .job = {.source = {.turn = job_turn, .meanwhile = &MEANWHILE}, .stub = &f->stub, .message = "wait"},
+  struct reading_job job = {
+      .job = {.source = {.turn = job_turn, .call_ops = &READING_OPS}, .stub = &f->stub, .message = "wait"},
       .fd = f->pair[0]};
   crew_submit(f->crew, &job.job.source);
   stub_wait_inside(&f->stub, 1);
   shutdown(f->pair[1], SHUT_WR);
   usleep(10000);
   assert_false(job.job.done);
-  stub_let_go(&f->stub);
+  stub_release(&f->stub);
   wait_done(f, &job.job);
   fixture_close(f);
 }
@@ -429,7 +431,7 @@ CREW_TEST(no_wake_is_lost, .threads = 2, .threads_max = 2)
     submit(f, &job, "wait");
     stub_wait_inside(&f->stub, 1);
     usleep((useconds_t)(i % 30) * 10);
-    stub_let_go(&f->stub);
+    stub_release(&f->stub);
     wait_done(f, &job);
   }
   fixture_close(f);
@@ -437,7 +439,7 @@ CREW_TEST(no_wake_is_lost, .threads = 2, .threads_max = 2)
 
 /* --- pinned members --- */
 
-static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER; /* of the source, as a connection has one */
+static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER; /* stands for the lock of a connection */
 static _Atomic int due;
 static struct crew_member *_Atomic served_by;
 
@@ -455,16 +457,16 @@ static enum crew_pinned_next await_due(struct crew_source *source, struct crew_m
   return next;
 }
 
-static void take_due(struct crew_source *source, struct crew_member *member)
+static void serve_due_turn(struct crew_source *source, struct crew_member *member)
 {
   (void)source;
   atomic_store(&served_by, member);
   atomic_fetch_sub(&due, 1);
 }
 
-static const struct crew_meanwhile pinned_meanwhile = {.await = await_due};
+static const struct crew_call_ops PINNED_OPS = {.await = await_due};
 
-/* NULL: the member before leaves. */
+/* member: NULL: only the previous member leaves. */
 static void pin_to(struct crew_source *source, struct crew_member *member)
 {
   pthread_mutex_lock(&pin_lock);
@@ -487,7 +489,7 @@ static void serve_due(struct crew_member *member)
 CREW_TEST(a_pinned_member_serves_its_source_until_that_is_pinned_to_another, .threads = 1, .threads_max = 1,
           .pinned_max = 2)
 {
-  struct crew_source source = {.turn = take_due, .meanwhile = &pinned_meanwhile};
+  struct crew_source source = {.turn = serve_due_turn, .call_ops = &PINNED_OPS};
   struct crew_member *members[2];
   struct crew_member *none = NULL;
   struct jp_error error;
@@ -496,7 +498,7 @@ CREW_TEST(a_pinned_member_serves_its_source_until_that_is_pinned_to_another, .th
     pin_to(&source, members[i]);
     serve_due(members[i]);
   }
-  /* The first one leaves; then its place is free. */
+  /* The first member leaves, and its place becomes free. */
   AWAIT(crew_pin(f->crew, &source, "pinned", &none, &error) == JP_OK);
   pin_to(&source, none);
   serve_due(none);
@@ -504,9 +506,9 @@ CREW_TEST(a_pinned_member_serves_its_source_until_that_is_pinned_to_another, .th
   fixture_close(f);
 }
 
-CREW_TEST(there_are_no_more_pinned_members_than_may_be, .threads = 1, .threads_max = 1, .pinned_max = 1)
+CREW_TEST(pinned_members_are_limited, .threads = 1, .threads_max = 1, .pinned_max = 1)
 {
-  struct crew_source source = {.turn = take_due, .meanwhile = &pinned_meanwhile};
+  struct crew_source source = {.turn = serve_due_turn, .call_ops = &PINNED_OPS};
   struct crew_member *member;
   struct crew_member *another;
   struct jp_error error;
@@ -515,7 +517,7 @@ CREW_TEST(there_are_no_more_pinned_members_than_may_be, .threads = 1, .threads_m
   serve_due(member);
   assert_int_equal(crew_pin(f->crew, &source, "pinned", &another, &error), JP_LIMIT);
   assert_non_null(strstr(error.text, "pinned-threads-max is 1"));
-  fixture_close(f); /* also while it waits */
+  fixture_close(f); /* while a pinned member waits */
 }
 
 UNIT_MAIN

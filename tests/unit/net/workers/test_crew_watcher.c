@@ -1,4 +1,4 @@
-/* What the watcher does: calls that last (names for their threads, the line in the log), and how many members it adds. */
+/* The watcher: long calls (names of their threads, the log line, reading ahead), and adding members. */
 #include "crew_fixture.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static bool was_asked[MEMBERS];
 static _Atomic int held;
 static _Atomic int named;
 
-/* The watcher's thread alone asks. */
+/* Called by the watcher's thread alone. */
 static size_t index_of(const struct rpc_worker *worker)
 {
   size_t i = 0;
@@ -25,7 +25,7 @@ static size_t index_of(const struct rpc_worker *worker)
   return i;
 }
 
-/* Of 20 calls nine different ones, of the first one eleven, and one that is no member. */
+/* Of 20 calls eleven are of the same Java member, eight of other members, and one is of no member. */
 static bool tell_call(void *context, struct rpc_worker *worker, char *name, size_t size)
 {
   (void)context;
@@ -36,7 +36,7 @@ static bool tell_call(void *context, struct rpc_worker *worker, char *name, size
   return true;
 }
 
-/* Once for each call. */
+/* True once for each call. */
 static bool wants_name(void *context, struct rpc_worker *worker, int64_t now_ms)
 {
   (void)context, (void)now_ms;
@@ -88,7 +88,7 @@ static void block(int count)
   stub_wait_inside(&f.stub, count);
 }
 
-/* What the log has got, without the time of its lines. */
+/* Redirects the log to a file, which is returned. */
 static int open_log(int *saved)
 {
   char path[] = "/tmp/jpeer-crew-calls-XXXXXX";
@@ -115,7 +115,7 @@ static void close_log(int log, int saved)
   close(log);
 }
 
-/* Of all members that the line names, and of the others. Which ones are named is for the order of the crew's places. */
+/* The sum of the calls of all Java members in the line, those that it does not name included. */
 static long sum_counts(const char *text, unsigned *groups)
 {
   static const char end[] = ", oldest ";
@@ -133,7 +133,7 @@ static long sum_counts(const char *text, unsigned *groups)
   return rest == NULL ? sum : sum + strtol(rest + sizeof others - 1, NULL, 10);
 }
 
-UNIT_TEST_WITH(calls_that_keep_every_thread_are_told_in_groups, set_up, tear_down)
+UNIT_TEST_WITH(the_log_groups_calls_that_keep_every_thread, set_up, tear_down)
 {
   char text[4096];
   int saved;
@@ -167,29 +167,29 @@ static void note_asked(struct crew_source *source)
     atomic_store(&first_asked_ms, clock_now_ms());
 }
 
-/* Soon, and again and again, also while the watcher sleeps between two looks. */
+/* Soon after 5 ms, and repeatedly, also while the watcher sleeps between two checks. */
 UNIT_TEST_WITH(a_call_that_lasts_has_its_input_read_ahead, set_up, tear_down)
 {
-  static const struct crew_meanwhile meanwhile = {.read_ahead = note_asked};
+  static const struct crew_call_ops call_ops = {.read_ahead = note_asked};
   atomic_store(&asked, 0);
-  jobs[0] = (struct job){
-      .source = {.turn = job_turn, .meanwhile = &meanwhile}, .stub = &f.stub, .message = "block"};
+  jobs[0] =
+      (struct job){.source = {.turn = job_turn, .call_ops = &call_ops}, .stub = &f.stub, .message = "block"};
   int64_t began_ms = clock_now_ms();
   crew_submit(f.crew, &jobs[0].source);
   stub_wait_inside(&f.stub, 1);
   AWAIT(atomic_load(&asked) >= 3);
   assert_true(atomic_load(&first_asked_ms) >= began_ms + 5);
-  stub_let_go(&f.stub);
+  stub_release(&f.stub);
   wait_done(&f, &jobs[0]);
 }
 
 UNIT_TEST_WITH(a_call_that_is_short_has_nothing_read_ahead, set_up, tear_down)
 {
-  static const struct crew_meanwhile meanwhile = {.read_ahead = note_asked};
+  static const struct crew_call_ops call_ops = {.read_ahead = note_asked};
   atomic_store(&asked, 0);
   for (int i = 0; i < 100; i++) {
-    jobs[0] = (struct job){
-        .source = {.turn = job_turn, .meanwhile = &meanwhile}, .stub = &f.stub, .message = "echo"};
+    jobs[0] =
+        (struct job){.source = {.turn = job_turn, .call_ops = &call_ops}, .stub = &f.stub, .message = "echo"};
     crew_submit(f.crew, &jobs[0].source);
     wait_done(&f, &jobs[0]);
   }
@@ -199,15 +199,15 @@ UNIT_TEST_WITH(a_call_that_is_short_has_nothing_read_ahead, set_up, tear_down)
 
 /* --- how many members are added --- */
 
-/* Of the crew, without the threads that are reserved. */
+/* The members of the crew, without the reserved threads. */
 static int count_members(struct fixture *grown)
 {
   return atomic_load(&grown->stub.threads) - (RPC_LANES - 1);
 }
 
-enum { MANY = 400, LOOK_MS = 5, ATTEMPTS = 20 };
+enum { MANY = 400, CHECK_MS = 5, ATTEMPTS = 20 };
 
-/* True if MANY calls have their members sooner than one a look would bring. */
+/* True if MANY calls get members sooner than with one new member for each check. */
 static bool grows_quickly(const char *message)
 {
   static struct job many[MANY];
@@ -222,14 +222,14 @@ static bool grows_quickly(const char *message)
   (void)took_ms;
   fixture_close(&grown);
 #ifdef __SANITIZE_THREAD__
-  return true; /* TSan's threads may take longer to start than a look */
+  return true; /* with TSan a thread may take longer to start than the time between two checks */
 #else
-  return took_ms < (int64_t)(MANY - 1) * LOOK_MS;
+  return took_ms < (int64_t)(MANY - 1) * CHECK_MS;
 #endif
 }
 
-/* A quarter of those that there are at each look. A machine that is busy with other things may take longer, and is tried
- * again; one a look never takes less. */
+/* Each check adds a quarter of the members. On a busy machine this may take longer, so the test tries again. One member for
+ * each check would never be quick enough. */
 static void expect_quick_growth(const char *message)
 {
   bool is_quick = false;
@@ -238,18 +238,18 @@ static void expect_quick_growth(const char *message)
   assert_true(is_quick);
 }
 
-UNIT_TEST(many_members_are_added_where_all_are_busy)
+UNIT_TEST(many_members_are_added_if_all_are_busy)
 {
   expect_quick_growth("block");
 }
 
-/* They have moved when they began to wait, and will not again before their clients answer. */
-UNIT_TEST(many_members_are_added_where_all_wait)
+/* The members have moved when they began to wait, but do not move again before their clients answer. */
+UNIT_TEST(many_members_are_added_if_all_wait)
 {
   expect_quick_growth("wait");
 }
 
-UNIT_TEST(none_is_added_beside_an_idle_one)
+UNIT_TEST(no_member_is_added_beside_an_idle_one)
 {
   struct fixture grown;
   struct job job;
@@ -263,11 +263,11 @@ UNIT_TEST(none_is_added_beside_an_idle_one)
   assert_int_equal(members, 2);
 }
 
-/* A source whose messages are quick and do not end for a while. */
+/* A source with quick messages for 50 ms. */
 struct mover {
   struct crew_source source;
   struct fixture *grown;
-  bool was_alone; /* on a member, and no other was added */
+  bool was_alone; /* served by a member, and no other member was added */
   _Atomic bool has_ended;
 };
 
@@ -282,8 +282,8 @@ static void mover_turn(struct crew_source *source, struct crew_member *member)
   atomic_store(&mover->has_ended, true);
 }
 
-/* A member that is kept from its processor for a whole look has not moved: then it is tried again. */
-UNIT_TEST(none_is_added_while_a_busy_one_moves)
+/* A member that gets no processor between two checks has not moved: then the test tries again. */
+UNIT_TEST(no_member_is_added_while_a_busy_one_moves)
 {
   struct mover mover = {.was_alone = false};
   for (int i = 0; i < ATTEMPTS && !mover.was_alone; i++) {

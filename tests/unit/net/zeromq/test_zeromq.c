@@ -1,4 +1,4 @@
-/* Requests and identities, and answers on their way out: to a client that does not read, and behind or before a slow call. */
+/* Requests and identities, and the sending of answers: to a client that does not read, and before or after a slow call. */
 #include "base/clock.h"
 #include "net/zeromq/zeromq_router.h"
 #include "net/zeromq/zeromq_state.h"
@@ -28,7 +28,7 @@ struct zeromq_fixture {
   struct crew *crew;
   struct zeromq_router *zeromq;
   char address[ZEROMQ_ADDRESS_MAX];
-  void *context; /* the clients' */
+  void *context; /* of the clients' sockets */
   void *clients[CLIENTS_MAX];
   struct input_budget input;
   _Atomic bool tick_is_rare; /* a second apart */
@@ -89,25 +89,25 @@ static int open_fixture(void **state)
   return open_with_limits(state, MESSAGE_MAX, SEND_BUFFER_MAX);
 }
 
-/* Takes large messages, and holds few bytes for a client that does not read them. */
+/* Accepts large messages, and holds few bytes for a client that does not read. */
 static int open_narrow_fixture(void **state)
 {
   return open_with_limits(state, LARGE_MAX, SEND_BUFFER_MAX);
 }
 
-/* Takes large messages, and holds some of them. */
+/* Accepts large messages, and holds some of them. */
 static int open_wide_fixture(void **state)
 {
   return open_with_limits(state, LARGE_MAX, LARGE_MAX);
 }
 
-/* Two calls that block leave the watcher alone. */
+/* While two calls block, only the watcher serves. */
 static int open_two_threads(void **state)
 {
   return open_with_threads(state, MESSAGE_MAX, SEND_BUFFER_MAX, 2);
 }
 
-/* A context waits for its sockets when it ends. */
+/* Closes all sockets of the clients, because zmq_ctx_term waits for open sockets. */
 static void close_clients(struct zeromq_fixture *f)
 {
   for (int i = 0; i < CLIENTS_MAX; i++) {
@@ -125,7 +125,7 @@ static void close_client(struct zeromq_fixture *f, void *socket)
   zmq_close(socket);
 }
 
-/* A socket of the clients' context; what a failed test leaves open is closed with the fixture. */
+/* Opens a socket of the clients' context. The fixture closes sockets that a failed test leaves open. */
 static void *open_client(struct zeromq_fixture *f, int type)
 {
   for (int i = 0; i < CLIENTS_MAX; i++) {
@@ -140,7 +140,7 @@ static int close_fixture(void **state)
 {
   struct zeromq_fixture *f = *state;
   close_clients(f);
-  stub_let_go(&f->stub);
+  stub_release(&f->stub);
   assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
   zeromq_close(f->zeromq, 0);
   zeromq_destroy(f->zeromq);
@@ -171,7 +171,7 @@ static void send_text(void *socket, const char *text, int flags)
   assert_int_equal(zmq_send(socket, text, strlen(text), flags), (int)strlen(text));
 }
 
-/* Receives this one frame, and no more. */
+/* Expects a message of this one frame. */
 static void expect_text(void *socket, const char *wanted)
 {
   static char answer[32 * 1024];
@@ -227,8 +227,8 @@ static void *take_late_turns(void *argument)
   return NULL;
 }
 
-/* TSan is what can fail here: a turn of an identity that has nothing any more looks at it before the lock. */
-ZEROMQ_TEST(a_late_turn_may_meet_an_identity_that_is_used_again, open_fixture)
+/* Can fail under TSan only: a turn of an identity without requests reads its fields before it locks. */
+ZEROMQ_TEST(a_late_turn_may_get_an_identity_that_is_used_again, open_fixture)
 {
   pthread_mutex_lock(&f->zeromq->lock);
   struct zeromq_identity *identity = zeromq_identity_get(f->zeromq, "first", 5);
@@ -246,9 +246,9 @@ ZEROMQ_TEST(a_late_turn_may_meet_an_identity_that_is_used_again, open_fixture)
   pthread_join(late, NULL);
 }
 
-/* --- answers on their way out --- */
+/* --- sending answers --- */
 
-/* What the server has of it. */
+/* What the server has for one client. */
 struct backlog {
   size_t pending, held_bytes, lent_bytes;
 };
@@ -256,12 +256,12 @@ struct backlog {
 struct deaf {
   struct zeromq_fixture *f;
   void *socket;
-  size_t size; /* of its messages, each of which begins with its number */
+  size_t size; /* of the client's messages, each of which begins with its number */
   int sent;
-  int others; /* messages of other clients that were served while it read nothing */
+  int others; /* messages of other clients that were served while this client did not read */
 };
 
-/* An address whose connections fill soon: the system's buffers would take thousands of answers. */
+/* Binds an address with small system buffers, which otherwise would hold thousands of answers. */
 static void bind_narrow(struct zeromq_router *zeromq, char *address, size_t size)
 {
   const int buffer = 16 * 1024;
@@ -300,7 +300,7 @@ static struct backlog backlog_of(const struct deaf *deaf)
   struct backlog backlog = {identity->pending, identity->held_bytes, atomic_load(&identity->lent_bytes)};
   zeromq_identity_release(identity);
   pthread_mutex_unlock(&zeromq->lock);
-  /* Or one answer alone; and one more than there is room for. */
+  /* Or a single answer of any size; and one answer above the limit. */
   size_t limit = zeromq->config.send_buffer_max;
   assert_true(backlog.lent_bytes <= limit / 2 || backlog.lent_bytes == deaf->size);
   assert_true(backlog.lent_bytes + backlog.held_bytes <= limit + 2 * deaf->size);
@@ -318,7 +318,7 @@ static void send_numbered(struct deaf *deaf, int count)
   test_free(message);
 }
 
-/* The number of its next answer; -1: a refusal. */
+/* Returns the number of the next answer; -1: a refusal. */
 static int receive_numbered(struct deaf *deaf)
 {
   zmq_msg_t answer;
@@ -333,7 +333,7 @@ static int receive_numbered(struct deaf *deaf)
   return number;
 }
 
-/* The last number so far, which no later one is below. */
+/* Receives an answer and checks the order. Returns the last number so far. */
 static int receive_later(struct deaf *deaf, int last)
 {
   int number = receive_numbered(deaf);
@@ -346,8 +346,7 @@ static bool is_empty(struct backlog backlog)
   return backlog.pending + backlog.held_bytes + backlog.lent_bytes == 0;
 }
 
-/* Until the server has seen all that was sent, and has served or refused it or keeps it behind what is held.
- */
+/* Waits until the server has served, refused or queued all messages that were sent. */
 static struct backlog settle(const struct deaf *deaf)
 {
   struct stub *stub = &deaf->f->stub;
@@ -371,11 +370,11 @@ static void serve_another(struct deaf *deaf)
   close_client(deaf->f, other);
 }
 
-/* Until the system's buffers and the pipe are full: answers are held, requests wait behind them, and others
- * are served. While the buffers still fill, what is held may be taken: then there is more to send. */
+/* Sends until the system's buffers and the pipe are full: answers are held, requests wait, and other clients are served.
+ * While the buffers still fill, held answers may be sent: then more messages are needed. */
 static void fill_until_held(struct deaf *deaf)
 {
-  enum { BATCH = 12 }; /* twice that may wait, and what they get may be held */
+  enum { BATCH = 12 }; /* twice this number of requests may wait, and their answers may be held */
   struct backlog backlog;
   const int64_t since_ms = clock_now_ms();
   do {
@@ -388,7 +387,7 @@ static void fill_until_held(struct deaf *deaf)
   } while (backlog_of(deaf).held_bytes == 0);
 }
 
-static void all_comes_in_order_once_a_client_reads(struct zeromq_fixture *f, size_t size)
+static void check_order_once_the_client_reads(struct zeromq_fixture *f, size_t size)
 {
   struct deaf deaf;
   open_deaf(&deaf, f, size);
@@ -401,14 +400,14 @@ static void all_comes_in_order_once_a_client_reads(struct zeromq_fixture *f, siz
 
 UNIT_TEST_WITH(small_answers_are_held_by_their_number, open_narrow_fixture, close_fixture)
 {
-  all_comes_in_order_once_a_client_reads(*state, COUNTED_ABOVE - 24);
+  check_order_once_the_client_reads(*state, COUNTED_ABOVE - 24);
 }
 
-/* Those that are held go on when libzmq has sent others: no tick is needed. */
+/* Held answers are sent when libzmq has sent earlier answers; no tick is needed. */
 ZEROMQ_TEST(large_answers_are_held_by_their_bytes, open_wide_fixture)
 {
   atomic_store(&f->never_ticks, true);
-  all_comes_in_order_once_a_client_reads(f, LARGE_ANSWER);
+  check_order_once_the_client_reads(f, LARGE_ANSWER);
 }
 
 UNIT_TEST_WITH(answers_above_the_limit_wait_for_a_slow_client, open_narrow_fixture, close_fixture)
@@ -424,8 +423,8 @@ UNIT_TEST_WITH(answers_above_the_limit_wait_for_a_slow_client, open_narrow_fixtu
   close_client(deaf.f, deaf.socket);
 }
 
-/* Refusals come behind what is held, until it is too much. */
-UNIT_TEST_WITH(a_client_goes_on_whose_held_answers_were_dropped, open_narrow_fixture, close_fixture)
+/* Refusals are held after the held answers, until they exceed the limit. */
+UNIT_TEST_WITH(a_client_whose_held_answers_were_dropped_is_served, open_narrow_fixture, close_fixture)
 {
   struct deaf deaf;
   open_deaf(&deaf, *state, MESSAGE_MAX);
@@ -444,7 +443,7 @@ UNIT_TEST_WITH(a_client_goes_on_whose_held_answers_were_dropped, open_narrow_fix
   close_client(deaf.f, deaf.socket);
 }
 
-/* So that few answers fill the pipe of a client that is connected. */
+/* Lowers the high-water mark, so that few answers fill the client's pipe. */
 static void lower_the_mark(struct zeromq_fixture *f, void *client, int mark)
 {
   ask(client, "connected", "connected");
@@ -453,9 +452,8 @@ static void lower_the_mark(struct zeromq_fixture *f, void *client, int mark)
   pthread_mutex_unlock(&f->zeromq->lock);
 }
 
-/* More answers at a time than a pipe takes: what is held goes out when the client has read. A tick a round
- * would take 100 s; now and then one is needed, where libzmq's word of room came with the last look at the
- * events. */
+/* More answers at a time than the pipe accepts: held answers are sent when the client has read. With one tick for each round
+ * this would take 100 s. Some rounds need a tick, because libzmq has reported room with the last read of the events. */
 UNIT_TEST_WITH(held_answers_seldom_need_a_tick, open_fixture, close_fixture)
 {
   enum { ROUNDS = 100, BURST = 8 * PENDING_MAX };
@@ -467,26 +465,26 @@ UNIT_TEST_WITH(held_answers_seldom_need_a_tick, open_fixture, close_fixture)
   for (int round = 0; round < ROUNDS; round++) {
     for (int i = 0; i < BURST; i++)
       send_text(client, "burst", 0);
-    for (int i = 0; i < BURST; i++) /* an echo, or a refusal where too many wait */
+    for (int i = 0; i < BURST; i++) /* an echo, or a refusal if too many wait */
       assert_true(zmq_recv(client, answer, sizeof answer, 0) > 0);
   }
   close_client(f, client);
 }
 
-ZEROMQ_TEST(answers_do_not_wait_for_a_slow_call_behind_them, open_fixture)
+ZEROMQ_TEST(answers_do_not_wait_for_a_later_slow_call, open_fixture)
 {
   void *client = connect_client(f, ZMQ_DEALER);
   send_text(client, "one", 0);
   send_text(client, "two", 0);
   ask(client, "block", "one");
   expect_text(client, "two");
-  stub_let_go(&f->stub);
+  stub_release(&f->stub);
   expect_text(client, "block");
   close_client(f, client);
 }
 
-/* Without a tick. The lock keeps the messages in the socket, so that they come in one piece. */
-UNIT_TEST_WITH(a_turn_sends_its_answers_once_they_are_enough, open_fixture, close_fixture)
+/* Without a tick. While the test holds the lock, the messages stay in the socket, so that one turn serves all of them. */
+UNIT_TEST_WITH(a_turn_sends_its_answers_once_they_are_many, open_fixture, close_fixture)
 {
   enum { MESSAGES = PENDING_MAX - 1, SENT = MESSAGES - ANSWERS_MAX + 1 };
   struct zeromq_fixture *f = *state;
@@ -501,15 +499,15 @@ UNIT_TEST_WITH(a_turn_sends_its_answers_once_they_are_enough, open_fixture, clos
   pthread_mutex_unlock(&f->zeromq->lock);
   for (int i = 0; i < SENT; i++)
     expect_text(client, "quick");
-  stub_let_go(&f->stub);
+  stub_release(&f->stub);
   for (int i = SENT; i < MESSAGES; i++)
     expect_text(client, "quick");
   expect_text(client, "block");
   close_client(f, client);
 }
 
-/* Whether they were sent already, or not yet because no tick has come. */
-ZEROMQ_TEST(answers_come_before_the_error_at_the_end, open_fixture)
+/* Both answers that were sent already, and answers that wait for a tick. */
+ZEROMQ_TEST(answers_precede_the_error_at_the_end, open_fixture)
 {
   atomic_store(&f->tick_is_rare, true);
   void *client = connect_client(f, ZMQ_DEALER);
@@ -524,7 +522,7 @@ ZEROMQ_TEST(answers_come_before_the_error_at_the_end, open_fixture)
   close_client(f, client);
 }
 
-/* The watcher's turn leaves a request to a member, but its client has got the error already. */
+/* The watcher's turn leaves the request to a member, but the client has received the error already. */
 ZEROMQ_TEST(a_request_that_was_refused_at_the_end_does_not_run, open_two_threads)
 {
   enum { THREADS = 2, CLIENTS = THREADS + 1 };
@@ -535,7 +533,7 @@ ZEROMQ_TEST(a_request_that_was_refused_at_the_end_does_not_run, open_two_threads
     stub_wait_inside(&f->stub, i + 1);
   }
   zeromq_refuse_rest(f->zeromq, "shutting down");
-  stub_let_go(&f->stub);
+  stub_release(&f->stub);
   for (int i = 0; i < CLIENTS; i++) {
     expect_text(clients[i], "shutting down");
     ask(clients[i], "next", "next");
