@@ -6,15 +6,15 @@ enum { HEADS = 4, HEAD_SIZE = 1024, DIGITS_MAX = 9 };
 
 struct known {
   const struct http_site *site;
-  size_t before; /* bytes before the digits of the length; 0: no head is kept here */
-  size_t behind; /* bytes after them */
+  size_t before; /* bytes before the digits of Content-Length; 0: no head is kept here */
+  size_t after;  /* bytes after the digits */
   struct http_terms terms;
-  char bytes[HEAD_SIZE]; /* of both parts */
+  char bytes[HEAD_SIZE]; /* both parts */
 };
 
 struct http_heads {
-  unsigned last;     /* the one that was found last; looked at first */
-  unsigned replaced; /* the one that was replaced last */
+  unsigned last;     /* the index of the last head that was found; compared first */
+  unsigned replaced; /* the index of the last head that was replaced */
   struct known known[HEADS];
 };
 
@@ -40,13 +40,13 @@ void http_heads_keep(struct http_heads *heads, const struct http_site *site, str
   struct known *known = &heads->known[heads->replaced];
   known->site = site;
   known->before = (size_t)(digits.data - head.data);
-  known->behind = head.len - known->before - digits.len;
+  known->after = head.len - known->before - digits.len;
   memcpy(known->bytes, head.data, known->before);
-  memcpy(known->bytes + known->before, digits.data + digits.len, known->behind);
+  memcpy(known->bytes + known->before, digits.data + digits.len, known->after);
   known->terms = route->terms;
 }
 
-/* How many digits t begins with; 0 if there are none or too many. */
+/* Returns the number of digits at the begin of t; 0: none, or too many. */
 static size_t read_digits(struct text t, size_t *number)
 {
   size_t count = 0;
@@ -59,18 +59,18 @@ static size_t read_digits(struct text t, size_t *number)
   return count;
 }
 
-/* The length of the head that input begins with if it is the known one, else 0. The bytes after the digits
- * never begin with a digit: when the head was kept, all digits were cut out. */
+/* If input begins with the known head, returns the length of that head, else 0. The bytes after the digits never begin with
+ * a digit, because all digits were cut out of the kept head. */
 static size_t match_head(const struct known *known, struct text input, size_t *length)
 {
   if (known->before == 0 || input.len < known->before || memcmp(input.data, known->bytes, known->before) != 0)
     return 0;
   struct text rest = text_slice(input, known->before, input.len);
   size_t digits = read_digits(rest, length);
-  if (digits == 0 || rest.len - digits < known->behind ||
-      memcmp(rest.data + digits, known->bytes + known->before, known->behind) != 0)
+  if (digits == 0 || rest.len - digits < known->after ||
+      memcmp(rest.data + digits, known->bytes + known->before, known->after) != 0)
     return 0;
-  return known->before + digits + known->behind;
+  return known->before + digits + known->after;
 }
 
 const struct http_terms *http_heads_find(struct http_heads *heads, const struct http_site *site,

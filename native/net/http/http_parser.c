@@ -56,7 +56,7 @@ struct text http_trim(struct text t)
 
 /* --- callbacks of llhttp --- */
 
-/* llhttp may give one text in pieces, which lie side by side. */
+/* llhttp may report one text in pieces, which are adjacent in the input. */
 static void extend_text(struct text *text, const char *at, size_t length)
 {
   if (text->data != NULL && text->data + text->len == at)
@@ -100,23 +100,23 @@ static int on_value_complete(llhttp_t *llhttp)
     if (field->data == NULL)
       *field = value;
     else if (FIELDS[i].field < HTTP_FIELD_ONCE)
-      return refuse(parser, 400, "a header field is given twice that may stand once");
+      return refuse(parser, 400, "a header field is given twice that may be given once");
     else if (FIELDS[i].field == HTTP_FIELD_ACCEPT)
-      *field = TEXT("*/*"); /* a client that does not want JSON writes no list in lines */
+      *field = TEXT("*/*"); /* a client that excludes JSON does so in one field */
     break;
   }
   return 0;
 }
 
-/* Pauses between head and body, so that the head can be routed first. */
+/* Pauses between head and body, so that the head can be routed before the body is read. */
 static int on_headers_complete(llhttp_t *llhttp)
 {
   (void)llhttp;
   return HPE_PAUSED;
 }
 
-/* Takes more of the body. announced: how long it is at least. False: parser has the refusal. */
-static bool take_body(struct http_parser *parser, const char *at, size_t length, uint64_t announced)
+/* Appends bytes to the body. announced: the least length of the body so far. False: parser has the refusal. */
+static bool append_body(struct http_parser *parser, const char *at, size_t length, uint64_t announced)
 {
   switch (long_message_judge(announced, parser->body_max)) {
   case MESSAGE_ENDLESS:
@@ -140,20 +140,20 @@ static bool take_body(struct http_parser *parser, const char *at, size_t length,
 static int on_body(llhttp_t *llhttp, const char *at, size_t length)
 {
   struct http_parser *parser = llhttp->data;
-  return take_body(parser, at, length, parser->received + length) ? 0 : HPE_USER;
+  return append_body(parser, at, length, parser->received + length) ? 0 : HPE_USER;
 }
 
-/* Pauses behind the last chunk: the trailer section is read here. */
+/* Pauses after the last chunk, because the trailer section is read without llhttp. */
 static int on_chunk_header(llhttp_t *llhttp)
 {
   struct http_parser *parser = llhttp->data;
   uint64_t length = llhttp->content_length < INT64_MAX ? llhttp->content_length : INT64_MAX;
-  if (!take_body(parser, NULL, 0, parser->received + length))
+  if (!append_body(parser, NULL, 0, parser->received + length))
     return HPE_USER;
   return llhttp->content_length == 0 ? HPE_PAUSED : 0;
 }
 
-/* Pauses where the line of the next chunk begins. */
+/* Pauses before the line of the next chunk. */
 static int on_chunk_complete(llhttp_t *llhttp)
 {
   struct http_parser *parser = llhttp->data;
@@ -185,7 +185,7 @@ static void init_llhttp(struct http_parser *parser)
 
 /* --- the head --- */
 
-/* The length of the head with its empty line, or 0 if that has not come yet. */
+/* Returns the length of the head with its empty line; 0: the empty line was not received yet. */
 static size_t find_head_end(struct text input, size_t *scanned)
 {
   size_t from = *scanned > 3 ? *scanned - 3 : 0;
@@ -205,7 +205,7 @@ static size_t count_empty_lines(struct text input)
   return skipped;
 }
 
-/* A field line without its CR LF: a name of token characters right before the colon (RFC 9112, 5.1). */
+/* line: without its CR LF. A name of token characters must precede the colon (RFC 9112, 5.1). */
 static const char *check_field_line(struct text line)
 {
   if (line.data[0] == ' ' || line.data[0] == '\t')
@@ -292,7 +292,7 @@ static enum http_progress parse_length(struct http_parser *parser, struct text d
   return HTTP_DONE;
 }
 
-/* RFC 9112, 6.1 to 6.3; refuses everything that two readers could see differently. */
+/* RFC 9112, 6.1 to 6.3. Refuses all that two parsers could interpret differently. */
 static enum http_progress check_framing(struct http_parser *parser, struct http_request *request)
 {
   struct text coding = request->fields[HTTP_FIELD_TRANSFER_ENCODING];
@@ -364,7 +364,7 @@ static enum http_progress read_piece(struct http_parser *parser, struct text inp
   *used = input.len < parser->length_left ? input.len : (size_t)parser->length_left;
   parser->body = body;
   parser->body_max = body_max;
-  bool is_consumed = take_body(parser, input.data, *used, parser->received + parser->length_left);
+  bool is_consumed = append_body(parser, input.data, *used, parser->received + parser->length_left);
   parser->body = NULL;
   if (!is_consumed)
     return HTTP_FAILED;
@@ -372,8 +372,7 @@ static enum http_progress read_piece(struct http_parser *parser, struct text inp
   return parser->length_left == 0 ? HTTP_DONE : HTTP_NEEDS_INPUT;
 }
 
-/* The place after one more byte of the trailer section (RFC 9112, 7.1.2); TRAILER_NONE: the byte is not
- * allowed there. */
+/* Returns the state after one more byte of the trailer section (RFC 9112, 7.1.2); TRAILER_NONE: the byte is not allowed. */
 static enum http_trailer step_trailer(enum http_trailer at, unsigned char c)
 {
   switch (at) {
@@ -392,8 +391,8 @@ static enum http_trailer step_trailer(enum http_trailer at, unsigned char c)
   }
 }
 
-/* Drops all fields: none of them means anything here, and those that would change the framing or the routing
- * must be ignored (RFC 9110, 6.5.1). */
+/* Drops all trailer fields. None has a meaning for the peer, and fields that would change the framing or the routing must
+ * be ignored (RFC 9110, 6.5.1). */
 static enum http_progress read_trailer(struct http_parser *parser, struct text input, size_t *used)
 {
   for (size_t i = 0; i < input.len; i++) {
@@ -411,7 +410,7 @@ static enum http_progress read_trailer(struct http_parser *parser, struct text i
   return HTTP_NEEDS_INPUT;
 }
 
-/* Reads what belongs to no data and is not llhttp's: the extensions of a chunk, up to the end of its line. */
+/* Reads the extensions of a chunk, up to the end of its line, which llhttp must not see. */
 static enum http_progress read_extensions(struct http_parser *parser, struct text input, size_t *used)
 {
   enum { EXTENSIONS_MAX = 4096 };
@@ -428,8 +427,8 @@ static enum http_progress read_extensions(struct http_parser *parser, struct tex
   return HTTP_NEEDS_INPUT;
 }
 
-/* Gives llhttp the next stretch that it may read: the digits of a size, or all that there is. */
-static llhttp_errno_t give_llhttp(struct http_parser *parser, struct text input, size_t *used)
+/* Lets llhttp read the next part of the input: the digits of a size, or all remaining bytes. */
+static llhttp_errno_t run_llhttp(struct http_parser *parser, struct text input, size_t *used)
 {
   size_t end = *used;
   if (parser->chunk_line == CHUNK_LLHTTP)
@@ -450,7 +449,7 @@ static enum http_progress read_chunks(struct http_parser *parser, struct text in
     enum http_progress progress = HTTP_DONE;
     llhttp_errno_t code = HPE_OK;
     if (parser->chunk_line <= CHUNK_SIZE)
-      code = give_llhttp(parser, input, used);
+      code = run_llhttp(parser, input, used);
     if (code == HPE_PAUSED && parser->chunk_line == CHUNK_LLHTTP)
       return HTTP_DONE; /* the last chunk's line */
     if (code != HPE_OK && code != HPE_PAUSED)

@@ -1,18 +1,17 @@
 #ifndef JPEER_NET_HTTP_HTTP_PARSER_H
 #define JPEER_NET_HTTP_HTTP_PARSER_H
 /*
- * HTTP/1.0 and HTTP/1.1 requests (RFC 9112): bytes in, a request and its body out. llhttp reads the heads,
- * and the bodies in chunks; a body with a length is just copied. No sockets, no clock and no responses here;
- * net/http/http_route.h decides what a request asks for.
+ * Parses HTTP/1.0 and HTTP/1.1 requests (RFC 9112): a head, and then its body. llhttp reads the heads, and the bodies in
+ * chunks; a body with a length is copied. Uses no sockets and no clock, and writes no responses. net/http/http_route.h
+ * decides what to do with a request.
  *
- * llhttp 8.1 accepts some input that another parser on the way may read differently, so a head is checked
- * before llhttp sees it: the request line has single spaces, each line ends in CR LF, there is no control
- * character but TAB, no line is folded, and no space comes before a colon. After llhttp: there is one Host at
- * most, one Content-Length of digits alone, no transfer coding but "chunked" and never beside a length, and
- * no second value of a field that may occur once. A body in chunks may have few bytes of extensions. Its
- * trailer fields (RFC 9110, 6.5) obey the same rules and the bound of a head, and are dropped. Everything
- * else is an error, after which the connection must be closed, because nobody knows where the next request
- * begins.
+ * llhttp 8.1 accepts some input that another parser on the way may interpret differently. So a head is checked before
+ * llhttp reads it: the request line has single spaces, each line ends in CR LF, TAB is the only control character, no line
+ * is folded, and no space precedes a colon. After llhttp, the fields are checked: at most one Host, one Content-Length of
+ * digits only, no transfer coding except "chunked", not both a length and a coding, and no second value of a field that
+ * may occur once. A body in chunks may have few bytes of extensions. Its trailer fields (RFC 9110, 6.5) obey the same
+ * rules and the limit of a head, and are dropped. All other input is an error. Then the connection must be closed, because
+ * the begin of the next request is unknown.
  *
  * One owner, one thread at a time.
  */
@@ -40,21 +39,21 @@ enum http_field {
   HTTP_FIELD_ONCE, /* the fields above may occur once */
   HTTP_FIELD_CONNECTION = HTTP_FIELD_ONCE,
   HTTP_FIELD_UPGRADE,
-  HTTP_FIELD_CORS_METHOD, /* of this one and those below, the first value counts */
+  HTTP_FIELD_CORS_METHOD, /* of this field and the fields below, the first value counts */
   HTTP_FIELD_CORS_PRIVATE_NETWORK,
   HTTP_FIELD_SEC_FETCH_SITE,
-  HTTP_FIELD_ACCEPT, /* counts as any type if it occurs more than once */
+  HTTP_FIELD_ACCEPT, /* means any type if it occurs more than once */
   HTTP_FIELDS
 };
 
-/* How a head says where its body ends. */
+/* How the end of the body is found. */
 enum http_framing {
-  HTTP_FRAMING_NONE,   /* not at all */
+  HTTP_FRAMING_NONE,   /* there is no body */
   HTTP_FRAMING_LENGTH, /* Content-Length */
-  HTTP_FRAMING_CHUNKS  /* Transfer-Encoding, which is chunked where the head is a valid one */
+  HTTP_FRAMING_CHUNKS  /* Transfer-Encoding: chunked */
 };
 
-/* A request's head. The texts are borrowed from the input that http_read_head was given. */
+/* A request's head. The texts are borrowed from the input of http_read_head. */
 struct http_request {
   llhttp_method_t method;
   bool is_1_1;
@@ -63,19 +62,19 @@ struct http_request {
   enum http_framing framing;
   uint64_t length;                 /* 0 without HTTP_FRAMING_LENGTH */
   struct text target;              /* as written */
-  struct text fields[HTTP_FIELDS]; /* without the white space around; data NULL: not given */
+  struct text fields[HTTP_FIELDS]; /* without leading and trailing white space; data NULL: not given */
 };
 
 enum http_progress {
   HTTP_NEEDS_INPUT,
   HTTP_DONE,  /* the head, or the body, is whole */
-  HTTP_FAILED /* the parser's status and reason are the response; then close */
+  HTTP_FAILED /* respond with the parser's status and reason, and close the connection */
 };
 
-/* How far a body in chunks has come in its trailer section. */
+/* The position in the trailer section of a body in chunks. */
 enum http_trailer {
-  TRAILER_NONE, /* it has not begun */
-  TRAILER_LINE, /* a line begins */
+  TRAILER_NONE, /* the trailer section has not begun */
+  TRAILER_LINE, /* at the begin of a line */
   TRAILER_NAME,
   TRAILER_VALUE,
   TRAILER_LF,      /* of a field's line */
@@ -92,7 +91,7 @@ struct http_parser {
   uint64_t length_left; /* of a body in one piece */
   size_t body_max;
   uint64_t received;   /* bytes of the body so far */
-  bool is_too_long;    /* it is longer than body_max: its beginning alone is kept */
+  bool is_too_long;    /* the body is longer than body_max: only its beginning is kept */
   size_t overhead;     /* bytes of chunk extensions so far */
   size_t trailer_left; /* bytes that the trailer section may still have */
   enum http_trailer trailer;
@@ -102,22 +101,22 @@ struct http_parser {
   const char *reason;
 };
 
-/* Without the spaces and tabs around it: the white space of a field's value (RFC 9110, 5.6.3). */
+/* Returns t without leading and trailing spaces and tabs (RFC 9110, 5.6.3). */
 struct text http_trim(struct text t);
 
-/* Before each request. */
+/* To be called before each request. */
 void http_parser_init(struct http_parser *parser);
 /*
- * Reads a head from the start of input. HTTP_DONE: the head is *used bytes. HTTP_NEEDS_INPUT: nothing was
- * used; call again with the same bytes and more. *scanned (0 at first) keeps how far the search has come.
+ * Reads a head from the begin of input. HTTP_DONE: the head has *used bytes. HTTP_NEEDS_INPUT: nothing was consumed; call
+ * it again with the same bytes and more. *scanned (0 at first): the number of bytes that were searched already.
  */
 enum http_progress http_read_head(struct http_parser *parser, struct text input, size_t head_max,
                                   size_t *scanned, size_t *used, struct http_request *request);
-/* Instead of http_read_head, for a head whose meaning is known: a body of this length follows. */
+/* Instead of http_read_head, for a head whose meaning is known (net/http/http_heads.h): a body of this length follows. */
 void http_expect_body(struct http_parser *parser, uint64_t length);
-/* Reads the body that the head announced and appends it to body; of one longer than body_max the beginning
- * (net/connection/long_message.h). 413 above 64 times body_max, 431 if the trailer fields are longer together than a head
- * may be. */
+/* Reads the body that the head has announced and appends it to `body`. Of a body longer than body_max only the beginning is
+ * kept (net/connection/long_message.h). Fails with 413 above 64 times body_max, and with 431 if the trailer fields are
+ * longer than a head may be. */
 enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
                                   size_t *used, struct buffer *body);
 

@@ -8,13 +8,12 @@
 
 enum { ORIGIN_SHOWN = 200 }; /* bytes of an origin in the log */
 
-/* The state of a connection. connection->is_midway: it has read the head of a request, and not served its
- * message yet. */
+/* The state of a connection. connection->is_midway: the head of a request was read, and its message was not served yet. */
 struct http_state {
-  struct http_terms terms; /* of the head that was read last */
+  struct http_terms terms; /* of the last head */
   struct http_parser parser;
-  size_t scanned;
-  bool is_get; /* the message that is served came by GET */
+  size_t scanned; /* http_read_head */
+  bool is_get;    /* the message is a call by GET */
 };
 
 _Static_assert(sizeof(struct http_state) <= CONNECTION_PROTOCOL_STATE, "a connection has no room for HTTP");
@@ -47,7 +46,7 @@ static void begin_connection(struct connection *connection)
   begin_request(connection);
 }
 
-/* The response was written: the next request follows, or the end. */
+/* The response was written: begins the next request, or ends the connection. */
 static enum step end_request(struct connection *connection)
 {
   connection->began_ms = 0;
@@ -64,14 +63,14 @@ static enum step respond_and_close(struct connection *connection, int status, co
   return STEP_ENDS;
 }
 
-/* 408, if a request has begun. */
+/* Responds with 408 if a request has begun; else the connection is closed without a response. */
 static void time_out_request(struct connection *connection)
 {
   if (connection_has_begun(connection))
     respond_and_close(connection, 408, "the request took too long");
 }
 
-/* Answers HEAD with the head that GET would get. */
+/* Writes the response. The response to HEAD has the head that GET would get, and no body. */
 static void write_reply(struct connection *connection, int status, struct text reply,
                         const struct rpc_told_session *session)
 {
@@ -81,7 +80,7 @@ static void write_reply(struct connection *connection, int status, struct text r
     buffer_append_text(&connection->out, reply);
 }
 
-/* 503, with an error of JSON-RPC if a body has begun. */
+/* Responds with 503, and with a JSON-RPC error if a body has begun. */
 static void cut_request(struct connection *connection, const char *reason, struct buffer *answer)
 {
   if (!connection->is_midway) {
@@ -95,8 +94,8 @@ static void cut_request(struct connection *connection, const char *reason, struc
   write_reply(connection, 503, buffer_text(answer), NULL);
 }
 
-/* Does nothing if there is a client already. worker may be NULL. may_push: what the connection will speak carries more
- * than answers. */
+/* Opens the client, unless it is open already. worker may be NULL. may_push: the connection's next protocol can send other
+ * messages than answers. */
 static enum jp_status open_client(struct connection *connection, struct rpc_worker *worker,
                                   enum op_channel channel, bool may_push, struct jp_error *error)
 {
@@ -139,7 +138,8 @@ static enum step upgrade_to_websocket(struct connection *connection, struct text
   return STEP_AGAIN;
 }
 
-/* What is shared is sent beside the response's first byte: nothing else may be on its way, in either direction. */
+/* The memory's descriptor is sent with the first byte of the response, so no other bytes may be in flight in either
+ * direction. */
 static enum step upgrade_to_shm(struct connection *connection)
 {
   struct connection_upgrade *shm = http_of(connection)->shm;
@@ -155,7 +155,7 @@ static enum step upgrade_to_shm(struct connection *connection)
   return status == JP_OK ? STEP_AGAIN : respond_and_close(connection, 503, error.text);
 }
 
-/* Turns the target into a message. */
+/* Makes a JSON-RPC message from the target of a GET. */
 static enum step begin_call(struct connection *connection, const struct http_route_result *route)
 {
   buffer_clear(&connection->message);
@@ -239,7 +239,7 @@ static enum step act_on_route(struct connection *connection, const struct http_r
   return STEP_AGAIN;
 }
 
-/* True if the input begins with a head that is known. It has the same effect as reading the head. */
+/* If the input begins with a known head, has the same effect as reading that head. False: the head must be read. */
 static bool recognize_head(struct connection *connection, struct http_heads *heads)
 {
   struct http_state *state = state_of(connection);
@@ -286,7 +286,7 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
     return STEP_AGAIN;
   struct http_request request;
   size_t used;
-  /* A head that cannot be read may still be one of HEAD, whose response has no body. */
+  /* If the head is malformed, the method decides by its text whether the response may have a body. */
   bool is_head = text_starts_with(connection_input(connection), TEXT("HEAD "));
   state->terms.mode = (struct http_response_mode){.is_1_1 = true, .is_head = is_head};
   switch (http_read_head(&state->parser, connection_input(connection), limits->header_max, &state->scanned,
@@ -363,7 +363,7 @@ static enum step begin_stream(struct connection *connection, const struct buffer
   return STEP_AGAIN;
 }
 
-/* Where the body shows that the client speaks JSON-RPC 1.1, Accept is binding (draft, 6.1). */
+/* True if the message is of JSON-RPC 1.1, where Accept is binding (draft, 6.1). */
 static bool obeys_accept(const struct connection *connection)
 {
   const struct rpc_http_facts *facts = connection_codec(connection)->http;
@@ -442,7 +442,7 @@ static enum step read_body(struct connection *connection, struct crew_member *me
   }
 }
 
-/* A request that lies in the input as a whole is read and served in one step. */
+/* Reads and serves a request in one step, if the input has the whole request. */
 static enum step take_step(struct connection *connection, struct crew_member *member)
 {
   if (connection->has_message)
@@ -457,12 +457,12 @@ static enum step take_step(struct connection *connection, struct crew_member *me
   return read_body(connection, member);
 }
 
-/* --- what the connection asks for --- */
+/* --- deadlines and ends --- */
 
 static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
 {
   const struct connection_limits *limits = connection->limits;
-  (void)has_begun; /* a new connection has to send a head in time, too */
+  (void)has_begun; /* began_ms is also set for a new connection, which has to send a head in time */
   if (connection->began_ms == 0)
     return now_ms + limits->idle_timeout_ms;
   return connection->began_ms + (connection->is_midway ? limits->body_timeout_ms : limits->header_timeout_ms);
@@ -477,7 +477,7 @@ static size_t count_bytes_left(const struct connection *connection)
   return is_known ? (size_t)state->parser.length_left : SIZE_MAX;
 }
 
-/* A connection that is closed before the last chunk has not sent all of the answer (RFC 9112, 8). */
+/* A connection that is closed before the last chunk shows that the answer is incomplete (RFC 9112, 8). */
 static enum step abandon_answer(struct connection *connection)
 {
   (void)connection;
@@ -490,8 +490,7 @@ static enum step close_gracefully(struct connection *connection, bool is_quiet)
   return is_quiet ? STEP_DROPS : STEP_ENDS;
 }
 
-/* RFC 9110, 15.2: a client takes any number of interim responses, whether it expects them or not; one of HTTP/1.0 has
- * none. */
+/* RFC 9110, 15.2: a client of HTTP/1.1 accepts any number of interim responses, even unexpected ones. HTTP/1.0 has none. */
 static bool write_probe(struct connection *connection)
 {
   if (!state_of(connection)->terms.mode.is_1_1)
@@ -500,7 +499,8 @@ static bool write_probe(struct connection *connection)
   return true;
 }
 
-/* The connection ends with it: the client's session is session with the answer, which is made too soon for that. */
+/* The connection ends after this answer: the answer is made before the client is closed, so it cannot have the session's
+ * headers, by which the client would continue its session. */
 static void write_ended_reply(struct connection *connection, enum rpc_served served, struct text reply)
 {
   state_of(connection)->terms.mode.keeps_alive = false;
@@ -525,7 +525,7 @@ void http_protocol_init(struct http_protocol *http, const struct http_site *site
                         const struct connection_protocol *websocket, struct connection_upgrade *shm)
 {
   static const struct connection_protocol protocol = {.channel = OP_CHANNEL_HTTP,
-                                                      .waits_for_rest = true, /* a body behind its head */
+                                                      .waits_for_rest = true, /* a body follows its head */
                                                       .begin = begin_connection,
                                                       .step = take_step,
                                                       .deadline = find_deadline,

@@ -10,7 +10,7 @@ struct pair {
   bool is_written;
 };
 
-/* Decoded text is never longer than its escapes, so the length of the query is room enough. */
+/* Decoded text is never longer than its escapes, so a buffer of the length of the query is large enough. */
 struct decoder {
   char *next;
   const char *fault;
@@ -50,7 +50,7 @@ static struct text decode_escapes(struct decoder *decoder, struct text raw, bool
   return decoded;
 }
 
-/* The next piece between ampersands; false at the end. */
+/* Removes the next piece between ampersands from *rest; false at the end. */
 static bool next_piece(struct text *rest, struct text *piece)
 {
   if (rest->len == 0)
@@ -89,7 +89,7 @@ static size_t read_pairs(struct decoder *decoder, struct text query, struct pair
   return count;
 }
 
-/* All the values of one name (draft, 6.3.1). */
+/* Writes the values of one name: a string, or an array of several strings (draft, 6.3.1). */
 static void write_values(struct buffer *message, struct pair *pairs, size_t first, size_t count)
 {
   size_t written = 0;

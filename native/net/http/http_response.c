@@ -41,7 +41,7 @@ static const char *status_words(int status)
   return "Internal Server Error";
 }
 
-/* Nearly every response has a status of 200 and a length, so they are not printed with a format. */
+/* Without printf, because nearly every response has a status and a length. */
 static void write_number(struct buffer *out, size_t number)
 {
   char digits[24];
@@ -52,7 +52,7 @@ static void write_number(struct buffer *out, size_t number)
   buffer_append(out, digits + at, sizeof digits - at);
 }
 
-/* The fields that clients and their libraries send, beyond those that every page may. */
+/* Allows the header fields that clients and their libraries send, in addition to those that every page may send. */
 static void write_preflight(struct buffer *out, const struct http_status_response *response)
 {
   buffer_printf(out,
@@ -74,7 +74,8 @@ static void write_status_line(struct buffer *out, struct http_response_mode mode
   BUFFER_LITERAL(out, "\r\n" HTTP_NO_STORE);
   if (!mode.keeps_alive)
     BUFFER_LITERAL(out, "Connection: close\r\n");
-  if (mode.origin != NULL) { /* nothing is cached (Cache-Control), so responses to others need no Vary */
+  if (mode.origin !=
+      NULL) { /* nothing is cached (Cache-Control), so responses without an origin need no Vary */
     BUFFER_LITERAL(out, "Access-Control-Allow-Origin: ");
     buffer_append_text(out, text_of(mode.origin));
     BUFFER_LITERAL(out, "\r\nAccess-Control-Expose-Headers: peer-id, jpeer-epoch\r\nVary: Origin\r\n");
@@ -135,7 +136,7 @@ void http_write_reply_head(struct buffer *out, struct http_response_mode mode, i
 {
   if (status == 200 && mode.keeps_alive && mode.origin == NULL && is_empty_session(session)) {
     BUFFER_LITERAL(out, HTTP_VERSION
-                   "200 OK\r\n" HTTP_NO_STORE HTTP_JSON_OF_LENGTH); /* nearly all responses begin so */
+                   "200 OK\r\n" HTTP_NO_STORE HTTP_JSON_OF_LENGTH); /* the begin of nearly all responses */
   } else {
     write_status_line(out, mode, status);
     write_session(out, session);

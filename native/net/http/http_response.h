@@ -1,8 +1,7 @@
 #ifndef JPEER_NET_HTTP_HTTP_RESPONSE_H
 #define JPEER_NET_HTTP_HTTP_RESPONSE_H
 /*
- * Writes the heads of responses that carry a JSON-RPC answer, and whole responses that carry none. Pure
- * functions, any thread.
+ * Writes the heads of responses with a JSON-RPC answer, and complete responses without one. Pure functions, any thread.
  */
 #include "base/buffer.h"
 #include "base/text.h"
@@ -16,31 +15,32 @@ struct http_response_mode {
   const char *origin; /* of the page that may read the response (http_route_result); NULL: none */
 };
 
-/* A response that carries no JSON-RPC. */
+/* A response without a JSON-RPC answer. */
 struct http_status_response {
   int status;
-  const char *reason;          /* one line of ASCII, the body; NULL: none */
-  const char *allow;           /* the value of Allow; NULL: none */
-  bool has_ws_version;         /* send Sec-WebSocket-Version */
-  bool is_preflight;           /* a browser asks what a page may send: the methods in allow */
-  bool grants_private_network; /* the preflight allows pages of public addresses, too */
+  const char *reason;  /* one line of ASCII, the body; NULL: none */
+  const char *allow;   /* the value of Allow; NULL: none */
+  bool has_ws_version; /* send Sec-WebSocket-Version */
+  bool is_preflight;   /* the response to a preflight (Fetch standard, 3.2.2), with the methods in allow */
+  bool grants_private_network; /* the response to the preflight allows pages of public addresses, too */
 };
 
 /* The reason becomes a body of text/plain. */
 void http_write_status(struct buffer *out, struct http_response_mode mode,
                        const struct http_status_response *response);
-/* 200 with a text for people. */
+/* Writes a response with status 200 and a body of text/plain. */
 void http_write_text(struct buffer *out, struct http_response_mode mode, struct text words);
-/* The head before a JSON-RPC answer of this length; session may be NULL: it says nothing. A 405 says that POST is allowed. */
+/* Writes the head before a JSON-RPC answer of this length. session: its id and epoch, for the headers; NULL: none. A 405
+ * response allows POST. */
 void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,
                            const struct rpc_told_session *session);
-/* The head before an answer whose length is not known: it comes in chunks, or in HTTP/1.0 until the
- * connection is closed. */
+/* Writes the head before an answer whose length is not known. The answer must be sent in chunks; in HTTP/1.0 it ends when
+ * the connection is closed. */
 void http_write_stream_head(struct buffer *out, struct http_response_mode mode,
                             const struct rpc_told_session *session);
 void http_write_no_content(struct buffer *out, struct http_response_mode mode,
                            const struct rpc_told_session *session);
-/* 101; key is the request's Sec-WebSocket-Key (RFC 6455, 4.2.2). */
+/* Writes the 101 response. key: the request's Sec-WebSocket-Key (RFC 6455, 4.2.2). */
 void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_told_session *session);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define ALLOW_POST "POST, OPTIONS"
 #define ALLOW_GET  "GET, HEAD, OPTIONS"
-#define ALLOW_ALL  "GET, HEAD, POST, OPTIONS" /* of the server as a whole */
+#define ALLOW_ALL  "GET, HEAD, POST, OPTIONS" /* for OPTIONS * */
 
 static bool is_absent(struct text t)
 {
@@ -29,7 +29,7 @@ static void refuse_method(struct http_route_result *route, const char *allow, co
   route->response.allow = allow;
 }
 
-/* OPTIONS, and the preflight that a browser sends before a page's request (Fetch standard, 3.2.2). */
+/* Responds to OPTIONS, and to the preflight that a browser sends before a page's request (Fetch standard, 3.2.2). */
 static void list_methods(const struct http_request *request, struct http_route_result *route,
                          const char *allow)
 {
@@ -113,7 +113,7 @@ static bool is_trusted_name(const struct authority *authority, const struct http
   return site->host.data != NULL && text_equal_ignore_case(host, site->host);
 }
 
-/* Without a port an origin has that of its scheme, and a Host 80, because the server speaks no TLS. */
+/* An origin without a port has the port of its scheme. A Host without a port has 80, because the server has no TLS. */
 static bool is_same_port(struct text origin_port, bool is_https, struct text host_port)
 {
   struct text a = is_absent(origin_port) ? (is_https ? TEXT("443") : TEXT("80")) : origin_port;
@@ -138,7 +138,7 @@ static bool is_same_origin(struct text origin, const struct authority *host)
 
 /* --- targets --- */
 
-/* A parameter of the target that people write in place of the header. */
+/* True if the query has a parameter that people write by mistake instead of the header peer-id. */
 static bool names_session(struct text query)
 {
   static const struct text names[] = {TEXT("peer-id="), TEXT("peer_id="), TEXT("peerId=")};
@@ -153,8 +153,8 @@ static bool names_session(struct text query)
   return false;
 }
 
-/* The path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: neither. An absolute form's
- * authority takes the place of Host. */
+/* Returns the path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: the target has neither form. The
+ * authority of an absolute form replaces Host. */
 static struct text target_path(struct text target, struct text *authority, struct text *query)
 {
   struct text scheme = TEXT("http://");
@@ -188,7 +188,7 @@ static bool is_reserved(struct text path)
   return false;
 }
 
-/* The part behind the service's path; data NULL: it is not a path of the service. */
+/* Returns the part of the path after the service's path; data NULL: it is not a path of the service. */
 static struct text procedure_of(struct text path, const struct http_site *site)
 {
   struct text prefix = site->prefix;
@@ -200,7 +200,7 @@ static struct text procedure_of(struct text path, const struct http_site *site)
 
 /* --- Accept --- */
 
-/* How well a media range fits application/json: 0 not at all, 3 by name (RFC 9110, 12.5.1). */
+/* Returns how specifically a media range includes application/json: from 0 (not at all) to 3 (by name; RFC 9110, 12.5.1). */
 static int fit_of(struct text range)
 {
   static const struct text ranges[] = {TEXT("*/*"), TEXT("application/*"), TEXT("application/json")};
@@ -211,7 +211,7 @@ static int fit_of(struct text range)
   return 0;
 }
 
-/* The place of the first separator outside of quoted strings (RFC 9110, 5.6.4); the length of t: none. */
+/* Returns the index of the first separator outside of quoted strings (RFC 9110, 5.6.4); the length of t: there is none. */
 static size_t find_separator(struct text t, char separator)
 {
   bool is_quoted = false;
@@ -226,7 +226,7 @@ static size_t find_separator(struct text t, char separator)
   return t.len;
 }
 
-/* Takes the part before the separator off the front of *rest. */
+/* Removes the part before the separator, and the separator, from *rest. Returns the part without white space around it. */
 static struct text take_until(struct text *rest, char separator)
 {
   size_t length = find_separator(*rest, separator);
@@ -247,13 +247,13 @@ static bool is_zero_weight(struct text parameter)
   return true;
 }
 
-/* The most specific range decides. */
-static bool leaves_json_out(struct text accept)
+/* True if Accept does not include application/json. The most specific range decides. */
+static bool excludes_json(struct text accept)
 {
   if (is_absent(accept) || accept.len == 0)
     return false;
   int best = 0;
-  bool is_taken = false;
+  bool is_accepted = false;
   while (accept.len > 0) {
     struct text item = take_until(&accept, ',');
     int fit = fit_of(take_until(&item, ';'));
@@ -262,15 +262,15 @@ static bool leaves_json_out(struct text accept)
       is_refused = is_zero_weight(take_until(&item, ';')) || is_refused;
     if (fit > best || (fit == best && fit > 0 && !is_refused)) {
       best = fit;
-      is_taken = !is_refused;
+      is_accepted = !is_refused;
     }
   }
-  return !is_taken;
+  return !is_accepted;
 }
 
-/* --- what is asked for --- */
+/* --- routes --- */
 
-/* A charset other than UTF-8 (RFC 8259, 8.1). */
+/* True for a charset other than UTF-8 (RFC 8259, 8.1). */
 static bool is_other_charset(struct text parameter)
 {
   struct text name = take_until(&parameter, '=');
@@ -281,7 +281,7 @@ static bool is_other_charset(struct text parameter)
   return !text_equal_ignore_case(value, TEXT("utf-8"));
 }
 
-/* media type "/" subtype, then parameters, of which the charset alone counts. */
+/* Checks a Content-Type. Parameters other than the charset are ignored. */
 static bool is_json(struct text type)
 {
   static const struct text types[] = {TEXT("application/json"), TEXT("application/json-rpc"),
@@ -351,12 +351,12 @@ static void route_post(const struct http_request *request, size_t message_max,
         "the content type must be application/json, application/json-rpc or application/jsonrequest, in "
         "UTF-8");
   else if (!is_absent(encoding) && !text_equal_ignore_case(encoding, TEXT("identity")))
-    respond_with(route, 415, "no content encoding is taken");
+    respond_with(route, 415, "no content encoding is accepted");
   else if (request->framing == HTTP_FRAMING_NONE)
     respond_with(route, 411, "the request needs a Content-Length");
   else if (long_message_judge(request->length, message_max) == MESSAGE_ENDLESS)
     respond_with(route, 413, "the message is longer than 64 times message-max");
-  else if (request->length > message_max && !is_absent(expect)) /* the client has not sent it */
+  else if (request->length > message_max && !is_absent(expect)) /* the client has not sent the body yet */
     respond_with(route, 413, "the message is longer than message-max");
   else
     route->action = HTTP_SERVE;
@@ -392,8 +392,8 @@ static bool check_source(const struct http_request *request, const struct http_s
   return true;
 }
 
-/* A page of another site may send a browser here, and the browser says so (Fetch Metadata). A page that is
- * allowed has sent its origin. */
+/* True for a navigation that a page of another site has caused, which browsers mark (Fetch Metadata). A request of an
+ * allowed page has an Origin instead. */
 static bool is_of_another_site(const struct http_request *request, const struct http_route_result *route)
 {
   struct text site = request->fields[HTTP_FIELD_SEC_FETCH_SITE];
@@ -488,7 +488,7 @@ static void route_method(const struct http_request *request, const struct http_s
   }
 }
 
-/* People read it, so it is sent for every Accept. */
+/* The help is for people, so it is sent whatever Accept is. */
 static void route_help(const struct http_request *request, struct http_route_result *route)
 {
   if (http_has_body(request))
@@ -497,8 +497,8 @@ static void route_help(const struct http_request *request, struct http_route_res
     route->action = HTTP_HELP;
 }
 
-/* The paths beside the service's can only be read. "/" is a path of the service, so a POST to "/name" counts
- * as one to a path of the service that does not exist. */
+/* Routes all paths except the service's own two. These can only be read. "/" is a path of the service, so a POST to "/name"
+ * is a POST to a path of the service that does not exist. */
 static void route_other_path(const struct http_request *request, const struct http_site *site,
                              struct text path, struct http_route_result *route)
 {
@@ -506,7 +506,7 @@ static void route_other_path(const struct http_request *request, const struct ht
   bool is_help = text_equal(path, TEXT("/help"));
   bool is_read = request->method == HTTP_GET || request->method == HTTP_HEAD;
   bool is_below = site->prefix.len == 1 || route->procedure.data != path.data + 1;
-  /* Of a possible procedure, whether or not there is such a procedure. */
+  /* True if the name may be a procedure's; whether the procedure exists is not checked here. */
   bool has_name = !is_absent(route->procedure) && route->procedure.len > 0 &&
                   memchr(route->procedure.data, '/', route->procedure.len) == NULL &&
                   (request->method != HTTP_POST || is_below);
@@ -543,7 +543,7 @@ void http_route(const struct http_request *request, const struct http_site *site
   }
   if (!check_source(request, site, authority, route))
     return;
-  route->terms.refuses_json = leaves_json_out(request->fields[HTTP_FIELD_ACCEPT]);
+  route->terms.refuses_json = excludes_json(request->fields[HTTP_FIELD_ACCEPT]);
   route->procedure = procedure_of(path, site);
   route->query = query;
   if (is_asterisk)

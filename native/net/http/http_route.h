@@ -1,24 +1,24 @@
 #ifndef JPEER_NET_HTTP_HTTP_ROUTE_H
 #define JPEER_NET_HTTP_HTTP_ROUTE_H
 /*
- * Decides what a request's head asks for, and whether it may: a JSON-RPC message by POST, a WebSocket,
- * shared memory, or none of them. Pure functions, any thread.
+ * Routes a request by its head: decides what the request is (a JSON-RPC message by POST, a WebSocket handshake, a request
+ * for shared memory, or another one), and whether it is allowed. Pure functions, any thread.
  *
- * Paths: POST and WebSocket take "/" and the prefix ("/rpc"), with or without a query. One more component
- * names a procedure that GET calls (JSON-RPC 1.1 draft, 6.3), except for the reserved names: /openrpc.json is
- * the description of the service, and /help is text for people. Other paths are 404. HEAD works wherever GET
- * does, with the same head. A method that a path does not have is 405 with Allow, and OPTIONS lists the
- * methods of a path.
+ * Paths: POST and WebSocket have the paths "/" and the prefix ("/rpc"), with or without a query. With one more component
+ * the path names a procedure that GET calls (JSON-RPC 1.1 draft, 6.3), except the reserved names: /openrpc.json is the
+ * description of the service, and /help is a text for people. Other paths are 404. HEAD is like GET without a body. A
+ * method that a path does not have is 405 with Allow, and OPTIONS lists the methods of a path.
  *
- * Browsers: any web page can reach a port of the loopback address, and there are no passwords here. So a
- * request with an Origin is refused (403) unless the origin is this very server, as its Host names it. If the
- * server listens on loopback addresses only, the Host has to be a loopback name, an IP address or the name
- * that was bound: any other one is a stranger's name that was made to point here (DNS rebinding), and is 403
- * too. A Unix socket, which no web page reaches, serves every Host: its clients make one up, and a proxy may
- * send that of its own clients. Origins that the site allows pass if their Host does. They get the headers of
- * CORS (Fetch standard, 3.2) with each response, and nobody else does. A GET by a page of another site
- * carries no Origin, but browsers mark it (Sec-Fetch-Site), and it is refused. Programs send neither field
- * and are not affected.
+ * Browsers: any web page can reach a port of the loopback address, and there are no passwords. So
+ *   - a request with an Origin is refused (403) unless the origin is this server, as its Host names it;
+ *   - if the server listens on loopback addresses only, a Host is refused (403) unless it is a loopback name, an IP address
+ *     or the name that was bound: any other name was made to resolve to this address (DNS rebinding);
+ *   - a Unix socket serves every Host, because no web page reaches it: its clients invent a Host, and a proxy may send that
+ *     of its own clients;
+ *   - a request with an allowed origin is served if its Host is. Its responses have the headers of CORS (Fetch standard,
+ *     3.2), and no other responses do;
+ *   - a GET by a page of another site has no Origin, but browsers mark it by Sec-Fetch-Site, and it is refused.
+ * Programs send neither Origin nor Sec-Fetch-Site.
  */
 #include "base/uuid.h"
 #include "base/web_origin.h"
@@ -28,9 +28,9 @@
 struct http_site {
   bool is_loopback;                  /* the server listens on a loopback address */
   struct text host;                  /* the name that was bound; data NULL: 127.0.0.1 or a Unix socket */
-  bool takes_shm;                    /* its clients may share memory with the peer */
+  bool takes_shm;                    /* its clients may use shared memory */
   struct text prefix;                /* the path of the service beside "/": "/rpc" */
-  const struct web_origins *origins; /* allowed beside its own; NULL: none */
+  const struct web_origins *origins; /* allowed origins; NULL: none, except the server's own */
 };
 
 enum http_action {
@@ -43,21 +43,21 @@ enum http_action {
   HTTP_RESPOND   /* send the status response */
 };
 
-/* The meaning of a head for its message, apart from the length of the body. */
+/* The meaning of a head for its message, except the length of the body. */
 struct http_terms {
-  struct http_response_mode mode; /* origin: of the allowed page that asks, borrowed from the site */
-  bool refuses_json;              /* Accept leaves application/json out: JSON-RPC 1.1 answers 406 */
+  struct http_response_mode mode; /* origin: the allowed origin of the request, borrowed from the site */
+  bool refuses_json;              /* Accept excludes application/json: JSON-RPC 1.1 requires a 406 response */
   bool has_peer_id;
   struct uuid peer_id;
   bool has_epoch;
-  char epoch[RPC_EPOCH_LENGTH + 1]; /* as written; "": it was longer, and is none */
+  char epoch[RPC_EPOCH_LENGTH + 1]; /* as written; "": the header was too long for an epoch */
 };
 
 struct http_route_result {
   enum http_action action;
   struct http_status_response response; /* HTTP_RESPOND */
   struct http_terms terms;
-  struct text refused_origin; /* of the page that is refused with 403; data NULL: none is */
+  struct text refused_origin; /* the origin that is refused with 403; data NULL: none */
   bool continues;             /* the client waits for 100 Continue */
   struct text procedure;      /* HTTP_CALL: as written in the path */
   struct text query;          /* HTTP_CALL: as written in the target; data NULL: none */
