@@ -4,11 +4,11 @@
 #include "net/connection/long_message.h"
 #include "net/websocket/ws_frames.h"
 
-/* Of a connection. */
+/* The state of a connection. */
 struct websocket_state {
   struct ws_reader reader;
-  struct ws_decoder *decoder; /* NULL between turns, unless it is in the middle of a frame */
-  bool awaits_close;          /* our close frame was written, and the input is still read for the client's */
+  struct ws_decoder *decoder; /* NULL between turns, except inside a frame */
+  bool awaits_close;          /* the peer's close frame was written, and the input is read for the client's */
 };
 
 _Static_assert(sizeof(struct websocket_state) <= CONNECTION_PROTOCOL_STATE,
@@ -24,7 +24,7 @@ static void begin_frames(struct connection *connection)
   connection->began_ms = 0;
 }
 
-/* wslay reads ahead: there may be whole frames in the decoder. */
+/* wslay reads ahead, so the decoder may have whole frames. */
 static void note_progress(struct connection *connection)
 {
   const struct websocket_state *state = state_of(connection);
@@ -92,7 +92,7 @@ static enum ws_event read_frames(struct connection *connection, struct ws_input 
   return event;
 }
 
-/* Takes a frame, or a part of one. */
+/* Consumes a frame, or a part of one. */
 static enum step collect_message(struct connection *connection, struct crew_member *member,
                                  struct buffer *out)
 {
@@ -115,7 +115,7 @@ static enum step collect_message(struct connection *connection, struct crew_memb
   case WS_EVENT_CLOSE:
     ws_write_close(out, input.code, "");
     return STEP_ENDS;
-  default: /* the decoder may be in the middle of the wrong frame, so it is not used again */
+  default: /* the decoder may be inside the malformed frame, so it is not used again */
     discard_decoder(connection);
     note_progress(connection);
     ws_write_close(out, input.code, input.reason);
@@ -135,9 +135,9 @@ static void write_message(struct buffer *out, struct text message)
   ws_write(out, WS_TEXT, true, message);
 }
 
-/* --- what the connection asks for --- */
+/* --- deadlines and ends --- */
 
-/* If nothing has begun, the last frame has ended, even if it was a control frame, which is no message. */
+/* began_ms is also set by control frames, which are no messages. If no message has begun, the frame has ended. */
 static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
 {
   (void)now_ms;
@@ -180,36 +180,37 @@ static enum step close_gracefully(struct connection *connection, bool is_quiet)
   return write_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
 }
 
-/* RFC 6455, 7.1.1: when both sides have sent a close frame, the server closes. Messages that come before the client's
- * are dropped. */
+/* RFC 6455, 7.1.1: the server closes the connection when both sides have sent a close frame. Messages before the client's
+ * close frame are dropped. */
 static bool is_end_confirmed(struct connection *connection, struct crew_member *member)
 {
   struct websocket_state *state = state_of(connection);
   const struct ws_reader *reader = &state->reader;
   if (reader->in_message && reader->valid > connection->message.len)
-    state->awaits_close = false; /* the message in whose middle the reader is has been dropped */
+    state->awaits_close = false; /* the reader is inside a message whose beginning was dropped */
   if (!state->awaits_close || (state->decoder == NULL && !borrow_decoder(connection, member)))
     return false;
   struct ws_input input;
   enum ws_event event;
   do {
     event = read_frames(connection, &input);
-    if (event == WS_EVENT_MESSAGE) /* the reader has counted the bytes of one that is not whole */
+    if (event == WS_EVENT_MESSAGE) /* not for an incomplete message, whose bytes the reader has counted */
       buffer_clear(&connection->message);
   } while (event == WS_EVENT_MESSAGE || event == WS_EVENT_PING || event == WS_EVENT_PONG);
   if (event != WS_EVENT_NONE && event != WS_EVENT_CLOSE)
-    state->awaits_close = false; /* what follows a frame that is wrong cannot be read */
+    state->awaits_close = false; /* the input after a malformed frame cannot be read */
   return event == WS_EVENT_CLOSE;
 }
 
-/* RFC 6455, 5.5.3: a pong that nobody has asked for. */
+/* RFC 6455, 5.5.3: an unsolicited pong. */
 static bool write_probe(struct connection *connection)
 {
   ws_write(&connection->out, WS_PONG, true, TEXT(""));
   return true;
 }
 
-/* A client that has left says so by a close frame, as a rule. It is masked, and shorter than 126 bytes. */
+/* True for a single close frame, which most clients send before they close the socket. It is masked, and its payload is
+ * shorter than 126 bytes. */
 static bool is_ignorable(struct text input)
 {
   enum { CLOSE_FRAME = 0x88, MASKED = 0x80, HEAD = 6 };

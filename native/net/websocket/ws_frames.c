@@ -9,10 +9,10 @@
 struct ws_decoder {
   struct wslay_frame_context *frames;
   struct ws_input *input; /* during ws_read */
-  uint64_t taken;         /* bytes that wslay took from the input */
-  uint64_t consumed;      /* those that belong to frames seen so far */
+  uint64_t taken;         /* bytes that wslay has read from the input */
+  uint64_t consumed;      /* bytes of these that belong to the frames seen so far */
 
-  /* The frame under way. */
+  /* The current frame. */
   bool in_frame;
   bool fin;
   uint8_t opcode;
@@ -98,7 +98,7 @@ static enum ws_event check_header(const struct ws_reader *reader, const struct w
       return fail_with(input, WS_PROTOCOL_ERROR, "a new message inside a fragmented one");
     break;
   case WSLAY_BINARY_FRAME:
-    return fail_with(input, WS_UNSUPPORTED, "binary frames are not taken");
+    return fail_with(input, WS_UNSUPPORTED, "binary frames are not accepted");
   case WSLAY_CONNECTION_CLOSE:
   case WSLAY_PING:
   case WSLAY_PONG:
@@ -141,13 +141,13 @@ static enum ws_event begin_frame(struct ws_reader *reader, struct ws_decoder *de
   return WS_EVENT_NONE;
 }
 
-/* Bytes of the character that begins with this byte; 0: none does. */
+/* The number of bytes of a character that begins with this byte; 0: no character does. */
 static size_t character_length(unsigned char first)
 {
   return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }
 
-/* Checks the new bytes; a character at the end may be incomplete unless the message is whole. */
+/* Checks the new bytes of the message. The last character may be incomplete, unless the message is whole. */
 static bool is_valid_so_far(struct ws_reader *reader, const struct buffer *message, bool whole)
 {
   if (message->len == reader->valid)
@@ -225,11 +225,11 @@ static enum ws_event take_control(struct ws_decoder *decoder, const struct wslay
 struct text_head {
   uint8_t mask[WS_MASK_LENGTH];
   uint64_t length; /* of the payload */
-  size_t size;     /* of the head itself */
+  size_t size;     /* of the head */
 };
 
-/* True if bytes begin with the whole head of a text message in one masked frame, with the length in its
- * shortest form (RFC 6455, 5.2). */
+/* True if bytes begin with the complete head of a text message in one masked frame, with the length in its shortest form
+ * (RFC 6455, 5.2). */
 static bool read_text_head(struct text bytes, struct text_head *head)
 {
   enum { FINAL_TEXT = 0x80 | WS_TEXT, MASKED = 0x80 };
@@ -255,8 +255,8 @@ static bool read_text_head(struct text bytes, struct text_head *head)
   return length >= forms[form].least;
 }
 
-/* wslay copies a frame and unmasks it byte by byte, which is most of the cost of reading this kind. False: it
- * is another kind, or wrong, or too long; wslay reads it. */
+/* Begins a frame of the most common kind without wslay, which copies a frame and unmasks it byte by byte: this is most of
+ * the cost of reading it. False: the frame is of another kind, malformed or too long, and wslay has to read it. */
 static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decoder, struct ws_input *input,
                        size_t message_max)
 {
@@ -272,7 +272,7 @@ static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decode
   return true;
 }
 
-/* True if all bytes are ASCII. */
+/* Unmasks the payload into `to`. Returns whether all bytes are ASCII. */
 static bool unmask_bytes(char *to, const char *payload, size_t length, const uint8_t mask[WS_MASK_LENGTH])
 {
   enum { WORDS = 4 };
@@ -297,8 +297,8 @@ static bool unmask_bytes(char *to, const char *payload, size_t length, const uin
   return ((seen[0] | seen[1] | seen[2] | seen[3]) & 0x8080808080808080u) == 0;
 }
 
-/* Turns the mask so that its first byte is for the next byte of the payload. */
-static void turn_mask(struct ws_reader *reader, size_t count)
+/* Rotates the mask so that its first byte applies to the next byte of the payload. */
+static void rotate_mask(struct ws_reader *reader, size_t count)
 {
   uint8_t mask[WS_MASK_LENGTH];
   for (size_t i = 0; i < WS_MASK_LENGTH; i++)
@@ -306,14 +306,15 @@ static void turn_mask(struct ws_reader *reader, size_t count)
   memcpy(reader->mask, mask, sizeof mask);
 }
 
-/* Takes the bytes of the frame that are in the input. */
+/* Consumes the bytes of the frame that are in the input. */
 static enum ws_event take_text_bytes(struct ws_reader *reader, struct ws_input *input, struct buffer *message)
 {
   enum { SURELY_LARGE = 256 * 1024 };
   size_t count = input->bytes.len - input->used;
   if (count > reader->left)
     count = reader->left;
-  /* Once much of a message has come, room for all of it is made, so that it is not copied as it grows. */
+  /* A message is trusted to have its announced length only after a large part of it was received. Then the buffer gets its
+   * final size, so that it is not copied again. */
   bool is_large = message->len + count > SURELY_LARGE;
   char *room = buffer_reserve(message, is_large ? reader->left : count);
   if (room == NULL)
@@ -328,7 +329,7 @@ static enum ws_event take_text_bytes(struct ws_reader *reader, struct ws_input *
   if (!is_valid_so_far(reader, message, whole))
     return fail_with(input, WS_BAD_TEXT, "the text is not UTF-8");
   if (!whole) {
-    turn_mask(reader, count);
+    rotate_mask(reader, count);
     return WS_EVENT_NONE;
   }
   reader->in_message = false;

@@ -1,11 +1,10 @@
 #ifndef JPEER_NET_WEBSOCKET_WS_FRAMES_H
 #define JPEER_NET_WEBSOCKET_WS_FRAMES_H
 /*
- * The WebSocket frames of a server (RFC 6455, 5): bytes in, events out, and the other way round. No sockets
- * and no clock here. wslay splits and unmasks the client's frames and checks their lengths. This file checks
- * what wslay leaves to its user: masks, reserved bits, opcodes, the order of fragments, UTF-8 and close
- * codes. A text message in one frame whose head is in the input as a whole does not go through wslay, and
- * neither do the frames that are sent.
+ * The WebSocket frames of a server (RFC 6455, 5): reads frames from bytes, and writes frames. Uses no sockets and no
+ * clock. wslay splits and unmasks the client's frames and checks their lengths. This module checks what wslay leaves to
+ * its user: masks, reserved bits, opcodes, the order of fragments, UTF-8 and close codes. It reads a text message in one
+ * frame itself, if the head is complete in the input, and it writes all frames itself.
  *
  * One owner, one thread at a time.
  */
@@ -23,7 +22,7 @@ enum ws_close_code { /* RFC 6455, 7.4.1 */
                      WS_GOING_AWAY = 1001,
                      WS_PROTOCOL_ERROR = 1002,
                      WS_UNSUPPORTED = 1003,
-                     WS_NO_CODE = 1005, /* never sent: a close frame that carried no code */
+                     WS_NO_CODE = 1005, /* never sent: it stands for a close frame without a code */
                      WS_BAD_TEXT = 1007,
                      WS_POLICY = 1008,
                      WS_TOO_BIG = 1009,
@@ -32,32 +31,33 @@ enum ws_close_code { /* RFC 6455, 7.4.1 */
 };
 
 enum { WS_CONTROL_MAX = 125, WS_HEADER_MAX = 10, WS_MASK_LENGTH = 4 };
-enum { WS_DECODER_SIZE = 4608 }; /* about what a decoder takes, with wslay's part */
+enum { WS_DECODER_SIZE = 4608 }; /* the approximate size of a decoder, with wslay's part */
 
-/* Holds what wslay needs (4 KiB) while a frame is under way. */
+/* wslay's state inside a frame (4 KiB). */
 struct ws_decoder;
 
 struct ws_decoder *ws_decoder_create(void); /* NULL when memory is short */
 void ws_decoder_destroy(struct ws_decoder *decoder);
-/* True between frames if nothing is buffered: another connection can use the decoder. */
+/* True between frames, if no input is buffered: another connection can use the decoder. */
 bool ws_decoder_is_clean(const struct ws_decoder *decoder);
 
-/* The state of a connection between turns, beside a decoder that is not clean. All zero at first. */
+/* The state of a connection between turns, together with a decoder that is not clean. All zero at first. */
 struct ws_reader {
   bool in_message;    /* a text message has begun */
-  size_t valid;       /* how many of its bytes are known to be UTF-8 */
-  uint64_t announced; /* its length, as far as the heads of its frames say it */
-  bool is_too_long;   /* it passes message_max, also after WS_EVENT_MESSAGE: its beginning alone is kept */
+  size_t valid;       /* the number of its bytes that were checked to be UTF-8 */
+  uint64_t announced; /* the sum of the lengths of its frames so far */
+  bool
+      is_too_long; /* it is longer than message_max, and only its beginning is kept; valid after WS_EVENT_MESSAGE, too */
 
-  /* Of a frame that does not go through wslay. */
-  size_t left;                  /* bytes that are still to come */
+  /* Of a frame that is read without wslay: */
+  size_t left;                  /* bytes of the payload that were not received yet */
   uint8_t mask[WS_MASK_LENGTH]; /* of the next four bytes */
 };
 
 enum ws_event {
-  WS_EVENT_NONE,    /* all input is used; more is needed */
-  WS_EVENT_MESSAGE, /* a whole text message is in `message`, or its beginning; the caller clears it */
-  WS_EVENT_PING,    /* control and control_len */
+  WS_EVENT_NONE, /* all input was consumed; more is needed */
+  WS_EVENT_MESSAGE, /* a whole text message, or its beginning (is_too_long), is in `message`; the caller clears it */
+  WS_EVENT_PING, /* control and control_len */
   WS_EVENT_PONG,
   WS_EVENT_CLOSE, /* code: the client's, or WS_NO_CODE */
   WS_EVENT_FAILED /* close with code and reason, and do not use the reader and the decoder again */
@@ -72,9 +72,9 @@ struct ws_input {
   size_t control_len;
 };
 
-/* Takes input up to the next event. Bytes of a text message are added to message. Of a message longer than message_max
- * the beginning is kept (net/connection/long_message.h); one that is 64 times as long fails with 1009 as soon as its
- * length is known. */
+/* Consumes input up to the next event. Appends the bytes of a text message to `message`. Of a message longer than
+ * message_max only the beginning is kept (net/connection/long_message.h). A message longer than 64 times message_max fails
+ * with 1009 as soon as its length is known. */
 enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, struct ws_input *input,
                       struct buffer *message, size_t message_max);
 
