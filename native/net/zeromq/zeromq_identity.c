@@ -1,4 +1,4 @@
-/* Identities: who they are, their requests, and their answers on their way out. */
+/* Identities: the table of routing ids, and each identity's requests and answers. */
 #include "net/zeromq/zeromq_state.h"
 
 #include "base/log.h"
@@ -11,14 +11,14 @@
 
 enum { FREE_PENDING_MAX = 1024, RESUMES_A_SECTION = 16 };
 
-/* The memory of an answer above COUNTED_ABOVE. */
+/* The memory of an answer larger than COUNTED_ABOVE. */
 struct counted {
-  _Atomic(struct zeromq_identity *) identity; /* whose pipe has the answer; NULL before it is sent */
+  _Atomic(struct zeromq_identity *) identity; /* whose pipe has the answer; NULL: it was not sent yet */
   size_t size;
   char bytes[];
 };
 
-/* --- the queue of identities whose held answers have to be tried again --- */
+/* --- the queue of identities whose held answers have to be sent again --- */
 
 static void push_full(struct zeromq_identity *identity)
 {
@@ -65,7 +65,7 @@ static struct zeromq_identity *make_identity(struct zeromq_router *zeromq)
   identity = calloc(1, sizeof *identity);
   if (identity == NULL)
     return NULL;
-  /* Written only once, because a late turn may read both before it takes the lock. */
+  /* Written only once, because a late turn may read both fields before it locks. */
   identity->source.turn = zeromq_identity_turn;
   identity->zeromq = zeromq;
   return identity;
@@ -155,7 +155,7 @@ struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq)
   return pending;
 }
 
-/* Takes back an answered request, whose answer was taken. */
+/* Frees a request without payload and answer, or keeps its memory for the next request. */
 static void keep_free_pending(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
   if (zeromq->free_pending_count == FREE_PENDING_MAX) {
@@ -217,7 +217,7 @@ void zeromq_identity_push_answer(struct zeromq_identity *identity, struct zeromq
   identity->answer_bytes += pending->answer.size;
 }
 
-/* Removes the first of them, which is the caller's then; NULL: none. */
+/* Removes the first answered request; the caller owns it. NULL: there is none. */
 static struct zeromq_pending *pop_answer(struct zeromq_identity *identity)
 {
   struct zeromq_pending *answered = identity->first_answer;
@@ -233,13 +233,13 @@ static struct zeromq_pending *pop_answer(struct zeromq_identity *identity)
   return answered;
 }
 
-/* Moves an answer to the end of those that are held. False: no memory, or the held and lent answers exceed
- * send_buffer_max already; the answer is still the caller's. */
+/* Moves an answer to the end of the held answers. False: no memory, or the held and lent answers exceed send_buffer_max
+ * already; the caller still owns the answer. */
 static bool hold_answer(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
-  /* The answers before this one must leave room. The answer itself does not count, so that one of any size reaches
-   * a client that reads; nor do the lent bytes of such an answer above half of the limit. Refusals alone can add up
-   * here, because no call runs while an answer is held. */
+  /* Only the answers before this one count, so that an answer of any size reaches a client that reads. For the same reason
+   * lent bytes above half of the limit do not count: they are of a single large answer. Only refusals can accumulate here,
+   * because no call runs while an answer is held. */
   size_t limit = identity->zeromq->config.send_buffer_max;
   size_t lent = atomic_load(&identity->lent_bytes);
   if (identity->held_bytes + (lent < limit / 2 ? lent : limit / 2) > limit)
@@ -290,8 +290,8 @@ static size_t lent_max(const struct zeromq_router *zeromq)
   return zeromq->config.send_buffer_max / 2;
 }
 
-/* libzmq calls it, on its own threads too, and perhaps under our lock. The memory of the identity is kept
- * until the context has ended. */
+/* zmq_free_fn. libzmq calls it on any thread, perhaps while that thread holds zeromq->lock. The memory of the identity is
+ * valid until the context has ended. */
 static void free_counted(void *data, void *hint)
 {
   (void)data;
@@ -340,14 +340,14 @@ static bool fits_in_pipe(const struct zeromq_identity *identity, const struct ze
   return lent == 0 || lent + answer->size <= lent_max(identity->zeromq);
 }
 
-/* Returns 0 or the error number. Only the first frame can be refused: after it, the pipe takes the whole
- * message. */
+/* Sends the answer with its envelope. Returns 0 or the error number. libzmq can refuse the first frame only: then the pipe
+ * accepts the whole message. */
 static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
   void *socket = identity->zeromq->socket;
   if (!fits_in_pipe(identity, answer)) {
     atomic_store(&identity->wants_bytes, true);
-    if (!fits_in_pipe(identity, answer)) /* bytes may have come back before the flag was up */
+    if (!fits_in_pipe(identity, answer)) /* again: bytes may have been freed before the flag was set */
       return EAGAIN;
   }
   if (zmq_send(socket, identity->routing_id, identity->routing_id_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
@@ -366,7 +366,7 @@ static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer 
 void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
   struct zeromq_router *zeromq = identity->zeromq;
-  int failure = EAGAIN; /* an answer behind a held one is held, too */
+  int failure = EAGAIN; /* an answer after a held answer is held, too */
   if (zeromq->socket == NULL)
     failure = ENOTSOCK;
   else if (identity->first_held == NULL)
@@ -399,7 +399,7 @@ void zeromq_send_all_answers(struct zeromq_router *zeromq)
   }
 }
 
-/* Sends the held answers, as far as the pipe takes them. False: it is still full. */
+/* Sends the held answers, until the pipe is full. False: it is full, and some answers are still held. */
 static bool send_held(struct zeromq_identity *identity)
 {
   while (identity->first_held != NULL) {
@@ -426,7 +426,7 @@ void zeromq_resume_held(struct zeromq_router *zeromq, size_t most)
   }
 }
 
-static bool polls_in(struct zeromq_router *zeromq)
+static bool has_pollin(struct zeromq_router *zeromq)
 {
   int events = 0;
   size_t size = sizeof events;
@@ -437,11 +437,11 @@ bool zeromq_has_input(struct zeromq_router *zeromq, bool is_dry)
 {
   if (zeromq->socket == NULL)
     return false;
-  bool input = !is_dry && polls_in(zeromq);
+  bool input = !is_dry && has_pollin(zeromq);
   if (zeromq->holding == 0)
     return input;
   zeromq_resume_held(zeromq, RESUMES_A_SECTION);
-  return polls_in(zeromq);
+  return has_pollin(zeromq);
 }
 
 /* --- the end --- */

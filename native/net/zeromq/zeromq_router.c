@@ -14,13 +14,13 @@
 
 enum {
   RECEIVES_A_SECTION = 64,
-  ANSWERS_SIZE = 64 * 1024, /* a turn sends its answers before its end once they are larger, or ANSWERS_MAX */
-  BEGINNING_MAX = 1024,     /* kept of a message that is too long, to look for its id */
-  PENDING_MESSAGES_MAX = 8, /* all identities together may have so many of the largest size waiting */
-  /* How many requests of a client libzmq holds. It reports room only when half of them have been taken: a
-   * client with more than half of them in flight finds its pipe full, and its requests then come in pieces,
-   * each with its own wake-ups. The mark for answers is far above what a client has in flight, because each
-   * time that libzmq reports room, it wakes a thread that has nothing to send. */
+  ANSWERS_SIZE = 64 * 1024, /* a turn sends its answers before its end if they are larger, or ANSWERS_MAX */
+  BEGINNING_MAX = 1024,     /* bytes that are kept of a message that is too long, to find its id */
+  PENDING_MESSAGES_MAX = 8, /* all waiting requests together have at most this many times message_max bytes */
+  /* The number of a client's requests that libzmq holds. libzmq reports room only after half of them were received: a
+   * client with more than half of them in flight finds its pipe full, and its requests then arrive in pieces, each with its
+   * own wake-ups. The limit for answers (PIPE_ANSWERS_MAX) is far above what a client has in flight, because each time
+   * libzmq reports room it wakes a thread that has nothing to send. */
   PIPE_REQUESTS_MAX = 132
 };
 
@@ -29,7 +29,7 @@ enum {
 /* The result of one locked section. */
 struct receive_batch {
   bool more;                                         /* there may be more to receive */
-  struct zeromq_identity *ready[RECEIVES_A_SECTION]; /* had no request before, and have one now */
+  struct zeromq_identity *ready[RECEIVES_A_SECTION]; /* identities whose first request was received */
   size_t ready_count;
   struct {
     struct zeromq_pending *pending;
@@ -37,10 +37,10 @@ struct receive_batch {
     unsigned char routing_id[ROUTING_ID_MAX];
   } refused[RECEIVES_A_SECTION];
   size_t refused_count;
-  size_t refused_bytes; /* kept until the end of the section, beside the pending requests */
+  size_t refused_bytes; /* in memory until the end of the section, in addition to the pending requests */
 };
 
-/* The size of the frame; -1: there was none. */
+/* Returns the size of the frame; -1: there was no frame. */
 static int receive_frame(void *socket, zmq_msg_t *frame)
 {
   int received;
@@ -50,7 +50,8 @@ static int receive_frame(void *socket, zmq_msg_t *frame)
   return received;
 }
 
-/* Keeps the first bytes of a message that is too long, and of another one that by which its codec knows it. */
+/* Cuts a faulty message: one that is too long keeps its first bytes, any other the first byte, by which its codec is
+ * chosen. */
 static void keep_beginning(struct zeromq_pending *pending)
 {
   size_t most = pending->fault == ZEROMQ_TOO_LONG ? BEGINNING_MAX : 1;
@@ -76,7 +77,7 @@ static void drop_frames(void *socket)
   zmq_msg_close(&frame);
 }
 
-/* Reads the frames after the routing id. A message arrives whole, so there is no need to wait for a frame. */
+/* Receives the frames after the routing id. libzmq delivers a message as a whole, so no frame has to be waited for. */
 static void receive_payload(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
   zmq_msg_t *payload = &pending->payload;
@@ -95,7 +96,7 @@ static void receive_payload(struct zeromq_router *zeromq, struct zeromq_pending 
     pending->fault = ZEROMQ_TOO_LONG;
   if (pending->fault == ZEROMQ_FINE)
     return;
-  /* Only the envelope is still needed, and the bytes that may hold the id. */
+  /* The error needs only the envelope, and the bytes that may contain the id. */
   if (pending->fault == ZEROMQ_MULTI_PART)
     drop_frames(zeromq->socket);
   keep_beginning(pending);
@@ -109,7 +110,7 @@ static bool passes_limit(const struct zeromq_router *zeromq, const struct zeromq
   if (pending->passes_input)
     return true;
   if (identity->first == NULL)
-    return false; /* the first request of an identity always gets its turn, if the input has room for it */
+    return false; /* the first request of an identity is refused only if the input has no room for it */
   size_t max = PENDING_MESSAGES_MAX * zeromq->config.message_max;
   if (max > input->max)
     max = input->max;
@@ -138,7 +139,7 @@ static void file_request(struct zeromq_router *zeromq, struct text routing_id, s
   zeromq_identity_push(identity, pending);
 }
 
-/* Ends a locked section. */
+/* Receives requests until the socket is empty or the batch is full. Ends a locked section (zeromq_has_input). */
 static void receive_batch(struct zeromq_router *zeromq, struct receive_batch *batch)
 {
   bool is_dry = false;
@@ -171,11 +172,11 @@ static void receive_batch(struct zeromq_router *zeromq, struct receive_batch *ba
 
 /* --- an identity's turn --- */
 
-/* After a message. */
+/* What to do after a message of a turn. */
 enum pause {
   PAUSE_NONE,
-  PAUSE_SEND, /* the answers so far must not wait any longer */
-  PAUSE_END
+  PAUSE_SEND, /* send the answers now */
+  PAUSE_END   /* end the turn */
 };
 
 static struct text payload_text(struct zeromq_pending *pending)
@@ -183,7 +184,7 @@ static struct text payload_text(struct zeromq_pending *pending)
   return (struct text){zmq_msg_data(&pending->payload), pending->size};
 }
 
-/* False if nobody waits for an answer. */
+/* False: the message has no answer, because it is a notification. */
 static bool write_refusal(const struct rpc_service *service, struct zeromq_pending *pending,
                           const char *reason, struct buffer *out)
 {
@@ -214,7 +215,7 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
   }
 }
 
-/* For the first message of a turn. False: it was refused, and out has the answer. */
+/* Opens the client, with the first message of a turn. False: the message was refused, and out has the answer. */
 static bool open_client(struct zeromq_identity *identity, struct zeromq_pending *pending,
                         struct rpc_client **client, struct buffer *out, enum crew_served *served)
 {
@@ -296,8 +297,8 @@ static void answer_refused(struct zeromq_router *zeromq, const struct receive_ba
     crew_submit(zeromq->crew, &zeromq->source);
 }
 
-/* Hands the batch to other threads, except for the first `kept` identities, which this thread serves. */
-static void hand_out(struct zeromq_router *zeromq, const struct receive_batch *batch, size_t kept)
+/* Submits the batch to other threads, except the first `kept` identities, which this thread serves. */
+static void submit_batch(struct zeromq_router *zeromq, const struct receive_batch *batch, size_t kept)
 {
   for (size_t i = kept; i < batch->ready_count; i++)
     crew_submit(zeromq->crew, &batch->ready[i]->source);
@@ -307,9 +308,9 @@ static void hand_out(struct zeromq_router *zeromq, const struct receive_batch *b
     answer_refused(zeromq, batch, i);
 }
 
-/* Takes pending, the identity's first request, off the queue and keeps its answer. Sends the kept answers if
- * the turn ends or would have to wait, or if they are enough. *is_lost: the client never gets the answer.
- * Returns the next request, or NULL at the end. */
+/* Removes pending, the identity's first request, from the queue and keeps its answer. Sends the kept answers if the turn
+ * ends, if the queue is empty, or if the answers are many. *is_lost: the client never gets the answer. Returns the next
+ * request; NULL: the turn ends. */
 static struct zeromq_pending *finish_first(struct zeromq_identity *identity, struct zeromq_pending *pending,
                                            enum crew_served served, const struct buffer *bytes,
                                            enum pause pause, bool *is_lost)
@@ -341,11 +342,11 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
   pthread_mutex_unlock(&zeromq->lock);
 
   if (sends)
-    hand_out(zeromq, &batch, 0);
+    submit_batch(zeromq, &batch, 0);
   return next;
 }
 
-/* A turn that ends without an answer may still have earlier ones to send. */
+/* Ends a turn. If the last message has to wait, answers to earlier messages may have to be sent. */
 static void end_identity_turn(struct zeromq_identity *identity)
 {
   struct zeromq_router *zeromq = identity->zeromq;
@@ -353,7 +354,7 @@ static void end_identity_turn(struct zeromq_identity *identity)
   bool used = identity->first_answer != NULL;
   zeromq_send_answers(identity);
   if (identity->state ==
-      ZEROMQ_IDENTITY_REFUSED) { /* the request that this turn leaves to a later one was answered */
+      ZEROMQ_IDENTITY_REFUSED) { /* the request that this turn leaves to a later turn was answered */
     zeromq_pending_destroy(zeromq, zeromq_identity_pop(identity));
     zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);
   }
@@ -422,9 +423,9 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
     serve_queue(identity, pending, member);
 }
 
-/* Receives a batch, runs its first identity and leaves the others to other threads, so that a lone client
- * needs no hand-over. */
-static void take_socket_turn(struct crew_source *source, struct crew_member *member)
+/* The turn of the socket. Receives a batch and serves its first identity itself, so that the requests of a single client
+ * need no other thread. */
+static void run_socket_turn(struct crew_source *source, struct crew_member *member)
 {
   struct zeromq_router *zeromq = (struct zeromq_router *)source;
   struct receive_batch batch;
@@ -440,14 +441,14 @@ static void take_socket_turn(struct crew_source *source, struct crew_member *mem
 
   if (armed != JP_OK)
     log_error_rarely("the ZeroMQ socket cannot be watched: %s", error.text);
-  hand_out(zeromq, &batch, 1);
+  submit_batch(zeromq, &batch, 1);
   if (batch.ready_count > 0)
     zeromq_identity_turn(&batch.ready[0]->source, member);
 }
 
 /* --- the socket --- */
 
-/* Makes a numeric address, because libzmq takes names for those of network interfaces. */
+/* Makes a numeric address, because libzmq interprets a name as a network interface. */
 static enum jp_status format_endpoint(const char *host, uint16_t port, char endpoint[ZEROMQ_ADDRESS_MAX],
                                       int *is_ipv6, struct jp_error *error)
 {
@@ -487,7 +488,7 @@ static int set_options(void *socket, const struct zeromq_config *config)
     if (zmq_setsockopt(socket, options[i].option, &options[i].value, sizeof options[i].value) != 0)
       return -1;
   }
-  /* libzmq drops the connection at this limit. Our own, below it, answers with an error. */
+  /* libzmq closes the connection at this limit. A message between message_max and this limit is answered with an error. */
   int64_t most = (int64_t)config->message_max * 2;
   return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
 }
@@ -511,7 +512,7 @@ enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_r
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for the ZeroMQ socket");
   made->config = *config;
-  made->source.turn = take_socket_turn;
+  made->source.turn = run_socket_turn;
   pthread_mutex_init(&made->lock, NULL);
   enum jp_status status = open_socket(made, error);
   if (status != JP_OK) {
@@ -538,7 +539,7 @@ enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uin
   return JP_OK;
 }
 
-/* Options count for the binds behind them: ZMQ_USE_FD would meet a later TCP address, too. */
+/* ZMQ_USE_FD holds for all later binds, so it is reset after the bind. */
 enum jp_status zeromq_listen_on(struct zeromq_router *zeromq, int fd, const char *path,
                                 struct jp_error *error)
 {
@@ -592,7 +593,7 @@ void zeromq_destroy(struct zeromq_router *zeromq)
   free(zeromq);
 }
 
-/* --- from outside --- */
+/* --- the tick and the drain: other threads --- */
 
 bool zeromq_tick(struct zeromq_router *zeromq)
 {
@@ -617,7 +618,7 @@ static void refuse_pending(struct zeromq_identity *identity, struct zeromq_pendi
   struct buffer bytes = {0};
   bool replied = write_refusal(service, pending, reason, &bytes);
   if (replied || pending->delimiter) {
-    struct zeromq_answer answer; /* not the one in the request, which its thread may be making now */
+    struct zeromq_answer answer; /* not pending->answer, which the thread of the turn may be writing now */
     zeromq_make_answer(&answer, &bytes, pending->delimiter);
     zeromq_deliver(identity, &answer);
   }
@@ -641,7 +642,8 @@ static void refuse_identity(struct zeromq_identity *identity, const char *reason
     zeromq_pending_destroy(identity->zeromq, pending);
   }
   if (running != NULL)
-    zeromq_identity_push(identity, running); /* the owner still reads it, and takes it off the queue later */
+    zeromq_identity_push(identity,
+                         running); /* the owner still reads it, and removes it from the queue later */
 }
 
 static bool may_still_answer(const struct zeromq_identity *identity)
