@@ -40,7 +40,7 @@ static void describe_address(struct listener *listener)
   listener->is_loopback = is_loopback((struct sockaddr *)&address);
 }
 
-/* A socket that listens there, or -1 with errno. */
+/* Returns a socket that listens on the address; -1 with errno on failure. */
 static int listen_on(const struct addrinfo *at)
 {
   int fd = socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);
@@ -117,12 +117,12 @@ static void watch_socket(struct listener *listener)
   enum jp_status status = crew_watch_again(crew, &listener->source, listener->fd, EPOLLIN, &error);
   set_state(listener, status == JP_OK ? LISTENER_OPEN : LISTENER_PAUSED);
   if (status != JP_OK)
-    log_error_rarely("no connection can be taken for now: %s", error.text);
+    log_error_rarely("no connection can be accepted for now: %s", error.text);
 }
 
-/* A client that has gone without a word (its machine is off, a router has forgotten the connection) is noticed after
- * two minutes: an idle WebSocket has no other deadline. */
-static void watch_for_death(int fd)
+/* A client that disappears without a FIN (its machine is off, or a router has forgotten the connection) is detected after
+ * two minutes. An idle WebSocket has no other deadline. */
+static void enable_keepalive(int fd)
 {
   enum { IDLE_S = 60, BETWEEN_S = 10, PROBES = 6 };
   static const struct {
@@ -141,7 +141,7 @@ static bool prepare_client(const struct listener *listener, int fd)
   if (listener->file.path == NULL) {
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    watch_for_death(fd);
+    enable_keepalive(fd);
     return true;
   }
   uid_t user;
@@ -162,7 +162,7 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
     socklen_t length = sizeof client;
     int fd = accept4(listener->fd, (struct sockaddr *)&client, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0 && (errno == ECONNABORTED || errno == EINTR || errno == EPROTO || errno == EPERM))
-      continue; /* of this connection alone */
+      continue; /* errors of this connection only */
     if (fd < 0) {
       if (errno != EAGAIN && errno != EWOULDBLOCK) {
         log_warn_rarely("a connection cannot be accepted: %s", strerror(errno));

@@ -1,11 +1,11 @@
 #ifndef JPEER_NET_LISTENER_H
 #define JPEER_NET_LISTENER_H
 /*
- * A listening socket of WebSocket and HTTP, over TCP or a Unix socket. Bound before there is a crew; a source
- * of the crew afterwards.
+ * A listening socket of WebSocket and HTTP, over TCP or a Unix socket. It is bound before the crew exists, and is a source
+ * of the crew after listener_start.
  *
- * A Unix socket takes connections of the peer's own user alone, and closes others at once: its mode keeps all
- * out but root, and stays no secret once somebody changes it.
+ * A Unix socket accepts connections of the peer's own user only, and closes all others at once. The mode of its file keeps
+ * out other users except root, but the mode can be changed.
  */
 #include "base/transitions.h"
 #include "net/connection/connection_table.h"
@@ -18,13 +18,13 @@
  * Under the lock. listener_close leaves each state for CLOSED.
  *   | state  | what holds                                    | who leaves it, on what                |
  *   | CLOSED | there is no socket: fd is -1                  | listener_bind, before there is a crew |
- *   | OPEN   | the socket is watched, or has a turn          | a turn, or listener_tick, that fails  |
+ *   | OPEN   | the socket is watched, or has a turn          | a turn, or listener_tick, on failure  |
  *   | PAUSED | accepting, or watching the socket, has failed | listener_tick, which watches again    |
  */
 enum listener_state {
   LISTENER_CLOSED, /* there is no socket */
   LISTENER_OPEN,   /* the socket is watched, or has a turn */
-  LISTENER_PAUSED  /* out of descriptors, or of memory: the tick tries again */
+  LISTENER_PAUSED  /* descriptors or memory are short: the tick tries again */
 };
 
 static const uint16_t listener_transitions[] = {
@@ -36,7 +36,7 @@ static const uint16_t listener_transitions[] = {
 struct listener {
   struct crew_source source; /* first: a source is its listener */
   struct connection_table *table;
-  const struct connection_protocol *protocol; /* what its connections speak first; borrowed */
+  const struct connection_protocol *protocol; /* the first protocol of its connections; borrowed */
   pthread_mutex_t lock;                       /* guards fd, state and file */
   int fd;
   enum listener_state state;
@@ -56,7 +56,7 @@ enum jp_status listener_start(struct listener *listener, struct connection_table
                               struct jp_error *error) JP_MUST_CHECK;
 /* The watcher's thread. True: call it again soon. */
 bool listener_tick(struct listener *listener);
-/* Takes no new connections from here on, and removes the file. Any thread; also if nothing was bound. */
+/* Closes the socket and removes the file. Any thread; also if nothing was bound. */
 void listener_close(struct listener *listener);
 
 #endif

@@ -31,15 +31,15 @@ enum {
 struct json_site {
   struct listener listener;
   struct http_protocol http;
-  char *host; /* that was bound; NULL: 127.0.0.1, or a Unix socket */
+  char *host; /* the host that was bound; NULL: 127.0.0.1, or a Unix socket */
 };
 
-/* The thread's that makes, starts, drains and destroys the server. */
+/* Used by the thread that makes, starts, drains and destroys the server. */
 enum net_server_state {
   NET_SERVER_MADE,     /* its sockets are bound, and nothing is served */
   NET_SERVER_STARTED,  /* the crew runs, or its start has failed halfway */
   NET_SERVER_STOPPED,  /* all threads of the crew have left */
-  NET_SERVER_ABANDONED /* threads that do not come back still use the server's memory */
+  NET_SERVER_ABANDONED /* threads that do not return from Java still use the server's memory */
 };
 
 static const uint16_t net_server_transitions[] = {
@@ -53,13 +53,13 @@ struct net_server {
   struct net_config config;
   struct web_origins *origins;
   struct json_site sites[NET_ENDPOINTS_MAX];
-  size_t site_count; /* of those that were bound, or tried to be */
+  size_t site_count; /* sites that were bound, or whose bind has failed */
   struct unix_socket zmq_files[NET_ENDPOINTS_MAX];
   struct crew *crew;
   struct input_budget input;
   struct shm_pool shm;
   struct connection_table table;
-  bool has_table;               /* it has listeners of JSON-RPC: so in every state */
+  bool has_table;               /* there are listeners of WebSocket and HTTP */
   struct zeromq_router *zeromq; /* NULL: not enabled */
   enum net_server_state state;
   char *addresses[ADDRESSES_MAX + 1];
@@ -109,7 +109,7 @@ static enum jp_status add_address(struct net_server *server, struct jp_error *er
   return JP_OK;
 }
 
-/* The watcher looks once a second at least: a wake-up that was lost costs no more than that. */
+/* crew_config.tick. The result is one second from now at most, so that a lost wake-up costs at most a second. */
 static int64_t tick_server(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   struct net_server *server = context;
@@ -123,13 +123,14 @@ static int64_t tick_server(void *context, struct crew_member *watcher, int64_t n
   }
   if (server->zeromq != NULL && zeromq_tick(server->zeromq))
     is_wanted_soon = true;
-  /* A deadline that has passed and is still there belongs to a connection that somebody owns. */
+  /* A deadline that has passed and still exists belongs to a connection that a turn owns. */
   if (is_wanted_soon || due_ms <= now_ms)
     due_ms = now_ms + TICK_MS;
   return due_ms;
 }
 
-/* As many threads as run at once. The two counts differ where a machine has more processors than a set of them. */
+/* The number of processors that the process can use. processors_usable() is PROCESSORS_UNLIMITED on a machine with more
+ * processors than a cpu_set_t has; then the number of processors that are online counts. */
 static unsigned usual_threads(void)
 {
   unsigned usable = processors_usable();
@@ -139,7 +140,8 @@ static unsigned usual_threads(void)
   return online > 0 ? (unsigned)online : 1;
 }
 
-/* One processor stays for others. A peer that is bound to one of several polls there as members that are not pinned do. */
+/* The number of pinned members that may poll at the same time: one processor remains for other threads. A peer that is
+ * bound to one of several processors polls there with one member, which yields. */
 static unsigned pinned_that_poll(unsigned allowed)
 {
   if (allowed > 1)
@@ -151,8 +153,8 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
 {
   const struct net_config *config = &server->config;
   unsigned threads = config->threads != 0 ? (unsigned)config->threads : usual_threads();
-  /* Where the process may use less than two processors' time, busy-polling would use up what it has left to serve. Bound
-   * to one processor it only yields, to the client among others. */
+  /* With a CPU quota below two processors, busy-polling would use the time that is needed to serve. A peer that is bound to
+   * one processor may poll, because it yields, to the client among others. */
   unsigned allowed = processors_allowed();
   bool is_throttled = allowed >= 2 && processors_usable() < 2;
   struct crew_config crew = {.threads = threads,
@@ -233,7 +235,7 @@ static enum jp_status bind_json(struct net_server *server, struct jp_error *erro
   return status == JP_OK ? make_table(server, error) : status;
 }
 
-/* libzmq would unlink whatever is at the path, and leave the mode to the umask: it is given the socket. */
+/* The peer binds Unix sockets itself: libzmq would remove any file at the path, and bind with the mode of the umask. */
 static enum jp_status bind_zmq_endpoint(struct net_server *server, size_t index, struct jp_error *error)
 {
   const struct net_endpoint *endpoint = &server->config.zmq.items[index];
@@ -322,7 +324,7 @@ static void stop_crew(struct net_server *server, int64_t deadline_ms)
     set_state(server, crew_stop(server->crew, deadline_ms) ? NET_SERVER_STOPPED : NET_SERVER_ABANDONED);
 }
 
-/* ZeroMQ's sockets listen until they are closed, but nobody finds their files. */
+/* Removes the files of ZeroMQ's Unix sockets, too. These sockets listen until zeromq_close, but no client finds them. */
 static void close_listeners(struct net_server *server)
 {
   for (size_t i = 0; i < server->site_count; i++)

@@ -1,12 +1,12 @@
 #ifndef JPEER_NET_SERVER_H
 #define JPEER_NET_SERVER_H
 /*
- * The sockets and the crew that serves them: WebSocket and HTTP on some addresses, a ZeroMQ ROUTER on others,
- * each a TCP port or a Unix socket (net/unix_socket.h). Made in three steps, so that a port in use is found
- * before a JVM is started: net_bind, net_start, net_drain.
+ * The server: the listening sockets, and the crew that serves their clients. WebSocket and HTTP share addresses, a ZeroMQ
+ * ROUTER has its own. Each address is a TCP port or a Unix socket (net/unix_socket.h). net_bind comes before net_start, so
+ * that a port in use is found before a JVM is started.
  *
- * There are no passwords yet, and any web page can reach a loopback port. So requests of web pages of other
- * origins are refused unless the origin is allowed, and so are Hosts that only DNS rebinding can explain
+ * There are no passwords yet, and any web page can reach a loopback port. So requests of web pages of other origins are
+ * refused unless the origin is allowed, and so are requests whose Host only DNS rebinding can explain
  * (net/http/http_route.h).
  */
 #include "base/status.h"
@@ -19,8 +19,8 @@
 /* All zero: any free port of 127.0.0.1. */
 struct net_endpoint {
   const char *host; /* numeric or a name; NULL: 127.0.0.1 */
-  uint16_t port;    /* 0: any free one ("auto") */
-  const char *path; /* of a Unix socket, in place of host and port; NULL: TCP */
+  uint16_t port;    /* 0: any free port ("auto") */
+  const char *path; /* of a Unix socket, instead of host and port; NULL: TCP */
 };
 
 enum { NET_ENDPOINTS_MAX = 8 };
@@ -30,35 +30,35 @@ struct net_endpoints {
   struct net_endpoint items[NET_ENDPOINTS_MAX];
 };
 
-/* What becomes of the request that a client runs when it leaves. */
+/* Whether the request of a client that leaves is interrupted, or runs to its end. */
 enum net_on_disconnect { NET_ON_DISCONNECT_INTERRUPT, NET_ON_DISCONNECT_FINISH };
 
 struct net_config {
   struct net_endpoints json; /* WebSocket and HTTP; texts are borrowed for net_bind */
-  const char *http_prefix;   /* "/rpc": the path of the service, beside "/"; borrowed as long as the server */
-  /* "A,B": whose web pages may send requests, too; NULL: none; borrowed likewise */
+  const char *http_prefix;   /* "/rpc": the path of the service, beside "/"; borrowed until net_destroy */
+  /* "A,B": origins whose web pages may send requests, too; NULL: none; borrowed until net_destroy */
   const char *allow_origins;
   struct net_endpoints zmq;
   size_t threads;          /* the crew's size when idle; 0: number of cores */
   size_t threads_max;      /* 256 */
-  size_t lost_max;         /* 64 lost threads that others take the place of */
+  size_t lost_max;         /* 64 lost threads that are replaced */
   size_t pinned_max;       /* 256 connections that have a thread of their own */
-  int64_t linger_ms;       /* 10,000: a member above `threads` that is idle for so long leaves */
+  int64_t linger_ms;       /* 10,000: a member above `threads` leaves after it was idle for this time */
   int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */
   enum net_on_disconnect on_disconnect;
   size_t message_max;     /* 16 MiB */
-  size_t input_max_total; /* 256 MiB of input that is being collected, of all clients; at least message_max */
-  size_t send_buffer_max; /* 16 MiB of unsent answers a connection */
-  size_t zmq_pending_max; /* 1,000 requests that one ZeroMQ identity may have waiting */
-  size_t shm_ring;  /* 1 MiB each way of a connection over shared memory; 0: none, or as ring/region.h says */
-  size_t shm_total; /* 256 MiB of shared memory of all connections */
-  size_t shm_spin_us; /* 50: how long a thread looks for the next message before it sleeps; 0: not at all */
+  size_t input_max_total; /* 256 MiB of collected input of all clients together; at least message_max */
+  size_t send_buffer_max; /* 16 MiB of unsent answers of one connection */
+  size_t zmq_pending_max; /* 1,000 waiting requests of one ZeroMQ identity */
+  size_t shm_ring;    /* 1 MiB for each ring of a connection; 0: no shared memory; else see ring/region.h */
+  size_t shm_total;   /* 256 MiB of shared memory of all connections */
+  size_t shm_spin_us; /* 50: how long a thread polls for the next message before it sleeps; 0: not at all */
   size_t connections_max;    /* open connections */
   int64_t header_timeout_ms; /* 10,000: request line and headers, handshake */
   int64_t body_timeout_ms;   /* 60,000 */
   int64_t idle_timeout_ms;   /* HTTP keep-alive; 60,000 */
   size_t header_max;         /* 32 KiB of request line and headers: 431 above */
-  int64_t report_ms; /* at most one line about calls that keep every thread in this time; 0: a minute */
+  int64_t report_ms;         /* the log gets at most one line about busy threads in this time; 0: a minute */
 };
 
 struct net_server;
@@ -70,15 +70,16 @@ void net_config_defaults(struct net_config *config);
 enum jp_status net_bind(const struct net_config *config, struct net_server **server,
                         struct jp_error *error) JP_MUST_CHECK;
 /* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc", "ws+unix:/run/peer", "http+unix:/run/peer",
- * "tcp://127.0.0.1:4712", "ipc:///run/peer.zmq": NULL-terminated; borrowed, as long as the server. */
+ * "tcp://127.0.0.1:4712", "ipc:///run/peer.zmq": NULL-terminated; borrowed until net_destroy. */
 const char *const *net_addresses(const struct net_server *server);
 /* Starts the watcher and the crew. The service stays in use until net_destroy. */
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
 /*
- * Takes no new connections and no new requests. Running requests get grace_ms, the rest an error ("the peer
- * is shutting down"). Answers are flushed, WebSockets are closed with 1001. A member whose thread is exiting
- * is not waited for. The files of Unix sockets are removed. Returns when all this is done. Any thread, once.
+ * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms; all others are
+ * answered with an error ("the peer is shutting down"). Answers are flushed, WebSockets are closed with 1001, and the
+ * files of Unix sockets are removed. Does not wait for members whose thread is exiting the JVM. Returns when all this is
+ * done. Any thread, once.
  */
 void net_drain(struct net_server *server, int64_t grace_ms);
 /* After net_drain, or instead of net_start. */

@@ -77,14 +77,14 @@ static enum jp_status check_folder(const char *path, struct jp_error *error)
   return S_ISDIR(found.st_mode) ? JP_OK : fail_to_listen(path, ENOTDIR, error);
 }
 
-/* ---- the lock, for as long as it takes to look and to bind ---- */
+/* ---- the lock, which is held while a path is checked and bound ---- */
 
 struct path_lock {
   char path[PATH_BYTES_MAX + sizeof ".lock"];
   int fd;
 };
 
-/* False: its last holder has removed the file that fd is. */
+/* True if fd is still the file at the path. False: the previous holder has removed the file. */
 static bool is_in_place(const struct path_lock *lock)
 {
   struct stat held;
@@ -96,7 +96,7 @@ static bool is_in_place(const struct path_lock *lock)
 static enum jp_status take_lock(const char *path, struct path_lock *lock, struct jp_error *error)
 {
   snprintf(lock->path, sizeof lock->path, "%s.lock", path);
-  for (int look = 0; look < LOCK_TRIES; look++) {
+  for (int i = 0; i < LOCK_TRIES; i++) {
     lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, OWN_USER_ONLY);
     if (lock->fd < 0)
       return jp_fail(error, JP_IO, "cannot listen on %s: its lock %s: %s", path, lock->path, strerror(errno));
@@ -113,7 +113,7 @@ static enum jp_status take_lock(const char *path, struct path_lock *lock, struct
   return jp_fail(error, JP_IO, "cannot listen on %s: another process holds %s", path, lock->path);
 }
 
-/* A file with content is somebody's that only has the name of the lock. */
+/* A file with content is not a lock, but a file of another program with the same name: it is kept. */
 static void release_lock(struct path_lock *lock)
 {
   struct stat held;
@@ -156,7 +156,7 @@ static enum jp_status remove_stale(const char *path, struct jp_error *error)
   return status;
 }
 
-/* Fills in what the file is, and listens. */
+/* Fills in the file's identity, and listens. */
 static bool open_file(const char *path, struct unix_socket *made)
 {
   struct stat found;
@@ -164,14 +164,14 @@ static bool open_file(const char *path, struct unix_socket *made)
     return false;
   made->device = found.st_dev;
   made->inode = found.st_ino;
-  if ((found.st_mode & OTHER_USERS) != 0) { /* a file system that keeps no modes */
+  if ((found.st_mode & OTHER_USERS) != 0) { /* the file system does not store modes */
     errno = EPERM;
     return false;
   }
   return listen(made->fd, SOMAXCONN) == 0;
 }
 
-/* Linux gives the file the mode of the socket: unix_bind() in net/unix/af_unix.c. */
+/* Linux gives the file the mode of the socket (unix_bind() in net/unix/af_unix.c), so fchmod comes before bind. */
 static enum jp_status bind_file(const char *path, struct unix_socket *made, struct jp_error *error)
 {
   const struct sockaddr_un address = address_of(path);

@@ -1,12 +1,12 @@
 #ifndef JPEER_NET_UNIX_SOCKET_H
 #define JPEER_NET_UNIX_SOCKET_H
 /*
- * Listening Unix sockets whose files only their user can open.
+ * Listening Unix sockets that only their own user can connect to.
  *
- * A file gets mode 0600 (less what the umask takes) as it appears, so there is no moment in which others could
- * connect. A socket that nobody listens on any more is replaced; one that somebody listens on is not, and
- * neither is anything that is no socket. PATH.lock is held meanwhile, so that of two peers that start at once
- * one finds the other; it does not stay.
+ * The file has mode 0600 (minus the umask) from its creation on, so other users can connect at no time. A stale socket
+ * file, on which no process listens any more, is replaced. A socket in use is not replaced, and neither is another kind of
+ * file. PATH.lock is held during the check and the bind, so that of two peers that start at the same time one finds the
+ * other. The lock is removed afterwards.
  *
  * Any thread; a struct unix_socket has one owner.
  */
@@ -16,14 +16,14 @@
 #include <sys/types.h>
 
 struct unix_socket {
-  int fd;     /* listens, without blocking; whoever takes it closes it */
+  int fd;     /* listens, and does not block; to be closed by its user */
   char *path; /* absolute, owned; NULL: there is no file */
   dev_t device;
   ino_t inode;
 };
 
-/* JP_INVALID, with a text that begins "takes": empty, longer than a socket's address holds (107 bytes), not
- * UTF-8, with control characters, a folder's, or an abstract name ("@x"). */
+/* JP_INVALID, with a text that begins with "takes": the path is empty, longer than the address of a socket (107 bytes), not
+ * UTF-8, has control characters, ends in a slash, or is an abstract name ("@x"). */
 enum jp_status unix_socket_check_path(const char *path, struct jp_error *error) JP_MUST_CHECK;
 
 /* Listens on path. JP_INVALID: as above; JP_IO: the text names the path and the reason. Nothing has to be
@@ -31,12 +31,11 @@ enum jp_status unix_socket_check_path(const char *path, struct jp_error *error) 
 enum jp_status unix_socket_bind(const char *path, struct unix_socket *made,
                                 struct jp_error *error) JP_MUST_CHECK;
 
-/* Removes the file, if it is still the one that was made, and frees the path. Call it before fd is closed: as
- * long as somebody listens, no other peer puts its own file there, and the inode is not used again. Does
- * nothing if there is no file. */
+/* Removes the file, if it is still the file that was made, and frees the path. Does nothing if there is no file. To be
+ * called before fd is closed: while the socket listens, no other peer replaces the file, and its inode is not reused. */
 void unix_socket_remove(struct unix_socket *made);
 
-/* True if the process that connected has the effective user of this one. *user: who it was. */
+/* True if the effective user of the connected process is the peer's. *user: the user of that process. */
 bool unix_socket_is_same_user(int fd, uid_t *user);
 
 #endif
