@@ -120,8 +120,8 @@ static void watch_socket(struct listener *listener)
     log_error_rarely("no connection can be accepted for now: %s", error.text);
 }
 
-/* A client that disappears without a FIN (its machine is off, or a router has forgotten the connection) is detected after
- * two minutes. An idle WebSocket has no other deadline. */
+/* A client that disappears without a FIN (its machine is off, or a router has forgotten the connection) is detected
+ * after two minutes. An idle WebSocket has no other deadline. */
 static void enable_keepalive(int fd)
 {
   enum { IDLE_S = 60, BETWEEN_S = 10, PROBES = 6 };

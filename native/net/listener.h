@@ -1,11 +1,11 @@
 #ifndef JPEER_NET_LISTENER_H
 #define JPEER_NET_LISTENER_H
 /*
- * A listening socket of WebSocket and HTTP, over TCP or a Unix socket. It is bound before the crew exists, and is a source
- * of the crew after listener_start.
+ * A listening socket of WebSocket and HTTP, over TCP or a Unix socket. It is bound before the crew exists, and is a
+ * source of the crew after listener_start.
  *
- * A Unix socket accepts connections of the peer's own user only, and closes all others at once. The mode of its file keeps
- * out other users except root, but the mode can be changed.
+ * A Unix socket accepts connections of the peer's own user only, and closes all others at once. The mode of its file
+ * keeps out other users except root, but the mode can be changed.
  */
 #include "base/transitions.h"
 #include "net/connection/connection_table.h"

@@ -153,8 +153,8 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
 {
   const struct net_config *config = &server->config;
   unsigned threads = config->threads != 0 ? (unsigned)config->threads : usual_threads();
-  /* With a CPU quota below two processors, busy-polling would use the time that is needed to serve. A peer that is bound to
-   * one processor may poll, because it yields, to the client among others. */
+  /* With a CPU quota below two processors, busy-polling would use the time that is needed to serve. A peer that is
+   * bound to one processor may poll, because it yields, to the client among others. */
   unsigned allowed = processors_allowed();
   bool is_throttled = allowed >= 2 && processors_usable() < 2;
   struct crew_config crew = {.threads = threads,
@@ -324,7 +324,8 @@ static void stop_crew(struct net_server *server, int64_t deadline_ms)
     set_state(server, crew_stop(server->crew, deadline_ms) ? NET_SERVER_STOPPED : NET_SERVER_ABANDONED);
 }
 
-/* Removes the files of ZeroMQ's Unix sockets, too. These sockets listen until zeromq_close, but no client finds them. */
+/* Removes the files of ZeroMQ's Unix sockets, too. These sockets listen until zeromq_close, but no client finds
+ * them. */
 static void close_listeners(struct net_server *server)
 {
   for (size_t i = 0; i < server->site_count; i++)

@@ -1,9 +1,9 @@
 #ifndef JPEER_NET_SERVER_H
 #define JPEER_NET_SERVER_H
 /*
- * The server: the listening sockets, and the crew that serves their clients. WebSocket and HTTP share addresses, a ZeroMQ
- * ROUTER has its own. Each address is a TCP port or a Unix socket (net/unix_socket.h). net_bind comes before net_start, so
- * that a port in use is found before a JVM is started.
+ * The server: the listening sockets, and the crew that serves their clients. WebSocket and HTTP share addresses, a
+ * ZeroMQ ROUTER has its own. Each address is a TCP port or a Unix socket (net/unix_socket.h). net_bind comes before
+ * net_start, so that a port in use is found before a JVM is started.
  *
  * There are no passwords yet, and any web page can reach a loopback port. So requests of web pages of other origins are
  * refused unless the origin is allowed, and so are requests whose Host only DNS rebinding can explain
@@ -76,10 +76,10 @@ const char *const *net_addresses(const struct net_server *server);
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
 /*
- * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms; all others are
- * answered with an error ("the peer is shutting down"). Answers are flushed, WebSockets are closed with 1001, and the
- * files of Unix sockets are removed. Does not wait for members whose thread is exiting the JVM. Returns when all this is
- * done. Any thread, once.
+ * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms; all others
+ * are answered with an error ("the peer is shutting down"). Answers are flushed, WebSockets are closed with 1001, and
+ * the files of Unix sockets are removed. Does not wait for members whose thread is exiting the JVM. Returns when all
+ * this is done. Any thread, once.
  */
 void net_drain(struct net_server *server, int64_t grace_ms);
 /* After net_drain, or instead of net_start. */

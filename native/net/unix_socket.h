@@ -4,9 +4,9 @@
  * Listening Unix sockets that only their own user can connect to.
  *
  * The file has mode 0600 (minus the umask) from its creation on, so other users can connect at no time. A stale socket
- * file, on which no process listens any more, is replaced. A socket in use is not replaced, and neither is another kind of
- * file. PATH.lock is held during the check and the bind, so that of two peers that start at the same time one finds the
- * other. The lock is removed afterwards.
+ * file, on which no process listens any more, is replaced. A socket in use is not replaced, and neither is another kind
+ * of file. PATH.lock is held during the check and the bind, so that of two peers that start at the same time one finds
+ * the other. The lock is removed afterwards.
  *
  * Any thread; a struct unix_socket has one owner.
  */
@@ -22,8 +22,8 @@ struct unix_socket {
   ino_t inode;
 };
 
-/* JP_INVALID, with a text that begins with "takes": the path is empty, longer than the address of a socket (107 bytes), not
- * UTF-8, has control characters, ends in a slash, or is an abstract name ("@x"). */
+/* JP_INVALID, with a text that begins with "takes": the path is empty, longer than the address of a socket (107 bytes),
+ * not UTF-8, has control characters, ends in a slash, or is an abstract name ("@x"). */
 enum jp_status unix_socket_check_path(const char *path, struct jp_error *error) JP_MUST_CHECK;
 
 /* Listens on path. JP_INVALID: as above; JP_IO: the text names the path and the reason. Nothing has to be
@@ -32,7 +32,8 @@ enum jp_status unix_socket_bind(const char *path, struct unix_socket *made,
                                 struct jp_error *error) JP_MUST_CHECK;
 
 /* Removes the file, if it is still the file that was made, and frees the path. Does nothing if there is no file. To be
- * called before fd is closed: while the socket listens, no other peer replaces the file, and its inode is not reused. */
+ * called before fd is closed: while the socket listens, no other peer replaces the file, and its inode is not
+ * reused. */
 void unix_socket_remove(struct unix_socket *made);
 
 /* True if the effective user of the connected process is the peer's. *user: the user of that process. */

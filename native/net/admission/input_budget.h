@@ -1,14 +1,14 @@
 #ifndef JPEER_NET_ADMISSION_INPUT_BUDGET_H
 #define JPEER_NET_ADMISSION_INPUT_BUDGET_H
 /*
- * One bound on all input of all transports: on the bytes of messages, and parts of messages, that are in memory and were
- * not served yet.
+ * One bound on all input of all transports: on the bytes of messages, and parts of messages, that are in memory and
+ * were not served yet.
  *
- * Up to three quarters of the bound, every connection is read. Above that, a connection with more than INPUT_SMALL bytes
- * needs a licence to be read. input_budget_choose grants licences as long as all messages with a licence fit within the
- * bound: first to connections that have a licence and receive quickly, then to those with the fewest bytes. So large
- * messages are completed one after the other instead of growing together. At the bound messages are cut off, the largest
- * first.
+ * Up to three quarters of the bound, every connection is read. Above that, a connection with more than INPUT_SMALL
+ * bytes needs a licence to be read. input_budget_choose grants licences as long as all messages with a licence fit
+ * within the bound: first to connections that have a licence and receive quickly, then to those with the fewest bytes.
+ * So large messages are completed one after the other instead of growing together. At the bound messages are cut off,
+ * the largest first.
  *
  * Any thread may count. A message that is received and served within one turn is never counted.
  */

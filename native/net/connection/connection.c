@@ -373,7 +373,8 @@ static void report_refusal(const struct connection *connection, const struct cre
     service->refused(service->context, message->client, message->text);
 }
 
-/* The watcher as an owner has no worker and does not mark the call, because only the watcher itself visits connections. */
+/* The watcher as an owner has no worker and does not mark the call, because only the watcher itself visits
+ * connections. */
 static void enter_service(struct connection *connection, struct crew_member *member)
 {
   const bool has_duplex = connection->duplex != NULL;
@@ -391,7 +392,8 @@ static void enter_service(struct connection *connection, struct crew_member *mem
     pthread_mutex_unlock(&connection->lock);
 }
 
-/* The connection may have got a duplex during the call: then the call is shared. Returns who has answered the message. */
+/* The connection may have got a duplex during the call: then the call is shared. Returns who has answered the
+ * message. */
 static enum connection_answerer leave_service(struct connection *connection, enum crew_served served)
 {
   bool has_worker = connection->worker != NULL;
@@ -614,8 +616,8 @@ static enum step next_step(struct connection *connection, struct crew_member *me
     connection_duplex_detach(connection);
   if (connection_unsent(connection) > connection_unsent_mark(connection))
     connection_flush(connection);
-  /* The socket of a connection with a carrier is always armed. Input that will be dropped must be read now, or its event
-   * would be delivered again at once. */
+  /* The socket of a connection with a carrier is always armed. Input that will be dropped must be read now, or its
+   * event would be delivered again at once. */
   bool reads_on = connection_lingers(connection) && connection->protocol->carrier != NULL;
   if (connection_unsent(connection) > connection_unsent_mark(connection) && !reads_on)
     return STEP_BLOCKED;
@@ -630,8 +632,8 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   return connection->protocol->step(connection, member);
 }
 
-/* True if a turn that is over must end. Else the next turn begins. Answers are sent before it if there is more input, so
- * that the client can read them during the turn, or if they have waited long enough. */
+/* True if a turn that is over must end. Else the next turn begins. Answers are sent before it if there is more input,
+ * so that the client can read them during the turn, or if they have waited long enough. */
 static bool must_end_turn(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
 {
   if (crew_is_wanted(member, turn))
@@ -664,8 +666,8 @@ static bool poll_for_more(struct crew_source *source)
 }
 
 /* Polls for the next message of a client that was just answered. True: there is new input. The rest of an incomplete
- * message is polled for once at most, and only if the protocol's clients send it at once, because deadlines hold between
- * turns only. */
+ * message is polled for once at most, and only if the protocol's clients send it at once, because deadlines hold
+ * between turns only. */
 static bool stay_for_more(struct connection *connection, struct crew_member *member)
 {
   bool has_begun = connection_has_begun(connection);
@@ -724,9 +726,10 @@ static bool waits_for_room(const struct connection *connection, enum step last)
   return last == STEP_BLOCKED || last == STEP_SERVED || connection_unsent(connection) > 0;
 }
 
-/* epoll is level-triggered here: the event of a ready socket is delivered again, after those of other sources. If there is
- * input in the buffers and not in the socket, EPOLLOUT causes the next turn, unless the client does not read. The socket
- * of a connection with a carrier always has room, so there the next turn needs a notification, which is input. */
+/* epoll is level-triggered here: the event of a ready socket is delivered again, after those of other sources. If there
+ * is input in the buffers and not in the socket, EPOLLOUT causes the next turn, unless the client does not read. The
+ * socket of a connection with a carrier always has room, so there the next turn needs a notification, which is
+ * input. */
 static uint32_t wanted_events(const struct connection *connection, enum step last)
 {
   bool reads = last != STEP_PAUSES && (last != STEP_BLOCKED || connection_duplex_reads_on(connection));
@@ -759,8 +762,8 @@ enum jp_status connection_watch(struct connection *connection, uint32_t events)
   return crew_watch_again(connection->table->crew, &connection->source, connection->fd, events, NULL);
 }
 
-/* Makes sure that the connection gets a turn when it has work: by an event, or because the poller polls it. *is_ready: it
- * has work now, and the caller submits it. Under the lock; nobody owns the connection any more. */
+/* Makes sure that the connection gets a turn when it has work: by an event, or because the poller polls it. *is_ready:
+ * it has work now, and the caller submits it. Under the lock; nobody owns the connection any more. */
 static enum jp_status arm_connection(struct connection *connection, const struct crew_member *member,
                                      enum step last, bool *is_ready)
 {
@@ -856,8 +859,8 @@ static void close_now(struct connection *connection, struct crew_member *member)
   connection_table_release(connection->table, connection);
 }
 
-/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. last: STEP_SERVED: there may be more to
- * do at once. */
+/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. last: STEP_SERVED: there may be more
+ * to do at once. */
 static void finish_turn(struct connection *connection, struct crew_member *member, enum step last)
 {
   struct connection_duplex *duplex = connection->duplex;

@@ -4,20 +4,20 @@
  * A connection over TCP or a Unix socket (docs/internals/connection.md). A protocol reads and writes its bytes
  * (net/connection/connection_protocol.h).
  *
- * Owner: the thread of a turn owns the connection during the turn. Between turns nobody owns the connection; it is armed
- * in the crew's epoll set or is in the ready queue. All fields belong to the owner, except as their comments say. "In
- * call" means that the owner's thread is inside the service (base/in_call.h). In call the watcher may visit the
+ * Owner: the thread of a turn owns the connection during the turn. Between turns nobody owns the connection; it is
+ * armed in the crew's epoll set or is in the ready queue. All fields belong to the owner, except as their comments say.
+ * "In call" means that the owner's thread is inside the service (base/in_call.h). In call the watcher may visit the
  * connection, under the lock: it sends output, seizes the connection, or closes the descriptor because the client has
- * left. The owner then finds CONNECTION_SEIZED, or no descriptor, drops its answer and ends the connection. If the client
- * has sent callbacks, or if the request lasts, the connection is also read in call, and any thread may send
+ * left. The owner then finds CONNECTION_SEIZED, or no descriptor, drops its answer and ends the connection. If the
+ * client has sent callbacks, or if the request lasts, the connection is also read in call, and any thread may send
  * (net/connection/connection_duplex.h).
  *
  * Input: the bytes that a connection has collected and not yet served count in the bound on all input
  * (net/admission/input_budget.h). Above three quarters of the bound, a connection without a licence pauses: it is not
  * armed for input, and the watcher submits it when it may continue. Its deadlines still hold.
  *
- * Memory: a connection is a place in a chunk of its table. Chunks are freed with the table, so a late event finds a valid
- * source. A connection owns a buffer only while the buffer has content.
+ * Memory: a connection is a place in a chunk of its table. Chunks are freed with the table, so a late event finds a
+ * valid source. A connection owns a buffer only while the buffer has content.
  */
 #include "base/in_call.h"
 #include "base/transitions.h"
@@ -64,8 +64,8 @@ struct connection_limits {
  *   | BROKEN   | nothing can be sent or read                   | the owner closes the connection; an ARMED connection |
  *   |          |                                               | gets an owner by its next event or its deadline      |
  *
- * `input`: whether the next read may receive input. Of the input side: the owner writes it; in call, the thread that has
- * the reading role.
+ * `input`: whether the next read may receive input. Of the input side: the owner writes it; in call, the thread that
+ * has the reading role.
  *   | OPEN    | the socket may have input                      | a read that empties the socket, or finds the end     |
  *   | DRAINED | the last read has emptied the socket           | connection_note_input, before the next read          |
  *   | ENDED   | the client sends no more                       | nobody; a carrier may still have input               |
@@ -252,10 +252,11 @@ void connection_own(struct connection *connection);
 void connection_expire(struct connection *connection, struct crew_member *watcher);
 /* Drops the input, sends the client an error and ends the connection. The watcher, as the owner. */
 void connection_cut(struct connection *connection, struct crew_member *watcher);
-/* Answers the messages that were received, and ends the connection. The watcher, as the owner, after crew_refuse_all. */
+/* Answers the messages that were received, and ends the connection. The watcher, as the owner, after
+ * crew_refuse_all. */
 void connection_close_gracefully(struct connection *connection, struct crew_member *watcher);
-/* Answers the message for the owner, who is in call and finds the connection seized when the call ends. The watcher, as a
- * visitor. */
+/* Answers the message for the owner, who is in call and finds the connection seized when the call ends. The watcher, as
+ * a visitor. */
 void connection_seize(struct connection *connection, struct crew_member *watcher);
 /* crew_call_ops.answer_ended */
 bool connection_answer_ended(struct crew_source *source, struct crew_member *member, uint64_t steps,
@@ -267,11 +268,12 @@ bool connection_reclaim(struct crew_source *source, struct crew_member *watcher,
  * crew_call_ops.check_client, for a connection that has been in call for long. True: the client has left. Then the
  * descriptor and the carrier are closed, unless unread input has to be served, and the message is ended
  * (connection_end_left), unless had_left. A client that has shut down its own side of the socket may still read its
- * answer, so it has not left. On TCP such a client looks like one that has closed the socket, until bytes are sent to it.
+ * answer, so it has not left. On TCP such a client looks like one that has closed the socket, until bytes are sent to
+ * it.
  */
 bool connection_check_client(struct crew_source *source, bool had_left);
-/* The client has left: ends the message that is being served, unless it has notifications only. In call, by a thread that
- * keeps the owner in the call. ids: a buffer for the ids of the message; *has_ids: it has them. */
+/* The client has left: ends the message that is being served, unless it has notifications only. In call, by a thread
+ * that keeps the owner in the call. ids: a buffer for the ids of the message; *has_ids: it has them. */
 void connection_end_left(const struct connection *connection, struct buffer *ids, bool *has_ids);
 static inline bool connection_has_left(const struct connection *connection)
 {
@@ -321,8 +323,8 @@ static inline bool connection_has_begun(const struct connection *connection)
   return connection->is_midway || connection->in.len > connection->in_used;
 }
 const struct rpc_service *connection_service(const struct connection *connection);
-/* Serves `message`; *answer is the member's buffer. False: the connection was seized or reclaimed during the call, or the
- * client has left. CREW_ANSWERED: a visitor has written the answer. */
+/* Serves `message`; *answer is the member's buffer. False: the connection was seized or reclaimed during the call, or
+ * the client has left. CREW_ANSWERED: a visitor has written the answer. */
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream);
 /* Writes the error for `message`, which has the beginning of a message that is longer than message_max. */
@@ -340,8 +342,8 @@ void connection_close_client(struct connection *connection, struct crew_member *
 
 /* Takes the stream, even on failure, after the beginning of the answer was written. False: no memory. */
 bool connection_begin_stream(struct connection *connection, const struct rpc_stream *stream);
-/* Serves `message`, which was a frame, and writes the answer. is_whole false: this is the first part of an answer, which
- * the protocol's write_part continues. */
+/* Serves `message`, which was a frame, and writes the answer. is_whole false: this is the first part of an answer,
+ * which the protocol's write_part continues. */
 enum step connection_serve_frame(struct connection *connection, struct crew_member *member,
                                  void (*write_answer)(struct connection *connection, struct text answer,
                                                       bool is_whole));

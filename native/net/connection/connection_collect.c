@@ -331,8 +331,8 @@ static enum collected end_input(struct connection *connection, enum collected en
 
 static enum collected collect_input(struct connection *connection)
 {
-  /* In call, a connection with open calls cannot pause, because an answer may be the next input. So it is cut off when all
-   * input together reaches its bound. */
+  /* In call, a connection with open calls cannot pause, because an answer may be the next input. So it is cut off when
+   * all input together reaches its bound. */
   if (in_call_is_inside(&connection->in_call) && connection_duplex_is_urgent(connection) &&
       connection_must_pause(connection) && input_budget_is_full(connection->table->input)) {
     log_warn_rarely("a message was cut off after %zu bytes: all input together exceeds input-max-total",
@@ -355,8 +355,8 @@ static enum collected collect_input(struct connection *connection)
   return connection_is_at_end(connection) ? end_input(connection, COLLECTED_END, STEP_ENDS) : COLLECTED_ALL;
 }
 
-/* Sends output before the next read, which also shows whether the client has closed the connection. A client that does not
- * read its answers is not read, except while calls are open and there is room in the queue. */
+/* Sends output before the next read, which also shows whether the client has closed the connection. A client that does
+ * not read its answers is not read, except while calls are open and there is room in the queue. */
 static enum collected flush_output(struct connection *connection)
 {
   bool may_block = !connection_duplex_is_urgent(connection) || is_full(connection, 0);

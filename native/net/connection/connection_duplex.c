@@ -23,8 +23,8 @@ static struct connection *connection_of(struct crew_source *source)
 
 /* --- holders --- */
 
-/* Makes a duplex that the connection holds. callbacks: the client's, which hold it, too; NULL: none. Returns NULL if memory
- * is short. */
+/* Makes a duplex that the connection holds. callbacks: the client's, which hold it, too; NULL: none. Returns NULL if
+ * memory is short. */
 static struct connection_duplex *make_duplex(struct connection *connection, struct rpc_callbacks *callbacks)
 {
   struct connection_duplex *duplex = calloc(1, sizeof *duplex);
@@ -269,8 +269,9 @@ bool connection_duplex_reads_on(const struct connection *connection)
 
 /* --- a message that is served --- */
 
-/* The bytes of the message are not moved, because the service reads them. The watcher, which also gets here when a message
- * that it refuses contains a callback, is not in call: it must not share a call, because that call would never end. */
+/* The bytes of the message are not moved, because the service reads them. The watcher, which also gets here when a
+ * message that it refuses contains a callback, is not in call: it must not share a call, because that call would never
+ * end. */
 void connection_duplex_begin_call(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -543,8 +544,8 @@ static void begin_reading_ahead(struct connection *connection)
     arm_for_others(connection, true);
 }
 
-/* crew_call_ops.read_ahead. The call may be a new one that has not lasted yet. Then it is read ahead too early, which does
- * no harm. */
+/* crew_call_ops.read_ahead. The call may be a new one that has not lasted yet. Then it is read ahead too early, which
+ * does no harm. */
 static void read_ahead(struct crew_source *source)
 {
   struct connection *connection = connection_of(source);
@@ -737,9 +738,9 @@ static void watch_output(const struct push *push)
   }
 }
 
-/* Has a member send the events that the owner's thread holds back, because that thread may stay in Java for long. If the
- * thread soon calls the client, that call sends the events, and the member was woken in vain. After VAIN_MEMBERS_MAX such
- * members the watcher sends the events, with its next tick. */
+/* Has a member send the events that the owner's thread holds back, because that thread may stay in Java for long. If
+ * the thread soon calls the client, that call sends the events, and the member was woken in vain. After
+ * VAIN_MEMBERS_MAX such members the watcher sends the events, with its next tick. */
 static void leave_to_member(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;

@@ -1,25 +1,26 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_DUPLEX_H
 #define JPEER_NET_CONNECTION_CONNECTION_DUPLEX_H
 /*
- * The duplex of a connection: the connection is read in call, and any thread may send (docs/internals/callbacks.md, "Who
- * reads"). It implements struct rpc_duplex of rpc/service.h. A connection has a duplex from its client's first callback
- * on. A connection without callbacks has one while its input is read ahead: during a long request, and until the messages
- * that were read during the request have been served. All other connections have none (connection->duplex is NULL).
+ * The duplex of a connection: the connection is read in call, and any thread may send (docs/internals/callbacks.md,
+ * "Who reads"). It implements struct rpc_duplex of rpc/service.h. A connection has a duplex from its client's first
+ * callback on. A connection without callbacks has one while its input is read ahead: during a long request, and until
+ * the messages that were read during the request have been served. All other connections have none (connection->duplex
+ * is NULL).
  *
- * In call: the owner's thread is inside the service (base/in_call.h). An open call: a call of Java code to the client, a
- * callback, that the client has not answered yet.
+ * In call: the owner's thread is inside the service (base/in_call.h). An open call: a call of Java code to the client,
+ * a callback, that the client has not answered yet.
  *
  * Sides: each field of a connection is on one of two sides.
- *   - Input side: in, in_used, message, has_message, is_midway, held, protocol_state, input, began_ms, counted. In call it
- *     belongs to the thread that has the reading role, `reader`, which changes under the lock.
- *   - Output side: out, out_sent, unpublished, output, has_sent, stalled_ms. In call it belongs to the thread that holds
- *     the connection's lock.
+ *   - Input side: in, in_used, message, has_message, is_midway, held, protocol_state, input, began_ms, counted. In call
+ *     it belongs to the thread that has the reading role, `reader`, which changes under the lock.
+ *   - Output side: out, out_sent, unpublished, output, has_sent, stalled_ms. In call it belongs to the thread that
+ *     holds the connection's lock.
  * Outside a call both belong to the owner. In call the message that is being served is in `served`, and `message`
  * collects the next message.
  *
- * Reading in call: while calls are open, some thread has to read their answers. This is the owner's thread while it waits
- * for an answer, and otherwise the thread that gets the next event. If no call is open, input is read ahead as soon as
- * the request has lasted for a while (crew_call_ops.read_ahead).
+ * Reading in call: while calls are open, some thread has to read their answers. This is the owner's thread while it
+ * waits for an answer, and otherwise the thread that gets the next event. If no call is open, input is read ahead as
+ * soon as the request has lasted for a while (crew_call_ops.read_ahead).
  *   | reader        | what holds                                  | who leaves it, on what                          |
  *   | NOBODY        | outside a call; or in call without reading  | a thread that sends, or the watcher, arms it;   |
  *   |               | ahead, and no call is open except those of  | the owner: recall_input                         |
@@ -38,22 +39,23 @@
  *   |               | the answer to a callback (crew_wait)        |                                                 |
  * Input that is in the buffers already causes no event, so a connection with such input is submitted instead of armed.
  * Two threads arm a connection that nobody reads: another thread that sends, and the owner's thread when it ends a wait
- * while other threads have open calls. The owner's thread also arms it for the events that it holds back, because it may
- * stay in Java for long. If it calls the client before a member gets that event, the member was woken in vain. Between
- * two checks of the watcher, which sends the events, too, at most VAIN_MEMBERS_MAX members are woken in vain.
+ * while other threads have open calls. The owner's thread also arms it for the events that it holds back, because it
+ * may stay in Java for long. If it calls the client before a member gets that event, the member was woken in vain.
+ * Between two checks of the watcher, which sends the events, too, at most VAIN_MEMBERS_MAX members are woken in vain.
  *
- * Queue: messages that cannot be served yet wait in order: at most DUPLEX_QUEUE_MAX of them, with message_max bytes. While
- * calls are open, a message beyond that is refused at once, and so is one above INPUT_SMALL if the bound on all input is
- * short. While calls are open, the owner also reads all input into the queue before it serves the next message, so that no
- * answer waits behind a request. If no call is open, messages are never refused: reading ahead stops at DUPLEX_QUEUE_MAX
- * messages or 64 KiB, and while the client does not read its answers. Queued messages count in the bound on all input.
+ * Queue: messages that cannot be served yet wait in order: at most DUPLEX_QUEUE_MAX of them, with message_max bytes.
+ * While calls are open, a message beyond that is refused at once, and so is one above INPUT_SMALL if the bound on all
+ * input is short. While calls are open, the owner also reads all input into the queue before it serves the next
+ * message, so that no answer waits behind a request. If no call is open, messages are never refused: reading ahead
+ * stops at DUPLEX_QUEUE_MAX messages or 64 KiB, and while the client does not read its answers. Queued messages count
+ * in the bound on all input.
  *
- * Sending: in call, or while nobody owns the connection, a message is appended to `out` under the lock, and sent as far as
- * the socket accepts it. While the owner is not in call, the message waits in `pushed`, which the owner appends to `out`
- * between two messages and at the end of its turn. A streamed answer is not interrupted.
+ * Sending: in call, or while nobody owns the connection, a message is appended to `out` under the lock, and sent as far
+ * as the socket accepts it. While the owner is not in call, the message waits in `pushed`, which the owner appends to
+ * `out` between two messages and at the end of its turn. A streamed answer is not interrupted.
  *
- * Locks: duplex->lock, then connection->lock. duplex->lock only keeps `connection` valid for threads that send. The owner
- * sets `connection` to NULL before the connection is closed.
+ * Locks: duplex->lock, then connection->lock. duplex->lock only keeps `connection` valid for threads that send. The
+ * owner sets `connection` to NULL before the connection is closed.
  */
 #include "net/connection/connection.h"
 
@@ -261,7 +263,8 @@ void connection_duplex_detach(struct connection *connection);
 
 /* --- other threads --- */
 
-/* Handles an event of a connection that has an owner: reads the connection, if the reader is ARMED. Without the lock. */
+/* Handles an event of a connection that has an owner: reads the connection, if the reader is ARMED. Without the
+ * lock. */
 void connection_duplex_read(struct connection *connection, struct crew_member *member);
 /* Sends the output of a connection in call. Returns the time of the next check. The watcher, under the lock. */
 int64_t connection_duplex_check(struct connection *connection);
@@ -271,8 +274,8 @@ void connection_duplex_end_upcall(struct connection *connection);
 
 /* True if the connection can be reclaimed from its owner: no thread reads it. Under the lock. */
 bool connection_duplex_may_be_reclaimed(const struct connection_duplex *duplex);
-/* The owner's thread is lost, and the connection cannot be reclaimed: waiting and new messages are refused until the end of
- * the call. True: the caller has to call connection_duplex_read. Under the lock. */
+/* The owner's thread is lost, and the connection cannot be reclaimed: waiting and new messages are refused until the
+ * end of the call. True: the caller has to call connection_duplex_read. Under the lock. */
 bool connection_duplex_refuse_input(struct connection_duplex *duplex);
 
 /* True if the connection may be closed in call: no thread uses its descriptor, and no message waits. Under the lock. */

@@ -1,9 +1,9 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
 #define JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
 /*
- * The functions of a protocol. Connections, their table and the watcher use a protocol by this table alone. Each protocol
- * has a folder (net/http, net/websocket, net/shm) and fills in one table. net/server.c chooses the protocol of a new
- * connection, and a protocol may replace itself by another one (connection_speak).
+ * The functions of a protocol. Connections, their table and the watcher use a protocol by this table alone. Each
+ * protocol has a folder (net/http, net/websocket, net/shm) and fills in one table. net/server.c chooses the protocol of
+ * a new connection, and a protocol may replace itself by another one (connection_speak).
  *
  * The connection's owner calls the functions, except as their comments say. A protocol keeps its state in
  * connection->protocol_state, and reads its input from connection_input.
@@ -33,8 +33,8 @@ enum step {
 };
 
 /*
- * A carrier transports the bytes of a connection instead of the socket. The socket then only transports notifications and
- * the end of the client: input on the socket means that the carrier may have input or room. The owner calls the
+ * A carrier transports the bytes of a connection instead of the socket. The socket then only transports notifications
+ * and the end of the client: input on the socket means that the carrier may have input or room. The owner calls the
  * functions, except as their comments say.
  */
 struct connection_carrier {
@@ -43,8 +43,8 @@ struct connection_carrier {
   bool (*receive)(struct connection *connection);
   /* True if `step` has not consumed all input that `receive` has found. Under the lock, while nobody reads. */
   bool (*has_unconsumed)(const struct connection *connection);
-  /* Writes as many bytes of `out` as there is room for, and updates out_sent and has_sent. Publishes all written bytes to
-   * the client, so that `unpublished` is 0. The owner, or the watcher as a visitor. */
+  /* Writes as many bytes of `out` as there is room for, and updates out_sent and has_sent. Publishes all written bytes
+   * to the client, so that `unpublished` is 0. The owner, or the watcher as a visitor. */
   void (*flush)(struct connection *connection);
   /* The connection is about to be armed, and is not polled: tells the client that it has to notify the peer of input
    * (for_input), and of room for unsent output (for_room). False: there is some already, and the client was not told.
@@ -68,8 +68,8 @@ struct connection_protocol {
   /* Begins the protocol. connection->protocol_state is all zero. After an accept it is called by the listener's thread,
    * under the connection's lock; header_timeout_ms then limits the time to the first turn. */
   void (*begin)(struct connection *connection);
-  /* Borrows the objects that the thread keeps for the protocol (scratch_take_object in net/workers/scratch.h) for a turn.
-   * False: no memory. NULL: no objects. */
+  /* Borrows the objects that the thread keeps for the protocol (scratch_take_object in net/workers/scratch.h) for a
+   * turn. False: no memory. NULL: no objects. */
   bool (*borrow)(struct connection *connection, struct crew_member *member);
   /* Returns the objects at the end of the turn, if they hold no input. NULL: no objects. */
   void (*return_objects)(struct connection *connection, struct crew_member *member);
@@ -81,19 +81,21 @@ struct connection_protocol {
   enum step (*step)(struct connection *connection, struct crew_member *member);
   /*
    * The same without serving. STEP_SERVED with has_message: a whole message is in `message`. Writes a pong or a close
-   * frame to `out`. Called by the thread that has the input side (net/connection/connection_duplex.h). NULL: connections
-   * of the protocol are never read in call, and the peer sends answers only.
+   * frame to `out`. Called by the thread that has the input side (net/connection/connection_duplex.h). NULL:
+   * connections of the protocol are never read in call, and the peer sends answers only.
    */
   enum step (*collect)(struct connection *connection, struct crew_member *member, struct buffer *out);
   /* Appends a whole message to out. Any thread. NULL where collect is NULL. */
   void (*write_message)(struct buffer *out, struct text message);
-  /* When a connection that waits for input has to end; INT64_MAX: never. has_begun: a part of a message was received. */
+  /* When a connection that waits for input has to end; INT64_MAX: never. has_begun: a part of a message was
+   * received. */
   int64_t (*deadline)(struct connection *connection, bool has_begun, int64_t now_ms);
-  /* Bytes of the message that were not received yet; SIZE_MAX: not known. The watcher, under the connection's lock, while
-   * nobody owns the connection. */
+  /* Bytes of the message that were not received yet; SIZE_MAX: not known. The watcher, under the connection's lock,
+   * while nobody owns the connection. */
   size_t (*bytes_left)(const struct connection *connection);
 
-  /* Writes the next part of a streamed answer. STEP_ENDS: it was the last part, and the connection must end after it. */
+  /* Writes the next part of a streamed answer. STEP_ENDS: it was the last part, and the connection must end after
+   * it. */
   enum step (*write_part)(struct connection *connection, struct text part, bool is_last);
   /* Ends a streamed answer so that the client sees that it is incomplete; returns how to end the connection. */
   enum step (*abandon_answer)(struct connection *connection);
@@ -104,15 +106,16 @@ struct connection_protocol {
   void (*expire)(struct connection *connection);
   /* The message has to be dropped for this reason. answer: a buffer to use. */
   void (*cut)(struct connection *connection, const char *reason, struct buffer *answer);
-  /* The server ends, and no message is left to serve. is_quiet: nothing was written in this turn. Returns how to end the
-   * connection. */
+  /* The server ends, and no message is left to serve. is_quiet: nothing was written in this turn. Returns how to end
+   * the connection. */
   enum step (*close_gracefully)(struct connection *connection, bool is_quiet);
   /* The connection lingers: consumes its input. True: the client has confirmed the end of the connection, and sends
    * nothing more. NULL: clients confirm it by closing the socket. */
   bool (*is_end_confirmed)(struct connection *connection, struct crew_member *member);
-  /* The client of a TCP connection has sent a FIN: either it has closed the socket, or it has shut down its own side and
-   * waits for an answer. Writes bytes that a reading client ignores; if the client has closed, its system resets the
-   * connection. False: nothing may be written now. NULL: there are no such bytes. In call, the watcher as a visitor. */
+  /* The client of a TCP connection has sent a FIN: either it has closed the socket, or it has shut down its own side
+   * and waits for an answer. Writes bytes that a reading client ignores; if the client has closed, its system resets
+   * the connection. False: nothing may be written now. NULL: there are no such bytes. In call, the watcher as a
+   * visitor. */
   bool (*write_probe)(struct connection *connection);
   /* True if the client waits for no answer to this unread input, so that the input may be dropped with the connection.
    * NULL: all input must be served. The watcher as a visitor. */

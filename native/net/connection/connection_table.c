@@ -327,7 +327,8 @@ static bool must_be_seized(struct connection_table *table, struct connection *co
           service->is_exiting(service->context, connection->worker));
 }
 
-/* Visits a connection in call. True: the watcher has to call connection_duplex_end_upcall afterwards, without the lock. */
+/* Visits a connection in call. True: the watcher has to call connection_duplex_end_upcall afterwards, without the
+ * lock. */
 static bool check_in_call(struct connection_table *table, struct connection *connection,
                           struct crew_member *watcher, bool is_late, int64_t now_ms)
 {

@@ -59,8 +59,8 @@ static size_t read_digits(struct text t, size_t *number)
   return count;
 }
 
-/* If input begins with the known head, returns the length of that head, else 0. The bytes after the digits never begin with
- * a digit, because all digits were cut out of the kept head. */
+/* If input begins with the known head, returns the length of that head, else 0. The bytes after the digits never begin
+ * with a digit, because all digits were cut out of the kept head. */
 static size_t match_head(const struct known *known, struct text input, size_t *length)
 {
   if (known->before == 0 || input.len < known->before || memcmp(input.data, known->bytes, known->before) != 0)

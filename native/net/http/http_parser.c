@@ -372,7 +372,8 @@ static enum http_progress read_piece(struct http_parser *parser, struct text inp
   return parser->length_left == 0 ? HTTP_DONE : HTTP_NEEDS_INPUT;
 }
 
-/* Returns the state after one more byte of the trailer section (RFC 9112, 7.1.2); TRAILER_NONE: the byte is not allowed. */
+/* Returns the state after one more byte of the trailer section (RFC 9112, 7.1.2); TRAILER_NONE: the byte is not
+ * allowed. */
 static enum http_trailer step_trailer(enum http_trailer at, unsigned char c)
 {
   switch (at) {
@@ -391,8 +392,8 @@ static enum http_trailer step_trailer(enum http_trailer at, unsigned char c)
   }
 }
 
-/* Drops all trailer fields. None has a meaning for the peer, and fields that would change the framing or the routing must
- * be ignored (RFC 9110, 6.5.1). */
+/* Drops all trailer fields. None has a meaning for the peer, and fields that would change the framing or the routing
+ * must be ignored (RFC 9110, 6.5.1). */
 static enum http_progress read_trailer(struct http_parser *parser, struct text input, size_t *used)
 {
   for (size_t i = 0; i < input.len; i++) {

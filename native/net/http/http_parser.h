@@ -1,17 +1,17 @@
 #ifndef JPEER_NET_HTTP_HTTP_PARSER_H
 #define JPEER_NET_HTTP_HTTP_PARSER_H
 /*
- * Parses HTTP/1.0 and HTTP/1.1 requests (RFC 9112): a head, and then its body. llhttp reads the heads, and the bodies in
- * chunks; a body with a length is copied. Uses no sockets and no clock, and writes no responses. net/http/http_route.h
- * decides what to do with a request.
+ * Parses HTTP/1.0 and HTTP/1.1 requests (RFC 9112): a head, and then its body. llhttp reads the heads, and the bodies
+ * in chunks; a body with a length is copied. Uses no sockets and no clock, and writes no responses.
+ * net/http/http_route.h decides what to do with a request.
  *
  * llhttp 8.1 accepts some input that another parser on the way may interpret differently. So a head is checked before
- * llhttp reads it: the request line has single spaces, each line ends in CR LF, TAB is the only control character, no line
- * is folded, and no space precedes a colon. After llhttp, the fields are checked: at most one Host, one Content-Length of
- * digits only, no transfer coding except "chunked", not both a length and a coding, and no second value of a field that
- * may occur once. A body in chunks may have few bytes of extensions. Its trailer fields (RFC 9110, 6.5) obey the same
- * rules and the limit of a head, and are dropped. All other input is an error. Then the connection must be closed, because
- * the begin of the next request is unknown.
+ * llhttp reads it: the request line has single spaces, each line ends in CR LF, TAB is the only control character, no
+ * line is folded, and no space precedes a colon. After llhttp, the fields are checked: at most one Host, one
+ * Content-Length of digits only, no transfer coding except "chunked", not both a length and a coding, and no second
+ * value of a field that may occur once. A body in chunks may have few bytes of extensions. Its trailer fields (RFC
+ * 9110, 6.5) obey the same rules and the limit of a head, and are dropped. All other input is an error. Then the
+ * connection must be closed, because the begin of the next request is unknown.
  *
  * One owner, one thread at a time.
  */
@@ -107,16 +107,17 @@ struct text http_trim(struct text t);
 /* To be called before each request. */
 void http_parser_init(struct http_parser *parser);
 /*
- * Reads a head from the begin of input. HTTP_DONE: the head has *used bytes. HTTP_NEEDS_INPUT: nothing was consumed; call
- * it again with the same bytes and more. *scanned (0 at first): the number of bytes that were searched already.
+ * Reads a head from the begin of input. HTTP_DONE: the head has *used bytes. HTTP_NEEDS_INPUT: nothing was consumed;
+ * call it again with the same bytes and more. *scanned (0 at first): the number of bytes that were searched already.
  */
 enum http_progress http_read_head(struct http_parser *parser, struct text input, size_t head_max,
                                   size_t *scanned, size_t *used, struct http_request *request);
-/* Instead of http_read_head, for a head whose meaning is known (net/http/http_heads.h): a body of this length follows. */
+/* Instead of http_read_head, for a head whose meaning is known (net/http/http_heads.h): a body of this length
+ * follows. */
 void http_expect_body(struct http_parser *parser, uint64_t length);
-/* Reads the body that the head has announced and appends it to `body`. Of a body longer than body_max only the beginning is
- * kept (net/connection/long_message.h). Fails with 413 above 64 times body_max, and with 431 if the trailer fields are
- * longer than a head may be. */
+/* Reads the body that the head has announced and appends it to `body`. Of a body longer than body_max only the
+ * beginning is kept (net/connection/long_message.h). Fails with 413 above 64 times body_max, and with 431 if the
+ * trailer fields are longer than a head may be. */
 enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
                                   size_t *used, struct buffer *body);
 

@@ -8,7 +8,8 @@
 
 enum { ORIGIN_SHOWN = 200 }; /* bytes of an origin in the log */
 
-/* The state of a connection. connection->is_midway: the head of a request was read, and its message was not served yet. */
+/* The state of a connection. connection->is_midway: the head of a request was read, and its message was not served
+ * yet. */
 struct http_state {
   struct http_terms terms; /* of the last head */
   struct http_parser parser;
@@ -94,8 +95,8 @@ static void cut_request(struct connection *connection, const char *reason, struc
   write_reply(connection, 503, buffer_text(answer), NULL);
 }
 
-/* Opens the client, unless it is open already. worker may be NULL. may_push: the connection's next protocol can send other
- * messages than answers. */
+/* Opens the client, unless it is open already. worker may be NULL. may_push: the connection's next protocol can send
+ * other messages than answers. */
 static enum jp_status open_client(struct connection *connection, struct rpc_worker *worker,
                                   enum op_channel channel, bool may_push, struct jp_error *error)
 {
@@ -490,7 +491,8 @@ static enum step close_gracefully(struct connection *connection, bool is_quiet)
   return is_quiet ? STEP_DROPS : STEP_ENDS;
 }
 
-/* RFC 9110, 15.2: a client of HTTP/1.1 accepts any number of interim responses, even unexpected ones. HTTP/1.0 has none. */
+/* RFC 9110, 15.2: a client of HTTP/1.1 accepts any number of interim responses, even unexpected ones. HTTP/1.0 has
+ * none. */
 static bool write_probe(struct connection *connection)
 {
   if (!state_of(connection)->terms.mode.is_1_1)
@@ -499,8 +501,8 @@ static bool write_probe(struct connection *connection)
   return true;
 }
 
-/* The connection ends after this answer: the answer is made before the client is closed, so it cannot have the session's
- * headers, by which the client would continue its session. */
+/* The connection ends after this answer: the answer is made before the client is closed, so it cannot have the
+ * session's headers, by which the client would continue its session. */
 static void write_ended_reply(struct connection *connection, enum rpc_served served, struct text reply)
 {
   state_of(connection)->terms.mode.keeps_alive = false;

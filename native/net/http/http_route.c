@@ -153,8 +153,8 @@ static bool names_session(struct text query)
   return false;
 }
 
-/* Returns the path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: the target has neither form. The
- * authority of an absolute form replaces Host. */
+/* Returns the path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: the target has neither form.
+ * The authority of an absolute form replaces Host. */
 static struct text target_path(struct text target, struct text *authority, struct text *query)
 {
   struct text scheme = TEXT("http://");
@@ -200,7 +200,8 @@ static struct text procedure_of(struct text path, const struct http_site *site)
 
 /* --- Accept --- */
 
-/* Returns how specifically a media range includes application/json: from 0 (not at all) to 3 (by name; RFC 9110, 12.5.1). */
+/* Returns how specifically a media range includes application/json: from 0 (not at all) to 3 (by name; RFC 9110,
+ * 12.5.1). */
 static int fit_of(struct text range)
 {
   static const struct text ranges[] = {TEXT("*/*"), TEXT("application/*"), TEXT("application/json")};
@@ -211,7 +212,8 @@ static int fit_of(struct text range)
   return 0;
 }
 
-/* Returns the index of the first separator outside of quoted strings (RFC 9110, 5.6.4); the length of t: there is none. */
+/* Returns the index of the first separator outside of quoted strings (RFC 9110, 5.6.4); the length of t: there is
+ * none. */
 static size_t find_separator(struct text t, char separator)
 {
   bool is_quoted = false;
@@ -226,7 +228,8 @@ static size_t find_separator(struct text t, char separator)
   return t.len;
 }
 
-/* Removes the part before the separator, and the separator, from *rest. Returns the part without white space around it. */
+/* Removes the part before the separator, and the separator, from *rest. Returns the part without white space around
+ * it. */
 static struct text take_until(struct text *rest, char separator)
 {
   size_t length = find_separator(*rest, separator);
@@ -497,8 +500,8 @@ static void route_help(const struct http_request *request, struct http_route_res
     route->action = HTTP_HELP;
 }
 
-/* Routes all paths except the service's own two. These can only be read. "/" is a path of the service, so a POST to "/name"
- * is a POST to a path of the service that does not exist. */
+/* Routes all paths except the service's own two. These can only be read. "/" is a path of the service, so a POST to
+ * "/name" is a POST to a path of the service that does not exist. */
 static void route_other_path(const struct http_request *request, const struct http_site *site,
                              struct text path, struct http_route_result *route)
 {

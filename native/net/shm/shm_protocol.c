@@ -436,8 +436,8 @@ static enum jp_status reserve_region(struct shm_pool *pool, struct ring_region *
   return status;
 }
 
-/* Sends the 101 response with the session's headers. The memory's descriptor is sent with its first byte. False: the socket
- * did not accept the whole response. */
+/* Sends the 101 response with the session's headers. The memory's descriptor is sent with its first byte. False: the
+ * socket did not accept the whole response. */
 static bool send_switch(int socket, int memory, size_t ring_size, const struct rpc_told_session *session)
 {
   char head[200];

@@ -180,8 +180,8 @@ static enum step close_gracefully(struct connection *connection, bool is_quiet)
   return write_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
 }
 
-/* RFC 6455, 7.1.1: the server closes the connection when both sides have sent a close frame. Messages before the client's
- * close frame are dropped. */
+/* RFC 6455, 7.1.1: the server closes the connection when both sides have sent a close frame. Messages before the
+ * client's close frame are dropped. */
 static bool is_end_confirmed(struct connection *connection, struct crew_member *member)
 {
   struct websocket_state *state = state_of(connection);

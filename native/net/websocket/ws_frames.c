@@ -228,8 +228,8 @@ struct text_head {
   size_t size;     /* of the head */
 };
 
-/* True if bytes begin with the complete head of a text message in one masked frame, with the length in its shortest form
- * (RFC 6455, 5.2). */
+/* True if bytes begin with the complete head of a text message in one masked frame, with the length in its shortest
+ * form (RFC 6455, 5.2). */
 static bool read_text_head(struct text bytes, struct text_head *head)
 {
   enum { FINAL_TEXT = 0x80 | WS_TEXT, MASKED = 0x80 };
@@ -255,8 +255,8 @@ static bool read_text_head(struct text bytes, struct text_head *head)
   return length >= forms[form].least;
 }
 
-/* Begins a frame of the most common kind without wslay, which copies a frame and unmasks it byte by byte: this is most of
- * the cost of reading it. False: the frame is of another kind, malformed or too long, and wslay has to read it. */
+/* Begins a frame of the most common kind without wslay, which copies a frame and unmasks it byte by byte: this is most
+ * of the cost of reading it. False: the frame is of another kind, malformed or too long, and wslay has to read it. */
 static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decoder, struct ws_input *input,
                        size_t message_max)
 {
@@ -313,8 +313,8 @@ static enum ws_event take_text_bytes(struct ws_reader *reader, struct ws_input *
   size_t count = input->bytes.len - input->used;
   if (count > reader->left)
     count = reader->left;
-  /* A message is trusted to have its announced length only after a large part of it was received. Then the buffer gets its
-   * final size, so that it is not copied again. */
+  /* A message is trusted to have its announced length only after a large part of it was received. Then the buffer gets
+   * its final size, so that it is not copied again. */
   bool is_large = message->len + count > SURELY_LARGE;
   char *room = buffer_reserve(message, is_large ? reader->left : count);
   if (room == NULL)

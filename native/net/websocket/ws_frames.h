@@ -3,8 +3,8 @@
 /*
  * The WebSocket frames of a server (RFC 6455, 5): reads frames from bytes, and writes frames. Uses no sockets and no
  * clock. wslay splits and unmasks the client's frames and checks their lengths. This module checks what wslay leaves to
- * its user: masks, reserved bits, opcodes, the order of fragments, UTF-8 and close codes. It reads a text message in one
- * frame itself, if the head is complete in the input, and it writes all frames itself.
+ * its user: masks, reserved bits, opcodes, the order of fragments, UTF-8 and close codes. It reads a text message in
+ * one frame itself, if the head is complete in the input, and it writes all frames itself.
  *
  * One owner, one thread at a time.
  */
@@ -47,7 +47,7 @@ struct ws_reader {
   size_t valid;       /* the number of its bytes that were checked to be UTF-8 */
   uint64_t announced; /* the sum of the lengths of its frames so far */
   bool
-      is_too_long; /* it is longer than message_max, and only its beginning is kept; valid after WS_EVENT_MESSAGE, too */
+      is_too_long; /* only its beginning is kept, because it exceeds message_max; valid after WS_EVENT_MESSAGE, too */
 
   /* Of a frame that is read without wslay: */
   size_t left;                  /* bytes of the payload that were not received yet */
@@ -73,8 +73,8 @@ struct ws_input {
 };
 
 /* Consumes input up to the next event. Appends the bytes of a text message to `message`. Of a message longer than
- * message_max only the beginning is kept (net/connection/long_message.h). A message longer than 64 times message_max fails
- * with 1009 as soon as its length is known. */
+ * message_max only the beginning is kept (net/connection/long_message.h). A message longer than 64 times message_max
+ * fails with 1009 as soon as its length is known. */
 enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, struct ws_input *input,
                       struct buffer *message, size_t message_max);
 

@@ -302,8 +302,8 @@ static bool leave_when_surplus(struct crew_member *member)
   return leaves;
 }
 
-/* A surplus thread stays for linger_ms, but connections may need its descriptor now. The worker forgets the member first,
- * so that no thread wakes the member while the descriptor is closed. */
+/* A surplus thread stays for linger_ms, but connections may need its descriptor now. The worker forgets the member
+ * first, so that no thread wakes the member while the descriptor is closed. */
 static void drop_eventfd(struct crew_member *member)
 {
   const struct rpc_service *service = member->crew->service;
@@ -315,8 +315,8 @@ static void drop_eventfd(struct crew_member *member)
 }
 
 /*
- * Waits for an event while the member is counted as idle. The member increments `idle` before it reads the length of the
- * ready queue, and crew_submit appends to the queue before it reads `idle`: at least one of the two sees the other.
+ * Waits for an event while the member is counted as idle. The member increments `idle` before it reads the length of
+ * the ready queue, and crew_submit appends to the queue before it reads `idle`: at least one of the two sees the other.
  */
 static struct crew_source *wait_idle(struct crew_member *member, bool *left)
 {
@@ -385,8 +385,8 @@ static struct crew_source *next_source(struct crew_member *member, bool *left)
   return source != NULL ? source : wait_idle(member, left);
 }
 
-/* The worker does not know the member any more, so no thread wakes the member. Except if the crew stops: then a source may
- * still wake its pinned member, which keeps its descriptor. */
+/* The worker does not know the member any more, so no thread wakes the member. Except if the crew stops: then a source
+ * may still wake its pinned member, which keeps its descriptor. */
 static void release_member(struct crew_member *member, bool left)
 {
   struct crew *crew = member->crew;
@@ -685,8 +685,8 @@ bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum r
   return is_served;
 }
 
-/* Handles the member's `end`. False: nothing to do yet, because the call has not begun, or because another thread holds it;
- * the watcher has it tried again. True: the thread was interrupted, or its message has ended. Unlocks the lock as
+/* Handles the member's `end`. False: nothing to do yet, because the call has not begun, or because another thread holds
+ * it; the watcher has it tried again. True: the thread was interrupted, or its message has ended. Unlocks the lock as
  * name_thread does. */
 static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_member *member)
 {
@@ -958,8 +958,8 @@ void crew_turn_begin(struct crew_turn *turn)
   *turn = (struct crew_turn){.next_clock_read = 1, .clock_ns = now_ns, .ends_ns = now_ns + CREW_TURN_NS};
 }
 
-/* Messages are quick if the time since the last read of the clock is below QUICK_NS. QUICK_MESSAGES of them share the next
- * read, because a read takes a fifth of the time of a small message. */
+/* Messages are quick if the time since the last read of the clock is below QUICK_NS. QUICK_MESSAGES of them share the
+ * next read, because a read takes a fifth of the time of a small message. */
 enum { QUICK_NS = 20000, QUICK_MESSAGES = 8 };
 bool crew_turn_is_over(struct crew_turn *turn)
 {
@@ -987,9 +987,9 @@ bool crew_turn_renew(struct crew_turn *turn)
 
 enum { CHECK_EVENTS_NS = 20000 };
 
-/* If the crew has one processor only, a member that was woken for an event may wait for that processor, which the poller
- * keeps as long as its clients send messages. So the poller yields if there is an event. The check takes as long as two
- * quick messages, so it is made at most once in CHECK_EVENTS_NS. */
+/* If the crew has one processor only, a member that was woken for an event may wait for that processor, which the
+ * poller keeps as long as its clients send messages. So the poller yields if there is an event. The check takes as long
+ * as two quick messages, so it is made at most once in CHECK_EVENTS_NS. */
 static void yield_to_others(struct crew_member *member, int64_t now_ns)
 {
   struct crew *crew = member->crew;
@@ -1099,11 +1099,10 @@ static bool refuse_for_lost(struct crew *crew, const struct crew_message *messag
   if (find_lane(crew, message) != RPC_LANE_ALL ||
       (!is_over && service->count_lost(service->context, message->client) < find_share(crew)))
     return false;
-  snprintf(
-      reason, sizeof reason,
-      "busy: too many threads of %s do not return from calls that were ended (lost-threads-max is %u%s)",
-      is_over ? "the peer" : "this client", crew->config.lost_max,
-      is_over ? "" : ", of which one client may hold a quarter");
+  snprintf(reason, sizeof reason,
+           "busy: too many threads of %s do not return from calls that were ended (lost-threads-max is %u%s)",
+           is_over ? "the peer" : "this client", crew->config.lost_max,
+           is_over ? "" : ", of which one client may hold a quarter");
   *served = crew_served_as(message->codec->refuse(service->context, message->text, reason, out));
   return true;
 }

@@ -324,9 +324,9 @@ void crew_destroy(struct crew *crew);
 const struct rpc_service *crew_service(const struct crew *crew);
 
 /*
- * Adds fd to the epoll set (crew_watch), or arms it again (crew_watch_again), for one event. events is EPOLLIN, EPOLLOUT
- * or both. The event of a descriptor that is ready now is queued after those that wait already. Closing fd removes it.
- * JP_IO. Any thread.
+ * Adds fd to the epoll set (crew_watch), or arms it again (crew_watch_again), for one event. events is EPOLLIN,
+ * EPOLLOUT or both. The event of a descriptor that is ready now is queued after those that wait already. Closing fd
+ * removes it. JP_IO. Any thread.
  */
 enum jp_status crew_watch(struct crew *crew, struct crew_source *source, int fd, uint32_t events,
                           struct jp_error *error) JP_MUST_CHECK;
@@ -341,7 +341,8 @@ void crew_wake_watcher(struct crew *crew);
  * Starts a member for this source alone, with a thread of this name. The member serves nothing before crew_admit, which
  * the caller calls after it has set source->pinned, under the source's lock. The member leaves as soon as
  * source->pinned is another member or NULL: the thread that changes it holds the source's lock, and calls crew_wake for
- * the previous member. JP_LIMIT: there are pinned_max already, or no thread can be started. Any thread that may use Java.
+ * the previous member. JP_LIMIT: there are pinned_max already, or no thread can be started. Any thread that may use
+ * Java.
  */
 enum jp_status crew_pin(struct crew *crew, struct crew_source *source, const char *name,
                         struct crew_member **member, struct jp_error *error) JP_MUST_CHECK;
@@ -379,9 +380,9 @@ bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*has_work)(struct crew_source *source));
 
 /*
- * At the end of a turn, for a pollable source without work: true if the poller polls the source from now on, so that its
- * client need not notify the peer. The source's descriptor is armed in either case. False for a client whose calls are
- * far apart. Any thread: the source's owner, or a thread that holds the source's lock.
+ * At the end of a turn, for a pollable source without work: true if the poller polls the source from now on, so that
+ * its client need not notify the peer. The source's descriptor is armed in either case. False for a client whose calls
+ * are far apart. Any thread: the source's owner, or a thread that holds the source's lock.
  */
 bool crew_add_polled(struct crew *crew, struct crew_source *source);
 /* The source has an owner from now on and is not polled any more. Before a turn of a pollable source. */
@@ -416,9 +417,9 @@ static inline bool crew_has_replied(enum crew_served served)
 enum crew_served crew_served_as(enum rpc_served served);
 
 /*
- * Serves one message. out, stream and the results except CREW_WAIT are those of rpc_codec.serve. Blocks while Java runs,
- * so the caller must hold no lock. A message that has waited for busy_timeout_ms is refused, and so is each message
- * after crew_refuse_all.
+ * Serves one message. out, stream and the results except CREW_WAIT are those of rpc_codec.serve. Blocks while Java
+ * runs, so the caller must hold no lock. A message that has waited for busy_timeout_ms is refused, and so is each
+ * message after crew_refuse_all.
  */
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
                             struct buffer *out, struct rpc_stream *stream);

@@ -336,8 +336,8 @@ static void set_accepts_polled(struct crew_member *member, bool is_quick)
   pthread_mutex_unlock(&crew->poll_lock);
 }
 
-/* Whether the client runs on another processor. If it runs on this one, the member must yield at once. If the client has
- * published no processor, the configuration decides. */
+/* Whether the client runs on another processor. If it runs on this one, the member must yield at once. If the client
+ * has published no processor, the configuration decides. */
 static bool is_client_elsewhere(const struct crew *crew, struct crew_source *source)
 {
   int own = sched_getcpu();
@@ -364,8 +364,8 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
 /* True if the member may poll, but has to serve ready work or an event first. The set may be open during that time: the
  * member polls it after this work. Otherwise all clients would be put to sleep, and each call would need a notification
  * as long as there is always another one to serve. The event must be served first, because no other member can receive
- * it, and a call that polling finds may be a long one. A member whose work is slow does not become the poller, and closes
- * the set if it is the poller already. */
+ * it, and a call that polling finds may be a long one. A member whose work is slow does not become the poller, and
+ * closes the set if it is the poller already. */
 static bool may_poll_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
@@ -379,9 +379,9 @@ static bool may_poll_later(struct crew_member *member, bool is_quick)
   return has_ready || has_notification;
 }
 
-/* The member has worked for the source since clock_ns. One slow piece of work alone does not count, because the thread may
- * have been interrupted for another member on the same processor. Otherwise all sources would be put to sleep, and all
- * their clients would have to notify the peer. */
+/* The member has worked for the source since clock_ns. One slow piece of work alone does not count, because the thread
+ * may have been interrupted for another member on the same processor. Otherwise all sources would be put to sleep, and
+ * all their clients would have to notify the peer. */
 static void measure_work(struct crew_member *member, struct stay *stay)
 {
   struct crew_source *source = stay->source;

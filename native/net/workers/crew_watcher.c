@@ -45,8 +45,8 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
   return sum;
 }
 
-/* Has the sources of calls of READ_AHEAD_MS read ahead. again: also sources that were asked before, because a source stops
- * reading ahead when its thread waits for the client. */
+/* Has the sources of calls of READ_AHEAD_MS read ahead. again: also sources that were asked before, because a source
+ * stops reading ahead when its thread waits for the client. */
 static void have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
@@ -282,8 +282,8 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
   return due_ms < now_ms ? now_ms + CHECK_EVERY_MS : due_ms;
 }
 
-/* Requests the end of calls whose timeouts have passed. Returns when the next timeout passes. A later call of a batch is
- * found by the next check only. */
+/* Requests the end of calls whose timeouts have passed. Returns when the next timeout passes. A later call of a batch
+ * is found by the next check only. */
 static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
 {
   const struct rpc_service *service = crew->service;
@@ -315,8 +315,8 @@ static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
   return due_ms;
 }
 
-/* Has the sources of long calls read ahead, and ends calls. Once in CHECK_CALLS_MS, checks the clients of calls that have
- * lasted for long_call_ms, and writes the log's line if it is due. */
+/* Has the sources of long calls read ahead, and ends calls. Once in CHECK_CALLS_MS, checks the clients of calls that
+ * have lasted for long_call_ms, and writes the log's line if it is due. */
 static void check_calls(struct crew *crew, int64_t now_ms)
 {
   bool is_due = now_ms - crew->calls_checked_ms >= CHECK_CALLS_MS;
@@ -375,9 +375,9 @@ static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
     atomic_store(&crew->watcher_sleeps, false);
 }
 
-/* Adds members, unless one will receive the next event soon: because it is idle, or because a busy member has moved since
- * the last check. If all members wait for their clients, none will, even if they have moved. The number grows with the
- * size of the crew. */
+/* Adds members, unless one will receive the next event soon: because it is idle, or because a busy member has moved
+ * since the last check. If all members wait for their clients, none will, even if they have moved. The number grows
+ * with the size of the crew. */
 static void check_members(struct crew *crew, struct watch *watch)
 {
   int64_t now_ms = clock_now_ms();

@@ -3,8 +3,8 @@
 /*
  * Wakes a member that waits. Costs a system call only if the member sleeps.
  *
- * A waker changes the state that the member waits for, and then sets the word to WOKEN. If the word was ASLEEP, the waker
- * also notifies the member, by a write to the member's eventfd. The member
+ * A waker changes the state that the member waits for, and then sets the word to WOKEN. If the word was ASLEEP, the
+ * waker also notifies the member, by a write to the member's eventfd. The member
  *
  *   resets    sets the word to POLLING, unless it is POLLING already, and reads the state
  *   polls     while the word is POLLING
@@ -18,8 +18,8 @@
  *   - If the waker's step comes between two resets, the change to ASLEEP fails, or comes first and the waker notifies.
  * A late poll only costs time.
  *
- * A notification may arrive after the member has woken for another reason. It then ends the member's next sleep at once,
- * which does no harm.
+ * A notification may arrive after the member has woken for another reason. It then ends the member's next sleep at
+ * once, which does no harm.
  *
  * The model check (tests/model/wake_word.cc; relacy, which is C++98) compiles this file with its own word and accesses:
  * it defines WAKE_HAS_OWN_ATOMICS and the names below.

@@ -18,9 +18,9 @@ enum {
   BEGINNING_MAX = 1024,     /* bytes that are kept of a message that is too long, to find its id */
   PENDING_MESSAGES_MAX = 8, /* all waiting requests together have at most this many times message_max bytes */
   /* The number of a client's requests that libzmq holds. libzmq reports room only after half of them were received: a
-   * client with more than half of them in flight finds its pipe full, and its requests then arrive in pieces, each with its
-   * own wake-ups. The limit for answers (PIPE_ANSWERS_MAX) is far above what a client has in flight, because each time
-   * libzmq reports room it wakes a thread that has nothing to send. */
+   * client with more than half of them in flight finds its pipe full, and its requests then arrive in pieces, each with
+   * its own wake-ups. The limit for answers (PIPE_ANSWERS_MAX) is far above what a client has in flight, because each
+   * time libzmq reports room it wakes a thread that has nothing to send. */
   PIPE_REQUESTS_MAX = 132
 };
 
@@ -308,9 +308,9 @@ static void submit_batch(struct zeromq_router *zeromq, const struct receive_batc
     answer_refused(zeromq, batch, i);
 }
 
-/* Removes pending, the identity's first request, from the queue and keeps its answer. Sends the kept answers if the turn
- * ends, if the queue is empty, or if the answers are many. *is_lost: the client never gets the answer. Returns the next
- * request; NULL: the turn ends. */
+/* Removes pending, the identity's first request, from the queue and keeps its answer. Sends the kept answers if the
+ * turn ends, if the queue is empty, or if the answers are many. *is_lost: the client never gets the answer. Returns the
+ * next request; NULL: the turn ends. */
 static struct zeromq_pending *finish_first(struct zeromq_identity *identity, struct zeromq_pending *pending,
                                            enum crew_served served, const struct buffer *bytes,
                                            enum pause pause, bool *is_lost)
@@ -423,8 +423,8 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
     serve_queue(identity, pending, member);
 }
 
-/* The turn of the socket. Receives a batch and serves its first identity itself, so that the requests of a single client
- * need no other thread. */
+/* The turn of the socket. Receives a batch and serves its first identity itself, so that the requests of a single
+ * client need no other thread. */
 static void run_socket_turn(struct crew_source *source, struct crew_member *member)
 {
   struct zeromq_router *zeromq = (struct zeromq_router *)source;
@@ -488,7 +488,8 @@ static int set_options(void *socket, const struct zeromq_config *config)
     if (zmq_setsockopt(socket, options[i].option, &options[i].value, sizeof options[i].value) != 0)
       return -1;
   }
-  /* libzmq closes the connection at this limit. A message between message_max and this limit is answered with an error. */
+  /* libzmq closes the connection at this limit. A message between message_max and this limit is answered with an
+   * error. */
   int64_t most = (int64_t)config->message_max * 2;
   return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
 }

@@ -1,20 +1,20 @@
 #ifndef JPEER_NET_ZEROMQ_ZEROMQ_ROUTER_H
 #define JPEER_NET_ZEROMQ_ZEROMQ_ROUTER_H
 /*
- * JSON-RPC over a ZeroMQ ROUTER socket, served by the crew. A client of the socket is an identity, which ZeroMQ identifies
- * by its routing id.
+ * JSON-RPC over a ZeroMQ ROUTER socket, served by the crew. A client of the socket is an identity, which ZeroMQ
+ * identifies by its routing id.
  *
  * A message is [routing id][payload] (DEALER) or [routing id][empty][payload] (REQ); the answer has the envelope of the
  * request. An empty or multi-part payload is answered with an error. A notification with an empty delimiter frame is
  * answered with an empty payload, so that a REQ client can send its next request (docs/protocol.md, "Transports"). The
  * requests of one identity run in order; identities never wait for each other.
  *
- * The answers of a turn are sent together: at the end of the turn, when they are many, or before the turn has to wait. If a
- * call is slow, the answers before it are sent by the next tick.
+ * The answers of a turn are sent together: at the end of the turn, when they are many, or before the turn has to wait.
+ * If a call is slow, the answers before it are sent by the next tick.
  *
- * The socket is used under one lock, which is never held while Java runs. The socket's descriptor reports input only once,
- * like an edge-triggered one. So each use of the socket must read the socket's events before it unlocks; otherwise a
- * message may stay in the socket without an event.
+ * The socket is used under one lock, which is never held while Java runs. The socket's descriptor reports input only
+ * once, like an edge-triggered one. So each use of the socket must read the socket's events before it unlocks;
+ * otherwise a message may stay in the socket without an event.
  */
 #include "base/status.h"
 #include "net/admission/input_budget.h"
@@ -29,9 +29,8 @@ enum { ZEROMQ_ADDRESS_MAX = 256 };
 
 struct zeromq_config {
   size_t message_max;
-  size_t pending_max; /* waiting requests of one identity; further requests are refused */
-  size_t
-      send_buffer_max; /* bytes of answers that are held for an identity whose pipe is full; above it they are dropped */
+  size_t pending_max;     /* waiting requests of one identity; further requests are refused */
+  size_t send_buffer_max; /* limit of the answers that are held for an identity; above it they are dropped */
   int64_t handshake_ms;
   struct input_budget *input; /* borrowed; counts requests above INPUT_SMALL that wait or are being served */
 };

@@ -30,8 +30,8 @@ struct zeromq_answer {
   bool delimiter; /* an empty frame precedes the message */
 };
 
-/* A request that waits or is being served. While it is being served, the thread that owns the identity reads the payload
- * and writes the answer without the lock. An answered request has no payload. */
+/* A request that waits or is being served. While it is being served, the thread that owns the identity reads the
+ * payload and writes the answer without the lock. An answered request has no payload. */
 struct zeromq_pending {
   struct zeromq_pending *next;
   zmq_msg_t payload;
@@ -73,8 +73,8 @@ static const uint16_t zeromq_identity_transitions[] = {
     [ZEROMQ_IDENTITY_REFUSED] = TO(ZEROMQ_IDENTITY_OWNED),
 };
 
-/* An identity that has requests, held answers, or answers that are lent to libzmq. An identity without these is moved to
- * a free list and not freed, because its memory must remain a valid source (net/workers/crew.h). */
+/* An identity that has requests, held answers, or answers that are lent to libzmq. An identity without these is moved
+ * to a free list and not freed, because its memory must remain a valid source (net/workers/crew.h). */
 struct zeromq_identity {
   struct crew_source source;
   struct zeromq_router *zeromq;
@@ -137,8 +137,8 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
 /* The identity with this routing id; makes the identity if there is none. NULL: no memory. */
 struct zeromq_identity *zeromq_identity_get(struct zeromq_router *zeromq, const void *routing_id,
                                             size_t length);
-/* Moves the identity to the free list if it has no requests and answers any more. If libzmq still has lent bytes, a later
- * tick does so. */
+/* Moves the identity to the free list if it has no requests and answers any more. If libzmq still has lent bytes, a
+ * later tick does so. */
 void zeromq_identity_release(struct zeromq_identity *identity);
 /* Makes a request with an initialised, empty payload. NULL: no memory. */
 struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq);
@@ -161,9 +161,9 @@ void zeromq_send_all_answers(struct zeromq_router *zeromq);
 /* Sends held answers again, for at most `most` identities of the queue. */
 void zeromq_resume_held(struct zeromq_router *zeromq, size_t most);
 /*
- * Must end each locked section that has used the socket: reads the socket's events (zeromq_router.h). True: there is input
- * to receive. is_dry: the section's last receive has found no message, so the events need not be read. Reading the events
- * also makes libzmq notice that a full pipe has room again, so held answers are sent then.
+ * Must end each locked section that has used the socket: reads the socket's events (zeromq_router.h). True: there is
+ * input to receive. is_dry: the section's last receive has found no message, so the events need not be read. Reading
+ * the events also makes libzmq notice that a full pipe has room again, so held answers are sent then.
  */
 bool zeromq_has_input(struct zeromq_router *zeromq, bool is_dry);
 /* Frees all identities and requests. */

@@ -1,8 +1,9 @@
 #ifndef JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 #define JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 /*
- * A service without a JVM. "block" blocks until stub_release, and "wait" does so by the crew's rpc_waits. "ping" is a ping,
- * "note" a notification. "hold" blocks the watcher, and is then served by a member. All other messages are echoed.
+ * A service without a JVM. "block" blocks until stub_release, and "wait" does so by the crew's rpc_waits. "ping" is a
+ * ping, "note" a notification. "hold" blocks the watcher, and is then served by a member. All other messages are
+ * echoed.
  */
 #include "rpc/service.h"
 

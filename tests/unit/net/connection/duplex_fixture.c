@@ -90,8 +90,8 @@ void duplex_fixture_close(struct duplex_fixture *f)
   duplex_fixture_drain(f, 0);
   AWAIT(connection_table_is_drained(&f->table));
   duplex_service_join(&f->s);
-  /* A seized connection counts as drained while its thread is still inside the service. When the thread returns, it must
-   * close the connection and the client. It cannot do so after the crew has stopped. */
+  /* A seized connection counts as drained while its thread is still inside the service. When the thread returns, it
+   * must close the connection and the client. It cannot do so after the crew has stopped. */
   AWAIT(atomic_load(&f->s.stub.clients) == 0);
   assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
   connection_table_fini(&f->table);

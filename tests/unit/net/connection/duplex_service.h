@@ -14,21 +14,21 @@
  *   stay N        sends N events on the serving thread, and stays until requests may leave; "left", or "forgotten" if
  *                 events are held back and no thread was asked to send them
  *   call and stay N  the same, after two events and a call
- *   mix N         sends two events and calls, N times, on the serving thread; "asked N": how often a thread was asked to
- *                 send the second event
+ *   mix N         sends two events and calls, N times, on the serving thread; "asked N": how often a thread was asked
+ *                 to send the second event
  *   spray N       a foreign thread sends N events; "spraying"
  *   block         blocks until stub_release; "block"
  *   wait          the same, in a wait that is not for a callback; "wait"
- *   wait and call  the same, until input was read ahead up to the bound. Then a foreign thread calls just before the waiting
- *                 thread sleeps; "reads", or "deaf" if it sleeps
+ *   wait and call  the same, until input was read ahead up to the bound. Then a foreign thread calls just before the
+ *                 waiting thread sleeps; "reads", or "deaf" if it sleeps
  *   nap           lasts about as long as the time until input is read ahead; "nap"
  *   stream        an answer in parts: "<", three times "part " and ">"
  *   broken stream  fails after "<"
  *   name          "named", also during another request
  *   #N TEXT       the answer to call N
  *   @N TEXT       a request that is nested in call N; "nested TEXT". "@N call" nests a call once more
- * All other messages are echoed. A call is sent as "call N", an event as "event N", numbered by thread. If a send finds no
- * room, the thread waits for room.
+ * All other messages are echoed. A call is sent as "call N", an event as "event N", numbered by thread. If a send finds
+ * no room, the thread waits for room.
  */
 #include "stub_service.h"
 

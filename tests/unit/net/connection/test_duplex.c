@@ -13,8 +13,8 @@
  * serve. */
 enum { BUSY_MS = 2000 };
 
-/* The tests run over WebSocket and over shared memory, because the rules are the same for all connections. Only the tests
- * of frames, and of the bound on bytes that are read ahead, run over WebSocket alone. */
+/* The tests run over WebSocket and over shared memory, because the rules are the same for all connections. Only the
+ * tests of frames, and of the bound on bytes that are read ahead, run over WebSocket alone. */
 #ifndef RING_SIZE
 #define RING_SIZE 0
 #endif
@@ -82,7 +82,8 @@ DUPLEX_TEST(an_answer_that_came_with_the_request_is_found, one_thread)
 }
 UNIT_TEST_ALSO(an_answer_that_came_with_the_request_is_found, two_threads, close_fixture)
 
-/* The only member is inside the service for another connection, and the request before the answer waits for the member. */
+/* The only member is inside the service for another connection, and the request before the answer waits for the
+ * member. */
 DUPLEX_TEST(an_answer_after_a_request_without_a_member_is_found, one_thread)
 {
   int fd = duplex_connect_open(f);

@@ -1,5 +1,6 @@
-/* Many clients, over WebSocket or shared memory, are called back at the same time. Some answer all calls and close, others
- * disconnect in between. The peer must detect the end of each client, in every state of the threads that call it. */
+/* Many clients, over WebSocket or shared memory, are called back at the same time. Some answer all calls and close,
+ * others disconnect in between. The peer must detect the end of each client, in every state of the threads that call
+ * it. */
 #include "duplex_fixture.h"
 #include "tests/unit/await.h"
 #include "unit.h"

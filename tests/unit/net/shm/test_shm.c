@@ -171,7 +171,7 @@ static void send_until_blocked(struct fixture *f)
       idle = count > 0 ? 0 : idle + 1;
       usleep(count > 0 ? 0 : 1000);
     }
-    AWAIT_PAUSE(since_ms, "the peer to read no more, and to want a bell");
+    AWAIT_PAUSE(since_ms, "the peer to read no more, and to need a notification");
   }
   buffer_fini(&frame);
 }
@@ -274,14 +274,14 @@ SHM_TEST(an_invalid_taken_position_drops_the_connection, share_plain)
   for (int i = 0; i < 2000; i++)
     ring_append_frame(&frames, RING_JSON, TEXT("some bytes, and then some more"));
   size_t sent = 0;
-  char bells[64];
+  char notifications[64];
   ssize_t count;
   const int64_t since_ms = clock_now_ms();
   do {
     sent += ring_write(&f->c.out, frames.data + sent, frames.len - sent);
     ring_end_publish(&f->c);
     ring_writer_await_room(&f->c.out);
-    count = recv(f->c.fd, bells, sizeof bells, MSG_DONTWAIT);
+    count = recv(f->c.fd, notifications, sizeof notifications, MSG_DONTWAIT);
     AWAIT_PAUSE(since_ms, "the peer to end the connection");
   } while (count != 0 && !(count < 0 && errno != EAGAIN));
   buffer_fini(&frames);

@@ -1,5 +1,5 @@
-/* Many clients at a time, with pauses: a side that sleeps must be notified. Both sides wait without timeouts, so that a lost
- * notification makes the test fail. */
+/* Many clients at a time, with pauses: a side that sleeps must be notified. Both sides wait without timeouts, so that a
+ * lost notification makes the test fail. */
 #include "shm_fixture.h"
 #include "tests/unit/await.h"
 

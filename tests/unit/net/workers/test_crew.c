@@ -112,8 +112,8 @@ static void greedy_turn(struct crew_source *source, struct crew_member *member)
   atomic_store(&greedy->ended, true);
 }
 
-/* Submits the source until a turn continues. A turn of the watcher ends at once, and the wake-up for the submission may end
- * a turn, too. */
+/* Submits the source until a turn continues. A turn of the watcher ends at once, and the wake-up for the submission may
+ * end a turn, too. */
 static void start_greedy(struct fixture *f, struct greedy *greedy)
 {
   const int64_t since_ms = clock_now_ms();
@@ -140,8 +140,8 @@ CREW_TEST(a_lone_source_goes_on_until_others_wait, .threads = 1, .threads_max = 
   fixture_close(f);
 }
 
-/* The event that ends a turn is served. If the member does not get a processor, the watcher may serve the event: then the
- * turn continues, and the next event ends it. */
+/* The event that ends a turn is served. If the member does not get a processor, the watcher may serve the event: then
+ * the turn continues, and the next event ends it. */
 CREW_TEST(an_event_that_ends_a_turn_is_not_lost, .threads = 1, .threads_max = 1)
 {
   struct greedy greedy;
@@ -239,7 +239,8 @@ static int64_t count_tick(void *context, struct crew_member *watcher, int64_t no
 /* The tick is never due, so only a wake-up ends the watcher's sleep. */
 #define SLEEPY(threads_, max) .threads = (threads_), .threads_max = (max), .tick = count_tick
 
-/* Waits until there was no tick for much longer than 10 ms, the time between two ticks of a watcher that does not sleep. */
+/* Waits until there was no tick for much longer than 10 ms, the time between two ticks of a watcher that does not
+ * sleep. */
 static void wait_asleep(struct fixture *f)
 {
   enum { QUIET_US = 200000 };

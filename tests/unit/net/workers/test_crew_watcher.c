@@ -228,8 +228,8 @@ static bool grows_quickly(const char *message)
 #endif
 }
 
-/* Each check adds a quarter of the members. On a busy machine this may take longer, so the test tries again. One member for
- * each check would never be quick enough. */
+/* Each check adds a quarter of the members. On a busy machine this may take longer, so the test tries again. One member
+ * for each check would never be quick enough. */
 static void expect_quick_growth(const char *message)
 {
   bool is_quick = false;

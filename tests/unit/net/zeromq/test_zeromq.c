@@ -1,4 +1,5 @@
-/* Requests and identities, and the sending of answers: to a client that does not read, and before or after a slow call. */
+/* Requests and identities, and the sending of answers: to a client that does not read, and before or after a slow
+ * call. */
 #include "base/clock.h"
 #include "net/zeromq/zeromq_router.h"
 #include "net/zeromq/zeromq_state.h"
@@ -370,8 +371,8 @@ static void serve_another(struct deaf *deaf)
   close_client(deaf->f, other);
 }
 
-/* Sends until the system's buffers and the pipe are full: answers are held, requests wait, and other clients are served.
- * While the buffers still fill, held answers may be sent: then more messages are needed. */
+/* Sends until the system's buffers and the pipe are full: answers are held, requests wait, and other clients are
+ * served. While the buffers still fill, held answers may be sent: then more messages are needed. */
 static void fill_until_held(struct deaf *deaf)
 {
   enum { BATCH = 12 }; /* twice this number of requests may wait, and their answers may be held */
@@ -452,8 +453,9 @@ static void lower_the_mark(struct zeromq_fixture *f, void *client, int mark)
   pthread_mutex_unlock(&f->zeromq->lock);
 }
 
-/* More answers at a time than the pipe accepts: held answers are sent when the client has read. With one tick for each round
- * this would take 100 s. Some rounds need a tick, because libzmq has reported room with the last read of the events. */
+/* More answers at a time than the pipe accepts: held answers are sent when the client has read. With one tick for each
+ * round this would take 100 s. Some rounds need a tick, because libzmq has reported room with the last read of the
+ * events. */
 UNIT_TEST_WITH(held_answers_seldom_need_a_tick, open_fixture, close_fixture)
 {
   enum { ROUNDS = 100, BURST = 8 * PENDING_MAX };
@@ -483,7 +485,8 @@ ZEROMQ_TEST(answers_do_not_wait_for_a_later_slow_call, open_fixture)
   close_client(f, client);
 }
 
-/* Without a tick. While the test holds the lock, the messages stay in the socket, so that one turn serves all of them. */
+/* Without a tick. While the test holds the lock, the messages stay in the socket, so that one turn serves all of
+ * them. */
 UNIT_TEST_WITH(a_turn_sends_its_answers_once_they_are_many, open_fixture, close_fixture)
 {
   enum { MESSAGES = PENDING_MAX - 1, SENT = MESSAGES - ANSWERS_MAX + 1 };
