@@ -135,7 +135,7 @@ static void enable_keepalive(int fd)
     setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
 }
 
-/* False: the client may not use the peer. */
+/* Sets the options of a new connection. False: its user may not use the peer. */
 static bool prepare_client(const struct listener *listener, int fd)
 {
   if (listener->file.path == NULL) {

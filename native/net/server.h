@@ -18,7 +18,7 @@
 
 /* All zero: any free port of 127.0.0.1. */
 struct net_endpoint {
-  const char *host; /* numeric or a name; NULL: 127.0.0.1 */
+  const char *host; /* a numeric address or a name; NULL: 127.0.0.1 */
   uint16_t port;    /* 0: any free port ("auto") */
   const char *path; /* of a Unix socket, instead of host and port; NULL: TCP */
 };

@@ -124,7 +124,7 @@ static void release_lock(struct path_lock *lock)
 
 /* ---- binding ---- */
 
-/* JP_OK: nobody listens there. */
+/* JP_OK: no process listens on the socket. */
 static enum jp_status check_is_stale(const char *path, struct jp_error *error)
 {
   const struct sockaddr_un address = address_of(path);

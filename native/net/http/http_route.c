@@ -176,7 +176,7 @@ static struct text target_path(struct text target, struct text *authority, struc
   return text_slice(target, 0, end);
 }
 
-/* The peer's own paths (docs/jsonrpc-1.1.md, "GET"), and one that browsers ask for by themselves. */
+/* The peer's own paths (docs/jsonrpc-1.1.md, "GET"), and a path that browsers request by themselves. */
 static bool is_reserved(struct text path)
 {
   static const struct text reserved[] = {TEXT("/openrpc.json"), TEXT("/healthz"), TEXT("/metrics"),
@@ -424,7 +424,7 @@ static void route_call(const struct http_request *request, struct text procedure
     route->action = HTTP_CALL;
 }
 
-/* The document that OpenRPC's tools look for at this path. */
+/* The document that OpenRPC tools expect at this path. */
 static void route_document(const struct http_request *request, struct http_route_result *route)
 {
   if (is_of_another_site(request, route))

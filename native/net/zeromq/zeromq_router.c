@@ -477,7 +477,7 @@ static int set_options(void *socket, const struct zeromq_config *config)
     int value;
   } options[] = {
       {ZMQ_ROUTER_MANDATORY, 1}, /* else a full pipe loses answers silently */
-      {ZMQ_ROUTER_HANDOVER, 1}, /* a client that comes back with its routing id replaces its old connection */
+      {ZMQ_ROUTER_HANDOVER, 1}, /* a client that reconnects with its routing id replaces its old connection */
       {ZMQ_SNDHWM, PIPE_ANSWERS_MAX},
       {ZMQ_RCVHWM, PIPE_REQUESTS_MAX},
       {ZMQ_HANDSHAKE_IVL, (int)config->handshake_ms},
