@@ -131,7 +131,7 @@ static int64_t tick_server(void *context, struct crew_member *watcher, int64_t n
 
 /* The number of processors that the process can use. processors_usable() is PROCESSORS_UNLIMITED on a machine with more
  * processors than a cpu_set_t has; then the number of processors that are online counts. */
-static unsigned usual_threads(void)
+static unsigned count_usual_threads(void)
 {
   unsigned usable = processors_usable();
   long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -142,7 +142,7 @@ static unsigned usual_threads(void)
 
 /* The number of pinned members that may poll at the same time: one processor remains for other threads. A peer that is
  * bound to one of several processors polls there with one member, which yields. */
-static unsigned pinned_that_poll(unsigned allowed)
+static unsigned count_pinned_polling(unsigned allowed)
 {
   if (allowed > 1)
     return allowed - 1;
@@ -152,7 +152,7 @@ static unsigned pinned_that_poll(unsigned allowed)
 static enum jp_status make_crew(struct net_server *server, struct jp_error *error)
 {
   const struct net_config *config = &server->config;
-  unsigned threads = config->threads != 0 ? (unsigned)config->threads : usual_threads();
+  unsigned threads = config->threads != 0 ? (unsigned)config->threads : count_usual_threads();
   /* With a CPU quota below two processors, busy-polling would use the time that is needed to serve. A peer that is
    * bound to one processor may poll, because it yields, to the client among others. */
   unsigned allowed = processors_allowed();
@@ -162,7 +162,7 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
                                  config->threads_max > threads ? (unsigned)config->threads_max : threads,
                              .lost_max = (unsigned)config->lost_max,
                              .pinned_max = (unsigned)config->pinned_max,
-                             .pinned_polling = is_throttled ? 0 : pinned_that_poll(allowed),
+                             .pinned_polling = is_throttled ? 0 : count_pinned_polling(allowed),
                              .linger_ms = config->linger_ms,
                              .busy_timeout_ms = config->busy_timeout_ms,
                              .tick = tick_server,
@@ -199,7 +199,7 @@ static enum jp_status bind_site(struct net_server *server, const struct net_endp
     return fail_for_memory(error);
   bool is_local = endpoint->path != NULL;
   struct http_site rules = {.is_loopback = site->listener.is_loopback,
-                            .takes_shm = is_local,
+                            .has_shm = is_local,
                             .host = site->host != NULL ? text_of(site->host) : TEXT_ABSENT,
                             .prefix = text_of(server->config.http_prefix),
                             .origins = server->origins};

@@ -93,7 +93,7 @@ static bool is_in_place(const struct path_lock *lock)
          held.st_ino == named.st_ino;
 }
 
-static enum jp_status take_lock(const char *path, struct path_lock *lock, struct jp_error *error)
+static enum jp_status acquire_lock(const char *path, struct path_lock *lock, struct jp_error *error)
 {
   snprintf(lock->path, sizeof lock->path, "%s.lock", path);
   for (int i = 0; i < LOCK_TRIES; i++) {
@@ -201,7 +201,7 @@ enum jp_status unix_socket_bind(const char *path, struct unix_socket *made, stru
   if (status == JP_OK)
     status = check_folder(path, error);
   if (status == JP_OK)
-    status = take_lock(path, &lock, error);
+    status = acquire_lock(path, &lock, error);
   if (status != JP_OK)
     return status;
   status = remove_stale(path, error);

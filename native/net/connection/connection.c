@@ -102,7 +102,7 @@ static void trim_kept(struct buffer *buffer)
 
 /* A large buffer may be reserved for a message that is still being received; memory that was never written costs
  * nothing. */
-static size_t memory_of(const struct buffer *buffer)
+static size_t count_memory(const struct buffer *buffer)
 {
   return buffer->cap <= SCRATCH_KEPT_SIZE ? buffer->cap : buffer->len;
 }
@@ -111,9 +111,9 @@ void connection_count_input(struct connection *connection)
 {
   size_t held = connection->held;
   if (connection->in.len > connection->in_used)
-    held += memory_of(&connection->in);
+    held += count_memory(&connection->in);
   if (connection->message.len > 0)
-    held += memory_of(&connection->message);
+    held += count_memory(&connection->message);
   if (connection->duplex != NULL)
     held += connection_collect_held(connection->duplex);
   input_budget_count(connection->table->input, &connection->counted, held);
@@ -506,7 +506,7 @@ void connection_own(struct connection *connection)
 
 /* ---- pinned connections ---- */
 
-static struct crew_member *pinned_member(const struct connection *connection)
+static struct crew_member *get_pinned_member(const struct connection *connection)
 {
   return atomic_load_explicit(&connection->source.pinned, memory_order_relaxed);
 }
@@ -514,14 +514,14 @@ static struct crew_member *pinned_member(const struct connection *connection)
 /* True if another member has to serve the next message. */
 static bool must_hand_over(const struct connection *connection, const struct crew_member *member)
 {
-  const struct crew_member *pinned = pinned_member(connection);
+  const struct crew_member *pinned = get_pinned_member(connection);
   return pinned != member && (pinned != NULL || atomic_load(&member->pinned) != NULL);
 }
 
 /* member: NULL: any member serves the connection. The previous pinned member leaves. Under the lock. */
 static void set_pinned(struct connection *connection, struct crew_member *member)
 {
-  struct crew_member *before = pinned_member(connection);
+  struct crew_member *before = get_pinned_member(connection);
   atomic_store_explicit(&connection->source.pinned, member, memory_order_relaxed);
   if (before != NULL)
     crew_wake(before);
@@ -556,7 +556,7 @@ enum crew_pinned_next connection_await(struct crew_source *source, struct crew_m
   struct connection *connection = (struct connection *)(void *)source;
   enum crew_pinned_next next = CREW_PINNED_WAITS;
   pthread_mutex_lock(&connection->lock);
-  if (pinned_member(connection) != member) {
+  if (get_pinned_member(connection) != member) {
     next = CREW_PINNED_ENDS;
   } else if (connection_is_unowned(
                  connection)) { /* else the owner wakes this member at the end of its turn */
@@ -574,7 +574,7 @@ enum crew_pinned_next connection_await(struct crew_source *source, struct crew_m
 static bool acquire_connection(struct connection *connection, const struct crew_member *member)
 {
   pthread_mutex_lock(&connection->lock);
-  struct crew_member *pinned = pinned_member(connection);
+  struct crew_member *pinned = get_pinned_member(connection);
   bool taken = connection_is_unowned(connection);
   if (!member->has_found && pinned != member)
     connection->awaits_event = false;
@@ -647,7 +647,7 @@ static bool must_end_turn(struct connection *connection, struct crew_member *mem
 }
 
 /* STEP_SERVED if there may be more to do without new input: the protocol's objects may hold whole messages. */
-static enum step step_after_turn(const struct connection *connection)
+static enum step choose_step_after_turn(const struct connection *connection)
 {
   bool has_more = connection_input_state(connection) != CONNECTION_INPUT_DRAINED || connection->has_message ||
                   connection->stream != NULL || connection_input(connection).len > 0 ||
@@ -694,9 +694,9 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
       break;
     case STEP_SERVED:
       if (must_hand_over(connection, member))
-        return step_after_turn(connection);
+        return choose_step_after_turn(connection);
       if (crew_turn_is_over(&turn) && must_end_turn(connection, member, &turn))
-        return step_after_turn(connection);
+        return choose_step_after_turn(connection);
       break;
     case STEP_NEEDS_INPUT:
       if (connection_must_pause(connection))
@@ -767,7 +767,7 @@ enum jp_status connection_watch(struct connection *connection, uint32_t events)
 static enum jp_status arm_connection(struct connection *connection, const struct crew_member *member,
                                      enum step last, bool *is_ready)
 {
-  struct crew_member *pinned = pinned_member(connection);
+  struct crew_member *pinned = get_pinned_member(connection);
   uint32_t events = wanted_events(connection, last);
   /* A connection with a duplex is not polled: other threads may send on it, under a lock that polling does not lock. */
   bool is_polled = last == STEP_NEEDS_INPUT && connection->protocol->carrier != NULL &&
@@ -993,7 +993,7 @@ static bool is_batch(struct text message)
 }
 
 /* In call, under the lock, as a visitor. */
-static bool answer_in_place(struct connection *connection, enum rpc_call_cause cause, struct buffer *answer)
+static bool answer_for_owner(struct connection *connection, enum rpc_call_cause cause, struct buffer *answer)
 {
   const struct connection_protocol *protocol = connection->protocol;
   enum rpc_served served = connection_codec(connection)
@@ -1030,7 +1030,7 @@ bool connection_answer_ended(struct crew_source *source, struct crew_member *mem
     if (is_it && is_patient && is_batch(connection_served_message(connection)))
       is_done = false;
     else if (is_it)
-      is_done = answer_in_place(connection, cause, &answer);
+      is_done = answer_for_owner(connection, cause, &answer);
     in_call_leave(&connection->in_call);
   }
   pthread_mutex_unlock(&connection->lock);
@@ -1043,7 +1043,7 @@ static bool reclaim_from_owner(struct connection *connection, struct crew_retain
 {
   const struct rpc_service *service = connection_service(connection);
   struct connection_duplex *duplex = connection->duplex;
-  if (duplex == NULL || connection_is_seized(connection) || pinned_member(connection) != NULL)
+  if (duplex == NULL || connection_is_seized(connection) || get_pinned_member(connection) != NULL)
     return false;
   *is_later = !connection_duplex_may_be_reclaimed(duplex);
   struct rpc_client *client = *is_later ? NULL : service->part_client(service->context, connection->client);

@@ -281,7 +281,7 @@ static bool cancel_request(void *state, struct text id)
 }
 
 /* Answers the message at once, if it need not wait for the message that is being served (rpc_codec.serve_beside). */
-static bool answer_beside(struct connection *connection)
+static bool answer_at_once(struct connection *connection)
 {
   const struct rpc_codec *codec = connection_codec(connection);
   const struct rpc_service *service = connection_service(connection);
@@ -411,7 +411,7 @@ static enum collected collect_part(struct connection *connection, struct crew_me
     return collect_input(connection);
   if (connection->has_message) {
     connection->has_message = false;
-    if (offer_message(connection) || answer_beside(connection))
+    if (offer_message(connection) || answer_at_once(connection))
       return COLLECTED_SOME;
     if (!atomic_load_explicit(&duplex->refuses, memory_order_relaxed)) {
       queue_or_refuse(connection);

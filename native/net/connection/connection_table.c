@@ -102,7 +102,7 @@ struct connection *connection_table_place(struct connection_table *table, size_t
   return &table->chunks[index / CHUNK_PLACES]->places[index % CHUNK_PLACES];
 }
 
-static struct connection *take_place(struct connection_table *table)
+static struct connection *reserve_place(struct connection_table *table)
 {
   struct connection *place = NULL;
   pthread_mutex_lock(&table->lock);
@@ -165,7 +165,7 @@ static void refuse_connection(const struct connection_protocol *protocol, int fd
 void connection_table_accept(struct connection_table *table, int fd,
                              const struct connection_protocol *protocol, const struct rpc_address *address)
 {
-  struct connection *connection = take_place(table);
+  struct connection *connection = reserve_place(table);
   if (connection == NULL) {
     refuse_connection(protocol, fd);
     return;
@@ -190,7 +190,7 @@ void connection_table_accept(struct connection_table *table, int fd,
 /* --- the bound on input (net/admission/input_budget.h): licences to go on, and cuts; the watcher --- */
 
 /* The number of bytes of its message that may still be received. Under its lock. */
-static size_t bytes_left(const struct connection *connection, size_t held)
+static size_t count_bytes_left(const struct connection *connection, size_t held)
 {
   size_t max = connection->limits->message_max;
   size_t most = held < max ? max - held : 0;
@@ -225,7 +225,7 @@ static bool keeps_licence(struct connection *connection, size_t held, int64_t no
 }
 
 /* Adds the claim of a connection that collects a message. False: no memory. */
-static bool claim_for(struct connection_table *table, struct connection *connection, int64_t now_ms)
+static bool add_claim(struct connection_table *table, struct connection *connection, int64_t now_ms)
 {
   size_t held = atomic_load_explicit(&connection->counted, memory_order_relaxed);
   if (held == 0)
@@ -234,7 +234,7 @@ static bool claim_for(struct connection_table *table, struct connection *connect
   bool is_claim = is_collecting(connection);
   struct input_claim claim = {.owner = connection,
                               .held = held,
-                              .left = is_claim ? bytes_left(connection, held) : 0,
+                              .left = is_claim ? count_bytes_left(connection, held) : 0,
                               .goes_on = is_claim && keeps_licence(connection, held, now_ms)};
   pthread_mutex_unlock(&connection->lock);
   if (!is_claim)
@@ -303,7 +303,7 @@ static bool share_input(struct connection_table *table, struct crew_member *watc
   }
   table->claims.count = 0;
   for (size_t i = 0; i < place_count; i++) {
-    if (!claim_for(table, connection_table_place(table, i), now_ms))
+    if (!add_claim(table, connection_table_place(table, i), now_ms))
       return true; /* no memory for all claims: try again */
   }
   if (input_budget_is_full(table->input)) {

@@ -444,7 +444,7 @@ static enum step read_body(struct connection *connection, struct crew_member *me
 }
 
 /* Reads and serves a request in one step, if the input has the whole request. */
-static enum step take_step(struct connection *connection, struct crew_member *member)
+static enum step run_step(struct connection *connection, struct crew_member *member)
 {
   if (connection->has_message)
     return serve_message(connection, member);
@@ -529,7 +529,7 @@ void http_protocol_init(struct http_protocol *http, const struct http_site *site
   static const struct connection_protocol protocol = {.channel = OP_CHANNEL_HTTP,
                                                       .waits_for_rest = true, /* a body follows its head */
                                                       .begin = begin_connection,
-                                                      .step = take_step,
+                                                      .step = run_step,
                                                       .deadline = find_deadline,
                                                       .bytes_left = count_bytes_left,
                                                       .write_part = write_part,

@@ -16,7 +16,7 @@ struct decoder {
   const char *fault;
 };
 
-static int hex_digit(char c)
+static int parse_hex_digit(char c)
 {
   if (c >= '0' && c <= '9')
     return c - '0';
@@ -31,8 +31,8 @@ static struct text decode_escapes(struct decoder *decoder, struct text raw, bool
   for (size_t i = 0; i < raw.len; i++) {
     char c = raw.data[i];
     if (c == '%') {
-      int high = i + 2 < raw.len ? hex_digit(raw.data[i + 1]) : -1;
-      int low = i + 2 < raw.len ? hex_digit(raw.data[i + 2]) : -1;
+      int high = i + 2 < raw.len ? parse_hex_digit(raw.data[i + 1]) : -1;
+      int low = i + 2 < raw.len ? parse_hex_digit(raw.data[i + 2]) : -1;
       if (high < 0 || low < 0) {
         decoder->fault = "a percent sign begins no escape";
         return TEXT("");

@@ -32,7 +32,7 @@ static const struct {
     {505, "HTTP Version Not Supported"},
 };
 
-static const char *status_words(int status)
+static const char *find_status_words(int status)
 {
   for (size_t i = 0; i < sizeof STATUSES / sizeof STATUSES[0]; i++) {
     if (STATUSES[i].status == status)
@@ -70,7 +70,7 @@ static void write_status_line(struct buffer *out, struct http_response_mode mode
   BUFFER_LITERAL(out, HTTP_VERSION);
   write_number(out, (size_t)status);
   buffer_append_char(out, ' ');
-  buffer_append_text(out, text_of(status_words(status)));
+  buffer_append_text(out, text_of(find_status_words(status)));
   BUFFER_LITERAL(out, "\r\n" HTTP_NO_STORE);
   if (!mode.keeps_alive)
     BUFFER_LITERAL(out, "Connection: close\r\n");

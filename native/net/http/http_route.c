@@ -155,7 +155,7 @@ static bool names_session(struct text query)
 
 /* Returns the path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: the target has neither form.
  * The authority of an absolute form replaces Host. */
-static struct text target_path(struct text target, struct text *authority, struct text *query)
+static struct text parse_target(struct text target, struct text *authority, struct text *query)
 {
   struct text scheme = TEXT("http://");
   if (target.len > scheme.len && text_equal_ignore_case(text_slice(target, 0, scheme.len), scheme)) {
@@ -189,7 +189,7 @@ static bool is_reserved(struct text path)
 }
 
 /* Returns the part of the path after the service's path; data NULL: it is not a path of the service. */
-static struct text procedure_of(struct text path, const struct http_site *site)
+static struct text find_procedure(struct text path, const struct http_site *site)
 {
   struct text prefix = site->prefix;
   if (prefix.len > 1 && path.len > prefix.len && text_starts_with(path, prefix) &&
@@ -202,7 +202,7 @@ static struct text procedure_of(struct text path, const struct http_site *site)
 
 /* Returns how specifically a media range includes application/json: from 0 (not at all) to 3 (by name; RFC 9110,
  * 12.5.1). */
-static int fit_of(struct text range)
+static int rate_media_range(struct text range)
 {
   static const struct text ranges[] = {TEXT("*/*"), TEXT("application/*"), TEXT("application/json")};
   for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
@@ -230,7 +230,7 @@ static size_t find_separator(struct text t, char separator)
 
 /* Removes the part before the separator, and the separator, from *rest. Returns the part without white space around
  * it. */
-static struct text take_until(struct text *rest, char separator)
+static struct text split_at(struct text *rest, char separator)
 {
   size_t length = find_separator(*rest, separator);
   struct text piece = http_trim(text_slice(*rest, 0, length));
@@ -258,11 +258,11 @@ static bool excludes_json(struct text accept)
   int best = 0;
   bool is_accepted = false;
   while (accept.len > 0) {
-    struct text item = take_until(&accept, ',');
-    int fit = fit_of(take_until(&item, ';'));
+    struct text item = split_at(&accept, ',');
+    int fit = rate_media_range(split_at(&item, ';'));
     bool is_refused = false;
     while (item.len > 0)
-      is_refused = is_zero_weight(take_until(&item, ';')) || is_refused;
+      is_refused = is_zero_weight(split_at(&item, ';')) || is_refused;
     if (fit > best || (fit == best && fit > 0 && !is_refused)) {
       best = fit;
       is_accepted = !is_refused;
@@ -276,7 +276,7 @@ static bool excludes_json(struct text accept)
 /* True for a charset other than UTF-8 (RFC 8259, 8.1). */
 static bool is_other_charset(struct text parameter)
 {
-  struct text name = take_until(&parameter, '=');
+  struct text name = split_at(&parameter, '=');
   if (!text_equal_ignore_case(name, TEXT("charset")))
     return false;
   bool is_quoted = parameter.len >= 2 && parameter.data[0] == '"' && parameter.data[parameter.len - 1] == '"';
@@ -292,11 +292,11 @@ static bool is_json(struct text type)
   bool is_known = false;
   if (is_absent(type))
     return false;
-  struct text name = take_until(&type, ';');
+  struct text name = split_at(&type, ';');
   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
     is_known = text_equal_ignore_case(name, types[i]) || is_known;
   while (is_known && type.len > 0)
-    is_known = !is_other_charset(take_until(&type, ';'));
+    is_known = !is_other_charset(split_at(&type, ';'));
   return is_known;
 }
 
@@ -441,7 +441,7 @@ static void route_document(const struct http_request *request, struct http_route
 static void route_sharing(const struct http_request *request, const struct http_site *site,
                           struct http_route_result *route)
 {
-  if (!site->takes_shm)
+  if (!site->has_shm)
     respond_with(route, 400, "shared memory is for the clients of a Unix socket");
   else if (!request->is_1_1 || !request->has_upgrade)
     respond_with(route, 400, "shared memory needs HTTP/1.1 and \"Connection: Upgrade\"");
@@ -539,7 +539,7 @@ void http_route(const struct http_request *request, const struct http_site *site
   struct text authority = TEXT_ABSENT;
   bool is_asterisk = request->method == HTTP_OPTIONS && text_equal(request->target, TEXT("*"));
   struct text query = TEXT_ABSENT;
-  struct text path = is_asterisk ? TEXT("/") : target_path(request->target, &authority, &query);
+  struct text path = is_asterisk ? TEXT("/") : parse_target(request->target, &authority, &query);
   if (is_absent(path)) {
     respond_with(route, 400, "a target that is no path");
     return;
@@ -547,7 +547,7 @@ void http_route(const struct http_request *request, const struct http_site *site
   if (!check_source(request, site, authority, route))
     return;
   route->terms.refuses_json = excludes_json(request->fields[HTTP_FIELD_ACCEPT]);
-  route->procedure = procedure_of(path, site);
+  route->procedure = find_procedure(path, site);
   route->query = query;
   if (is_asterisk)
     list_methods(request, route, ALLOW_ALL);

@@ -28,7 +28,7 @@
 struct http_site {
   bool is_loopback;                  /* the server listens on a loopback address */
   struct text host;                  /* the name that was bound; data NULL: 127.0.0.1 or a Unix socket */
-  bool takes_shm;                    /* its clients may use shared memory */
+  bool has_shm;                      /* its clients may use shared memory */
   struct text prefix;                /* the path of the service beside "/": "/rpc" */
   const struct web_origins *origins; /* allowed origins; NULL: none, except the server's own */
 };

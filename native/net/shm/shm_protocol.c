@@ -331,7 +331,7 @@ static enum step collect_message(struct connection *connection, struct crew_memb
   return read_payload(connection, count_allowed(state));
 }
 
-static enum step take_step(struct connection *connection, struct crew_member *member)
+static enum step run_step(struct connection *connection, struct crew_member *member)
 {
   enum step step =
       connection->has_message ? STEP_SERVED : collect_message(connection, member, &connection->out);
@@ -404,7 +404,7 @@ static const struct connection_protocol shm_protocol = {.channel = OP_CHANNEL_WE
                                                         .carrier = &carrier,
                                                         .begin = begin_frames,
                                                         .borrow = consume_notifications,
-                                                        .step = take_step,
+                                                        .step = run_step,
                                                         .collect = collect_message,
                                                         .write_message = write_message,
                                                         .deadline = find_deadline,

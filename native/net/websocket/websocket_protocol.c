@@ -123,7 +123,7 @@ static enum step collect_message(struct connection *connection, struct crew_memb
   }
 }
 
-static enum step take_step(struct connection *connection, struct crew_member *member)
+static enum step run_step(struct connection *connection, struct crew_member *member)
 {
   enum step step =
       connection->has_message ? STEP_SERVED : collect_message(connection, member, &connection->out);
@@ -230,7 +230,7 @@ const struct connection_protocol websocket_protocol = {.channel = OP_CHANNEL_WEB
                                                        .borrow = borrow_decoder,
                                                        .return_objects = return_decoder,
                                                        .discard = discard_decoder,
-                                                       .step = take_step,
+                                                       .step = run_step,
                                                        .collect = collect_message,
                                                        .write_message = write_message,
                                                        .deadline = find_deadline,

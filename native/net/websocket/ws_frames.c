@@ -21,7 +21,7 @@ struct ws_decoder {
   size_t control_len;
 };
 
-static ssize_t take_input(uint8_t *bytes, size_t room, int flags, void *user_data)
+static ssize_t read_input(uint8_t *bytes, size_t room, int flags, void *user_data)
 {
   (void)flags;
   struct ws_decoder *decoder = user_data;
@@ -42,7 +42,7 @@ struct ws_decoder *ws_decoder_create(void)
   struct ws_decoder *decoder = calloc(1, sizeof *decoder);
   if (decoder == NULL)
     return NULL;
-  const struct wslay_frame_callbacks callbacks = {.recv_callback = take_input};
+  const struct wslay_frame_callbacks callbacks = {.recv_callback = read_input};
   if (wslay_frame_context_init(&decoder->frames, &callbacks, decoder) != 0) {
     free(decoder);
     return NULL;
@@ -142,7 +142,7 @@ static enum ws_event begin_frame(struct ws_reader *reader, struct ws_decoder *de
 }
 
 /* The number of bytes of a character that begins with this byte; 0: no character does. */
-static size_t character_length(unsigned char first)
+static size_t find_character_length(unsigned char first)
 {
   return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }
@@ -156,12 +156,12 @@ static bool is_valid_so_far(struct ws_reader *reader, const struct buffer *messa
   size_t open = message->len - reader->valid;
   if (open == 0 || whole)
     return open == 0;
-  return open < character_length((unsigned char)message->data[reader->valid]);
+  return open < find_character_length((unsigned char)message->data[reader->valid]);
 }
 
-static enum ws_event take_text(struct ws_reader *reader, struct ws_decoder *decoder,
-                               const struct wslay_frame_iocb *frame, struct ws_input *input,
-                               struct buffer *message)
+static enum ws_event append_text(struct ws_reader *reader, struct ws_decoder *decoder,
+                                 const struct wslay_frame_iocb *frame, struct ws_input *input,
+                                 struct buffer *message)
 {
   size_t kept = reader->is_too_long ? long_message_kept(message, frame->data_length) : frame->data_length;
   buffer_append(message, frame->data, kept);
@@ -200,8 +200,8 @@ static enum ws_event end_close(struct ws_input *input)
   return WS_EVENT_CLOSE;
 }
 
-static enum ws_event take_control(struct ws_decoder *decoder, const struct wslay_frame_iocb *frame,
-                                  struct ws_input *input)
+static enum ws_event append_control(struct ws_decoder *decoder, const struct wslay_frame_iocb *frame,
+                                    struct ws_input *input)
 {
   if (frame->data_length > 0)
     memcpy(decoder->control + decoder->control_len, frame->data, frame->data_length);
@@ -307,7 +307,8 @@ static void rotate_mask(struct ws_reader *reader, size_t count)
 }
 
 /* Consumes the bytes of the frame that are in the input. */
-static enum ws_event take_text_bytes(struct ws_reader *reader, struct ws_input *input, struct buffer *message)
+static enum ws_event append_text_bytes(struct ws_reader *reader, struct ws_input *input,
+                                       struct buffer *message)
 {
   enum { SURELY_LARGE = 256 * 1024 };
   size_t count = input->bytes.len - input->used;
@@ -340,7 +341,7 @@ enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, stru
                       struct buffer *message, size_t message_max)
 {
   if (reader->left > 0 || begin_text(reader, decoder, input, message_max))
-    return take_text_bytes(reader, input, message);
+    return append_text_bytes(reader, input, message);
   enum ws_event event = WS_EVENT_NONE;
   decoder->input = input;
   while (event == WS_EVENT_NONE) {
@@ -357,8 +358,8 @@ enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, stru
     decoder->left -= frame.data_length;
     decoder->consumed += frame.data_length;
     decoder->in_frame = decoder->left > 0;
-    event = wslay_is_ctrl_frame(decoder->opcode) ? take_control(decoder, &frame, input)
-                                                 : take_text(reader, decoder, &frame, input, message);
+    event = wslay_is_ctrl_frame(decoder->opcode) ? append_control(decoder, &frame, input)
+                                                 : append_text(reader, decoder, &frame, input, message);
   }
   decoder->input = NULL;
   return event;

@@ -21,7 +21,7 @@ enum {
   WITHOUT_EVENTFD_MS = 5 /* how long a member without an eventfd sleeps, because nobody can wake it */
 };
 
-static unsigned places_max(const struct crew *crew)
+static unsigned count_places_max(const struct crew *crew)
 {
   return crew->config.threads_max + CREW_WAITING_MAX + crew->config.lost_max + crew->config.pinned_max;
 }
@@ -89,7 +89,7 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   pthread_condattr_destroy(&monotonic);
 
   enum jp_status status = JP_OK;
-  made->members = calloc(places_max(made), sizeof(struct crew_member *));
+  made->members = calloc(count_places_max(made), sizeof(struct crew_member *));
   if (made->members == NULL)
     status = jp_fail(error, JP_NO_MEMORY, "no memory for the crew");
   else
@@ -239,7 +239,7 @@ void crew_submit(struct crew *crew, struct crew_source *source)
   if (atomic_load_explicit(&source->lane, memory_order_relaxed) != RPC_LANE_ALL)
     pthread_cond_broadcast(&crew->lane_wanted);
   pthread_mutex_unlock(&crew->lock);
-  /* The member that removes the first source wakes another member for the next source (crew_take_ready). */
+  /* The member that removes the first source wakes another member for the next source (crew_pop_ready). */
   if (is_first && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
   if (is_first)
@@ -251,7 +251,7 @@ void crew_wake_watcher(struct crew *crew)
   wake_sleeping_watcher(crew);
 }
 
-struct crew_source *crew_take_ready(struct crew *crew)
+struct crew_source *crew_pop_ready(struct crew *crew)
 {
   if (atomic_load(&crew->ready) == 0)
     return NULL;
@@ -273,7 +273,7 @@ struct crew_source *crew_take_ready(struct crew *crew)
   return source;
 }
 
-struct crew_source *crew_take_event(struct crew *crew, int timeout_ms)
+struct crew_source *crew_receive_event(struct crew *crew, int timeout_ms)
 {
   struct epoll_event event;
   int count = epoll_wait(crew->epoll_fd, &event, 1, timeout_ms);
@@ -326,7 +326,7 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
     drop_eventfd(member);
   wake_sleeping_watcher(crew); /* a long call has ended: there may be a new deadline */
   while (source == NULL && !is_stopping(crew) && atomic_load(&crew->ready) == 0) {
-    source = crew_take_event(crew, (int)crew->config.linger_ms);
+    source = crew_receive_event(crew, (int)crew->config.linger_ms);
     if (source == NULL && leave_when_surplus(member)) {
       *left = true;
       return NULL;
@@ -338,33 +338,33 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
 }
 
 /* A polled source with work counts as an event. Polled sources and epoll take turns, so that neither starves. */
-static struct crew_source *take_event(struct crew_member *member)
+static struct crew_source *find_event(struct crew_member *member)
 {
   struct crew_source *source = NULL;
   if (member->choice == CREW_CHOICE_EPOLL_FIRST)
-    source = crew_take_event(member->crew, 0);
+    source = crew_receive_event(member->crew, 0);
   member->has_found = source == NULL && crew_find_polled(member);
   if (member->has_found) {
     source = member->found;
     member->found = NULL;
   }
   if (source == NULL && member->choice == CREW_CHOICE_POLLED_FIRST)
-    source = crew_take_event(member->crew, 0);
+    source = crew_receive_event(member->crew, 0);
   return source;
 }
 
 /* Ready work and events take turns, so that neither starves. */
-static struct crew_source *take_waiting(struct crew_member *member)
+static struct crew_source *choose_waiting(struct crew_member *member)
 {
   struct crew *crew = member->crew;
   struct crew_source *source = NULL;
   member->choice = (enum crew_choice)((member->choice + 1) % CREW_CHOICES);
   if (member->choice == CREW_CHOICE_EPOLL_FIRST || member->choice == CREW_CHOICE_POLLED_FIRST)
-    source = take_event(member);
+    source = find_event(member);
   /* This member was woken for ready work and serves an event instead, so another member must serve the ready work. */
   if (source != NULL && source != &crew->wake && !member->has_found && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
-  return source != NULL ? source : crew_take_ready(crew);
+  return source != NULL ? source : crew_pop_ready(crew);
 }
 
 /* Before the poller becomes idle, or begins a turn of another source, it must close the set of polled sources. */
@@ -379,7 +379,7 @@ static struct crew_source *next_source(struct crew_member *member, bool *left)
   source = member->held;
   member->held = NULL;
   if (source == NULL && atomic_load(&crew->ready) > 0)
-    source = take_waiting(member);
+    source = choose_waiting(member);
   if (source == NULL || crew_poll_ops_of(source) == NULL)
     crew_stop_polling(member);
   return source != NULL ? source : wait_idle(member, left);
@@ -455,7 +455,7 @@ static void run_loop(void *argument, struct rpc_worker *worker)
   end_serving(member, left);
 }
 
-/* Finds a free place, or makes one. NULL: memory is short, or places_max is reached. Under the lock. */
+/* Finds a free place, or makes one. NULL: memory is short, or there are as many places as possible. Under the lock. */
 static struct crew_member *find_place(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->place_count);
@@ -463,7 +463,7 @@ static struct crew_member *find_place(struct crew *crew)
     if (!is_occupied(crew->members[i]))
       return crew->members[i];
   }
-  struct crew_member *made = count < places_max(crew) ? calloc(1, sizeof *made) : NULL;
+  struct crew_member *made = count < count_places_max(crew) ? calloc(1, sizeof *made) : NULL;
   if (made == NULL)
     return NULL;
   init_member(crew, made);
@@ -473,7 +473,7 @@ static struct crew_member *find_place(struct crew *crew)
   return made;
 }
 
-static struct crew_member *take_place(struct crew *crew)
+static struct crew_member *reserve_place(struct crew *crew)
 {
   pthread_mutex_lock(&crew->lock);
   struct crew_member *place = crew_busy_size(crew) < crew->config.threads_max ? find_place(crew) : NULL;
@@ -487,7 +487,7 @@ static struct crew_member *take_place(struct crew *crew)
 
 bool crew_add_member(struct crew *crew)
 {
-  struct crew_member *member = take_place(crew);
+  struct crew_member *member = reserve_place(crew);
   if (member == NULL)
     return false;
   char name[32];
@@ -563,7 +563,7 @@ static void run_pinned(void *argument, struct rpc_worker *worker)
 }
 
 /* NULL: pinned_max is reached, or memory is short. */
-static struct crew_member *take_pinned_place(struct crew *crew, struct crew_source *source)
+static struct crew_member *reserve_pinned_place(struct crew *crew, struct crew_source *source)
 {
   pthread_mutex_lock(&crew->lock);
   struct crew_member *place = crew->pinned < crew->config.pinned_max ? find_place(crew) : NULL;
@@ -581,7 +581,7 @@ static struct crew_member *take_pinned_place(struct crew *crew, struct crew_sour
 enum jp_status crew_pin(struct crew *crew, struct crew_source *source, const char *name,
                         struct crew_member **member, struct jp_error *error)
 {
-  struct crew_member *place = take_pinned_place(crew, source);
+  struct crew_member *place = reserve_pinned_place(crew, source);
   if (place == NULL)
     return jp_fail(error, JP_LIMIT,
                    "too many connections have a thread of their own (pinned-threads-max is %u)",
@@ -610,7 +610,7 @@ void crew_admit(struct crew_member *member)
 /* --- reserved threads --- */
 
 /* Removes the first source of the ready queue that waits for this lane. NULL: none. Under the lock. */
-static struct crew_source *take_ready_of(struct crew *crew, enum rpc_lane lane)
+static struct crew_source *pop_ready_of_lane(struct crew *crew, enum rpc_lane lane)
 {
   struct crew_source *before = NULL;
   struct crew_source *source = crew->first_ready;
@@ -735,7 +735,7 @@ static void run_reserved(void *argument, struct rpc_worker *worker)
   member->worker = worker;
   set_member_state(member, CREW_MEMBER_SERVING);
   while (!is_stopping(crew)) {
-    struct crew_source *source = take_ready_of(crew, member->lane);
+    struct crew_source *source = pop_ready_of_lane(crew, member->lane);
     if (source == NULL) {
       if (member->lane != RPC_LANE_CONTROL || !(end_one_call(crew, worker) || name_thread(crew, worker)))
         pthread_cond_wait(&crew->lane_wanted, &crew->lock);
@@ -1015,7 +1015,7 @@ bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn)
   if (crew_find_polled(member))
     return true;
   if (atomic_load(&crew->idle) == 0)
-    member->held = crew_take_event(crew, 0);
+    member->held = crew_receive_event(crew, 0);
   else
     yield_to_others(member, turn->clock_ns);
   return member->held != NULL;

@@ -133,9 +133,9 @@ void crew_wake_one(struct crew *crew);
 /* Requests the end of the member's message, or of one call of the message. Under the lock. */
 void crew_want_end(struct crew_member *member, const struct crew_end *end);
 /* Removes the first source of the ready queue. NULL: the queue is empty. */
-struct crew_source *crew_take_ready(struct crew *crew);
+struct crew_source *crew_pop_ready(struct crew *crew);
 /* Receives the next event and returns its source. NULL: no event within timeout_ms. */
-struct crew_source *crew_take_event(struct crew *crew, int timeout_ms);
+struct crew_source *crew_receive_event(struct crew *crew, int timeout_ms);
 
 /* --- crew_watcher.c --- */
 

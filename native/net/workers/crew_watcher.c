@@ -404,22 +404,22 @@ static void check_members(struct crew *crew, struct watch *watch)
 }
 
 /* Serves each source once that is in the queue at the begin. A source that has to wait appends itself again. */
-static void take_ready_work(struct crew *crew)
+static void serve_ready_work(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->ready);
   for (unsigned i = 0; i < count && atomic_load(&crew->idle) == 0; i++) {
-    struct crew_source *source = crew_take_ready(crew);
+    struct crew_source *source = crew_pop_ready(crew);
     if (source == NULL)
       return;
     source->turn(source, &crew->watcher);
   }
 }
 
-static void take_events(struct crew *crew)
+static void serve_events(struct crew *crew)
 {
   int timeout_ms = CHECK_EVERY_MS;
   for (int i = 0; i < EVENTS_PER_CHECK && atomic_load(&crew->idle) == 0; i++) {
-    struct crew_source *source = crew_take_event(crew, timeout_ms);
+    struct crew_source *source = crew_receive_event(crew, timeout_ms);
     if (source == NULL)
       return;
     source->turn(source, &crew->watcher);
@@ -460,8 +460,8 @@ void *crew_watcher_main(void *argument)
   while (atomic_load(&crew->phase) != CREW_STOPPING) {
     check_members(crew, &watch);
     if (watch.stuck) {
-      take_ready_work(crew);
-      take_events(crew);
+      serve_ready_work(crew);
+      serve_events(crew);
     } else if (watch.quiet_checks > QUIET_CHECKS) {
       run_tick(crew, &watch);
       sleep_until_due(crew, &watch);

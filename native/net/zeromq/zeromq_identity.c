@@ -285,7 +285,7 @@ static void drop_held(struct zeromq_identity *identity)
 
 /* --- sending --- */
 
-static size_t lent_max(const struct zeromq_router *zeromq)
+static size_t find_lent_max(const struct zeromq_router *zeromq)
 {
   return zeromq->config.send_buffer_max / 2;
 }
@@ -300,7 +300,7 @@ static void free_counted(void *data, void *hint)
   if (identity != NULL) {
     struct zeromq_router *zeromq = identity->zeromq;
     size_t left = atomic_fetch_sub(&identity->lent_bytes, counted->size) - counted->size;
-    if (left <= lent_max(zeromq) / 2 && atomic_exchange(&identity->wants_bytes, false))
+    if (left <= find_lent_max(zeromq) / 2 && atomic_exchange(&identity->wants_bytes, false))
       crew_submit(zeromq->crew, &zeromq->source);
   }
   free(counted);
@@ -337,7 +337,7 @@ void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes
 static bool fits_in_pipe(const struct zeromq_identity *identity, const struct zeromq_answer *answer)
 {
   size_t lent = answer->size > COUNTED_ABOVE ? atomic_load(&identity->lent_bytes) : 0;
-  return lent == 0 || lent + answer->size <= lent_max(identity->zeromq);
+  return lent == 0 || lent + answer->size <= find_lent_max(identity->zeromq);
 }
 
 /* Sends the answer with its envelope. Returns 0 or the error number. libzmq can refuse the first frame only: then the

@@ -179,7 +179,7 @@ enum pause {
   PAUSE_END   /* end the turn */
 };
 
-static struct text payload_text(struct zeromq_pending *pending)
+static struct text get_payload(struct zeromq_pending *pending)
 {
   return (struct text){zmq_msg_data(&pending->payload), pending->size};
 }
@@ -188,7 +188,7 @@ static struct text payload_text(struct zeromq_pending *pending)
 static bool write_refusal(const struct rpc_service *service, struct zeromq_pending *pending,
                           const char *reason, struct buffer *out)
 {
-  struct text message = payload_text(pending);
+  struct text message = get_payload(pending);
   const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
   return codec->refuse(service->context, message, reason, out) != RPC_NO_REPLY;
 }
@@ -197,7 +197,7 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
                            struct zeromq_pending *pending, struct buffer *out)
 {
   char reason[128];
-  struct text beginning = payload_text(pending);
+  struct text beginning = get_payload(pending);
   const struct rpc_codec *codec = rpc_codec_of(service->codecs, beginning);
   switch (pending->fault) {
   case ZEROMQ_MULTI_PART:
@@ -247,7 +247,7 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
   enum crew_served served;
   if (*client == NULL && !open_client(identity, pending, client, out, &served))
     return served;
-  struct text text = payload_text(pending);
+  struct text text = get_payload(pending);
   struct crew_message message = {.codec = rpc_codec_of(crew_service(zeromq->crew)->codecs, text),
                                  .client = *client,
                                  .source = &identity->source,

@@ -66,7 +66,7 @@ void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options
                                      .idle_timeout_ms = 60000};
   assert_int_equal(connection_table_init(&f->table, f->crew, &limits, &f->input, &error), JP_OK);
   struct http_site site = {.is_loopback = options.ring_size == 0,
-                           .takes_shm = options.ring_size > 0,
+                           .has_shm = options.ring_size > 0,
                            .host = TEXT_ABSENT,
                            .prefix = TEXT("/rpc")};
   shm_pool_init(&f->pool, options.ring_size, (size_t)64 * MEBIBYTE);
