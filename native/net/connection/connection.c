@@ -21,8 +21,8 @@ enum {
   PART_SIZE = 64 * 1024,        /* of a streamed answer */
   PARTS_UNSENT_MAX = 256 * 1024,
   LINGER_MS = 2000,
-  DRAIN_LINGER_MS =
-      200, /* when the peer ends: for a client that has received its answers, or does not read */
+  /* When the peer ends: for a client that has received its answers, or does not read. */
+  DRAIN_LINGER_MS = 200,
   PROBE_AGAIN_MS = 10000, /* between two probes: a client that has sent its FIN may close the socket later */
   IGNORABLE_MAX = 256     /* bytes: longer than a close frame */
 };

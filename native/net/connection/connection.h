@@ -148,8 +148,8 @@ struct connection {
   int fd;            /* -1: closed; in call: the client has left */
   int64_t probed_ms; /* when the watcher last wrote a probe; 0: never. Used by the watcher alone */
   enum connection_output output;
-  _Atomic enum connection_input
-      input;          /* written by the thread that has the input side; also read under the lock */
+  /* Written by the thread that has the input side; also read under the lock. */
+  _Atomic enum connection_input input;
   bool has_message;   /* a whole message is in `message` */
   bool is_too_long;   /* only the beginning of the message is in `message` (net/connection/long_message.h) */
   bool has_sent;      /* bytes were sent in this turn */
@@ -164,8 +164,8 @@ struct connection {
   struct buffer message;
   struct buffer out;
   size_t out_sent;
-  size_t
-      unpublished; /* bytes that were written to the carrier and that the client sees after the next flush only */
+  /* Bytes that were written to the carrier and that the client sees after the next flush only. */
+  size_t unpublished;
 
   struct rpc_client *client;
   struct rpc_address address;       /* the client's */
@@ -224,13 +224,13 @@ static inline bool connection_is_at_end(const struct connection *connection)
 {
   return connection_input_state(connection) == CONNECTION_INPUT_ENDED;
 }
-/* The thread that has the input side, unless the input has ended. */
+/* Called by the thread that has the input side. The input must not have ended. */
 static inline void connection_set_input(struct connection *connection, enum connection_input to)
 {
   ASSERT_TRANSITION(connection_input_transitions, connection_input_state(connection), to);
   atomic_store_explicit(&connection->input, to, memory_order_relaxed);
 }
-/* The same, if the input may have ended: then the state remains. */
+/* The same, but does nothing if the input has ended. */
 static inline void connection_note_input(struct connection *connection, enum connection_input to)
 {
   if (!connection_is_at_end(connection))
@@ -261,15 +261,16 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
 /* crew_call_ops.answer_ended */
 bool connection_answer_ended(struct crew_source *source, struct crew_member *member, uint64_t steps,
                              enum rpc_call_cause cause, bool is_patient);
-/* crew_call_ops.part */
+/* crew_call_ops.reclaim */
 bool connection_reclaim(struct crew_source *source, struct crew_member *watcher, struct crew_member *member,
                         uint64_t steps, struct crew_retained *retained, bool *is_later);
 /*
- * crew_call_ops.check_client, for a connection that has been in call for long. True: the client has left. Then the
- * descriptor and the carrier are closed, unless unread input has to be served, and the message is ended
- * (connection_end_left), unless had_left. A client that has shut down its own side of the socket may still read its
- * answer, so it has not left. On TCP such a client looks like one that has closed the socket, until bytes are sent to
- * it.
+ * crew_call_ops.check_client, for a connection that has been in call for long. True: the client has left. At the first
+ * true result (!had_left), the message is ended (connection_end_left). As soon as there is no unread input that has to
+ * be served, the descriptor and the carrier are closed.
+ *
+ * A client that has shut down its own side of the socket may still read its answer, so it has not left. On TCP such a
+ * client cannot be distinguished from a client that has closed the socket before bytes are sent to it.
  */
 bool connection_check_client(struct crew_source *source, bool had_left);
 /* The client has left: ends the message that is being served, unless it has notifications only. In call, by a thread

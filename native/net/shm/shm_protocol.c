@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-  CHUNK_SIZE =
-      128 * 1024,      /* bytes of a message that are read before the bound on all input is checked again */
+  /* Bytes of a message that are read before the bound on all input is checked again. */
+  CHUNK_SIZE = 128 * 1024,
   PUBLISH_SIZE = 1024, /* answers are published at this size, even if there are more requests */
   READ_SHARE = 4       /* read bytes are published at the latest when they are a quarter of the ring */
 };

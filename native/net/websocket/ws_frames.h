@@ -46,8 +46,8 @@ struct ws_reader {
   bool in_message;    /* a text message has begun */
   size_t valid;       /* the number of its bytes that were checked to be UTF-8 */
   uint64_t announced; /* the sum of the lengths of its frames so far */
-  bool
-      is_too_long; /* only its beginning is kept, because it exceeds message_max; valid after WS_EVENT_MESSAGE, too */
+  /* Only its beginning is kept, because it exceeds message_max; valid after WS_EVENT_MESSAGE, too. */
+  bool is_too_long;
 
   /* Of a frame that is read without wslay: */
   size_t left;                  /* bytes of the payload that were not received yet */

@@ -25,12 +25,12 @@
  * the message, calls crew_submit, and tries again in its next turn. The watcher also wakes an idle member if the ready
  * queue is not empty, so a lost wake-up costs 5 ms.
  *
- * If a message has been inside the service for 5 ms, its source reads ahead. After long_call_ms the watcher checks four
- * times a second whether the client has left, and the thread that is reserved for control gives the member's thread a
- * name (the watcher never calls the JVM, which may block the caller). That thread also interrupts the threads of
- * messages that have to end (crew_end_message): the timeout has passed, or the client has asked for it. The member's
- * `steps` identify the message. If all of threads_max are inside Java, and a message was refused or a call is older
- * than report_ms, the log gets a line with the calls being served, at most one line in report_ms.
+ * Long calls: if a message has been inside the service for 5 ms, its source reads ahead. After long_call_ms the watcher
+ * checks four times a second whether the client has left. The watcher never calls the JVM, which may block the caller.
+ * So the thread that is reserved for control names the threads of long calls, and interrupts the threads of messages
+ * that have to end: the timeout has passed, the client has left or has asked for the end (crew_end_message). A member's
+ * `steps` identify the message that it serves. If threads_max members are inside Java, and a message was refused or a
+ * call is older than report_ms, the log gets a line with the calls being served, at most one line in report_ms.
  *
  * Two more threads are reserved, one for each lane except RPC_LANE_ALL: `control` and `meta` requests are answered
  * while every member is inside Java. The watcher's crew_serve finds the lane of a message that has to wait, and the
@@ -301,8 +301,8 @@ struct crew_config {
   int64_t long_call_ms; /* from this duration on the client of a call is checked; 0: 1 s */
   int64_t report_ms;    /* the log gets at most one line about busy threads in this time; 0: a minute */
   int64_t poll_ns;      /* how long a member polls pollable sources before it sleeps; 0: not at all */
-  bool
-      may_pause; /* assume that a client without a published processor runs on another one: poll without yields first */
+  /* Assume that a client without a published processor runs on another one: poll without yields first. */
+  bool may_pause;
 };
 
 /* Starts no thread: sources can be watched and submitted before crew_start. Caller frees with crew_destroy. */

@@ -11,13 +11,13 @@ static const struct spin_limits SOCKET_LIMITS = {.usual_ns = 100000, .rare_ns = 
 enum {
   PAUSE_NS = 2000,     /* a pollable source is polled with pauses for this time before the first yield */
   POLLS_PER_CLOCK = 4, /* polls with pauses between two reads of the clock */
-  LOST_NS =
-      50000, /* POLLS_PER_CLOCK polls that take longer were interrupted: the thread had lost its processor */
+  /* POLLS_PER_CLOCK polls that take longer were interrupted: the thread had lost its processor. */
+  LOST_NS = 50000,
   LOST_MAX = 4,     /* more interrupts than this in one loop count as polling time */
   QUICK_NS = 20000, /* a member whose work takes longer, twice in a row, closes the set of polled sources */
   POLLED_NS = 2000000, /* a source without work for this time leaves the set, or is not added to it */
-  FAST_NS =
-      400000 /* a call that arrives later is not polled for: to wake both sides takes half of this time */
+  /* A call that arrives later is not polled for: to wake both sides takes half of this time. */
+  FAST_NS = 400000
 };
 
 static bool has_no_work(struct crew *crew)
@@ -161,7 +161,8 @@ static void put_all_to_sleep(struct crew *crew)
   }
 }
 
-/* One locked step, so that the set of a poller that the watcher relieves is never left open. */
+/* Closes the set and resigns in one locked step. Otherwise a poller that the watcher relieves could leave its set
+ * open. */
 static void close_set_and_resign(struct crew_member *poller)
 {
   struct crew *crew = poller->crew;
@@ -363,9 +364,9 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
 
 /* True if the member may poll, but has to serve ready work or an event first. The set may be open during that time: the
  * member polls it after this work. Otherwise all clients would be put to sleep, and each call would need a notification
- * as long as there is always another one to serve. The event must be served first, because no other member can receive
- * it, and a call that polling finds may be a long one. A member whose work is slow does not become the poller, and
- * closes the set if it is the poller already. */
+ * as long as there is always another notification to serve. The event must be served first, because no other member can
+ * receive it, and a call that polling finds may be a long one. A member whose work is slow does not become the poller,
+ * and closes the set if it is the poller already. */
 static bool may_poll_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
