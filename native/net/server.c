@@ -24,7 +24,8 @@ enum {
   SLEEP_MAX_MS = 1000,
   FINAL_OUTPUT_MS = 2500, /* after the grace time: to send the last answers, and for clients to close */
   CONNECTIONS_MAX = 16384,
-  ADDRESSES_MAX = 3 * NET_ENDPOINTS_MAX /* ws and http for each of JSON, one for each of ZeroMQ */
+  ADDRESSES_MAX =
+      3 * NET_ENDPOINTS_MAX /* ws and http for each endpoint of JSON-RPC, and one for each of ZeroMQ */
 };
 
 /* An address of WebSocket and HTTP. */

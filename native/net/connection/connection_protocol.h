@@ -85,7 +85,7 @@ struct connection_protocol {
    * connections of the protocol are never read in call, and the peer sends answers only.
    */
   enum step (*collect)(struct connection *connection, struct crew_member *member, struct buffer *out);
-  /* Appends a whole message to out. Any thread. NULL where collect is NULL. */
+  /* Appends a whole message to out. Any thread. NULL if collect is NULL. */
   void (*write_message)(struct buffer *out, struct text message);
   /* When a connection that waits for input has to end; INT64_MAX: never. has_begun: a part of a message was
    * received. */

@@ -385,8 +385,8 @@ static struct crew_source *next_source(struct crew_member *member, bool *left)
   return source != NULL ? source : wait_idle(member, left);
 }
 
-/* The worker does not know the member any more, so no thread wakes the member. Except if the crew stops: then a source
- * may still wake its pinned member, which keeps its descriptor. */
+/* The worker does not know the member any more, so no thread wakes the member, and its descriptor can be closed. Only
+ * if the crew stops may a source still wake its pinned member, so that member keeps its descriptor. */
 static void release_member(struct crew_member *member, bool left)
 {
   struct crew *crew = member->crew;
@@ -685,9 +685,9 @@ bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum r
   return is_served;
 }
 
-/* Handles the member's `end`. False: nothing to do yet, because the call has not begun, or because another thread holds
- * it; the watcher has it tried again. True: the thread was interrupted, or its message has ended. Unlocks the lock as
- * name_thread does. */
+/* Handles the member's `end`. False: no thread was interrupted, because the message is over, or because the call has
+ * not begun or is held by another thread; in the last two cases the watcher has it tried again. True: the service was
+ * called, and the lock was unlocked as in name_thread. */
 static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_member *member)
 {
   const struct rpc_service *service = crew->service;
