@@ -35,8 +35,9 @@
  *   | RECALLED      | as MEMBER, and the owner waits for its end  | that thread: release_role                       |
  *   | OWNER         | the owner has both sides again, in call; it | the owner: it waits in a callback, or the call  |
  *   |               | waits while `upcalls` is not 0              | ends                                            |
- *   | WAITER        | the owner's thread reads while it waits for | the owner: end_waiting                          |
- *   |               | the answer to a callback (crew_wait)        |                                                 |
+ *   | WAITER        | the owner's thread reads while it waits in  | the owner: end_waiting                          |
+ *   |               | a callback, perhaps of another client       |                                                 |
+ *   |               | (crew_wait)                                 |                                                 |
  * Input that is in the buffers already causes no event, so a connection with such input is submitted instead of armed.
  * Two threads arm a connection that nobody reads: another thread that sends, and the owner's thread when it ends a wait
  * while other threads have open calls. The owner's thread also arms it for the events that it holds back, because it
