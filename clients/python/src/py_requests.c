@@ -108,7 +108,7 @@ struct jp_answer *request_call(struct py_connection *connection, struct argument
       builder->values > connection->limits.values_max) {
     builder->fate = BUILDER_TOO_LONG;
     PyErr_Format(PyExc_OverflowError,
-                 "the request has %zu values, and the peer takes at most %zu (values-max)", builder->values,
+                 "the request has %zu values, and the peer accepts at most %zu (values-max)", builder->values,
                  connection->limits.values_max);
     return NULL;
   }

@@ -528,8 +528,9 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
   size_t longest = builder->connection->limits.message_max;
   if (longest > 0 && !builder->in_pieces &&
       (size_t)buffer->view.len > longest) { /* without writing it first */
-    PyErr_Format(PyExc_OverflowError, "a buffer has %zd bytes, and the peer takes at most %zu (message-max)",
-                 buffer->view.len, longest);
+    PyErr_Format(PyExc_OverflowError,
+                 "a buffer has %zd bytes, and the peer accepts at most %zu (message-max)", buffer->view.len,
+                 longest);
     builder->fate = BUILDER_TOO_LONG;
     PyBuffer_Release(&buffer->view);
     return -1;
