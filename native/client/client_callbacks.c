@@ -503,7 +503,7 @@ static void end_call(struct jp_callback_call *call)
 
 /* ---- answers ---- */
 
-static const struct jp_callback_call *find_outer(const struct jp_client *client)
+static const struct jp_callback_call *find_enclosing_call(const struct jp_client *client)
 {
   const struct jp_callback_call *call = client->callbacks.running;
   while (call != NULL && !(pthread_equal(call->thread, pthread_self()) && is_open(call)))
@@ -513,7 +513,7 @@ static const struct jp_callback_call *find_outer(const struct jp_client *client)
 
 struct text callback_within(const struct jp_client *client)
 {
-  const struct jp_callback_call *call = find_outer(client);
+  const struct jp_callback_call *call = find_enclosing_call(client);
   return call == NULL ? TEXT_ABSENT : text_of(call->texts.id);
 }
 
@@ -609,7 +609,7 @@ static struct waiter *find_runner(const struct jp_client *client, const struct j
 void callback_add_requester(struct jp_client *client, struct waiter *waiter)
 {
   struct client_callbacks *callbacks = &client->callbacks;
-  waiter->outer = find_outer(client);
+  waiter->outer = find_enclosing_call(client);
   waiter->previous_requester = callbacks->last_requester;
   if (callbacks->requesters == NULL)
     callbacks->requesters = waiter;

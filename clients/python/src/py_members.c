@@ -148,7 +148,7 @@ static PyObject *method_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return (PyObject *)made;
 }
 
-/* For overloads of both kinds: an instance of the class as the first argument is the receiver. -1: an
+/* If a name has static and instance overloads, a first argument that is an instance of the class is the receiver. -1: an
  * exception. */
 static int first_is_receiver(const struct member *member, PyObject *args)
 {

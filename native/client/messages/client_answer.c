@@ -184,24 +184,24 @@ bool answer_set_value(struct jp_answer *answer, struct text type, struct text va
 /* jp_chain_answer returns NULL if no step has the name: treated as an answer without a value. */
 static const struct jp_answer NO_ANSWER = {.kind = JP_ANSWER_VOID, .type = ""};
 
-static const struct jp_answer *or_none(const struct jp_answer *answer)
+static const struct jp_answer *answer_or_none(const struct jp_answer *answer)
 {
   return answer == NULL ? &NO_ANSWER : answer;
 }
 
 enum jp_answer_kind jp_answer_kind(const struct jp_answer *answer)
 {
-  return or_none(answer)->kind;
+  return answer_or_none(answer)->kind;
 }
 
 const char *jp_answer_type(const struct jp_answer *answer)
 {
-  return or_none(answer)->type;
+  return answer_or_none(answer)->type;
 }
 
 struct jp_text jp_answer_text(const struct jp_answer *answer)
 {
-  return or_none(answer)->text;
+  return answer_or_none(answer)->text;
 }
 
 bool jp_answer_boolean(const struct jp_answer *answer, bool *out)
@@ -230,12 +230,12 @@ bool jp_answer_number(const struct jp_answer *answer, double *out)
 
 struct jp_ref *jp_answer_ref(const struct jp_answer *answer)
 {
-  return or_none(answer)->ref;
+  return answer_or_none(answer)->ref;
 }
 
 struct jp_json jp_answer_json(const struct jp_answer *answer)
 {
-  return or_none(answer)->json;
+  return answer_or_none(answer)->json;
 }
 
 /* The member `ref` of the value; 0: none. */
@@ -263,19 +263,19 @@ struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value
 
 int jp_answer_error_code(const struct jp_answer *answer)
 {
-  return or_none(answer)->code;
+  return answer_or_none(answer)->code;
 }
 
 const char *jp_answer_error_message(const struct jp_answer *answer)
 {
-  const char *message = or_none(answer)->message;
+  const char *message = answer_or_none(answer)->message;
   return message == NULL ? "" : message;
 }
 
 const struct jp_throwable *jp_answer_throwable(const struct jp_answer *answer)
 {
   static const struct jp_throwable none = {0};
-  const struct jp_throwable *throwable = or_none(answer)->throwable;
+  const struct jp_throwable *throwable = answer_or_none(answer)->throwable;
   return throwable == NULL ? &none : throwable;
 }
 

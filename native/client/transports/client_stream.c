@@ -133,8 +133,8 @@ static enum jp_client_status connect_socket(struct client_stream *stream, struct
 }
 
 /* The addresses of a name, in the order of the system's preference. */
-static enum jp_client_status resolve(const struct client_url *url, struct addrinfo **found,
-                                     struct jp_client_error *error)
+static enum jp_client_status resolve_host(const struct client_url *url, struct addrinfo **found,
+                                          struct jp_client_error *error)
 {
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
@@ -161,7 +161,7 @@ static enum jp_client_status connect_host(struct client_stream *stream, const st
                                           int64_t deadline_ns, struct jp_client_error *error)
 {
   struct addrinfo *found = NULL;
-  enum jp_client_status status = resolve(url, &found, error);
+  enum jp_client_status status = resolve_host(url, &found, error);
   if (status != JP_CLIENT_OK)
     return status;
   int64_t left = 0;

@@ -165,7 +165,7 @@ static void discard_message(struct client_transport *transport)
   out->failed = false; /* earlier messages are complete */
 }
 
-static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
+static enum jp_client_status flush_output(struct client_transport *transport, struct jp_client_error *error)
 {
   return client_stream_flush(&http_of(transport)->stream, error);
 }
@@ -256,11 +256,11 @@ static enum jp_client_status handle_end(struct http_transport *http, struct tran
   return status == JP_CLIENT_OK && is_whole ? handle_response(http, &response, listener, error) : status;
 }
 
-static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
-                                     struct jp_client_error *error)
+static enum jp_client_status receive_input(struct client_transport *transport,
+                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   struct http_transport *http = http_of(transport);
-  struct jp_client_error later; /* responses before the end are handled first, so the end's error is kept */
+  struct jp_client_error later; /* an error of a response is reported instead of the connection's end */
   enum jp_client_status ended = client_stream_read(&http->stream, error);
   enum jp_client_status status = handle_responses(http, listener, &later);
   if (status == JP_CLIENT_OK && ended == JP_CLIENT_CLOSED)
@@ -289,6 +289,6 @@ const struct transport_kind transport_http = {
     .end = end_message,
     .discard = discard_message,
     .name_epoch = name_epoch,
-    .flush = flush,
-    .receive = receive,
+    .flush = flush_output,
+    .receive = receive_input,
 };

@@ -59,7 +59,7 @@ static struct shm_transport *shm_of(struct client_transport *transport)
 
 /* ---- opening and closing ---- */
 
-static void destroy(struct shm_transport *shm)
+static void destroy_shm(struct shm_transport *shm)
 {
   ring_region_unmap(&shm->region);
   buffer_fini(&shm->out);
@@ -119,7 +119,7 @@ static enum jp_client_status open_shm(const struct client_url *url, const struct
     *transport = &shm->transport;
     return JP_CLIENT_OK;
   }
-  destroy(shm);
+  destroy_shm(shm);
   if (refusal == SHM_UNAVAILABLE || (refusal == SHM_REFUSED && options->memory_is_optional))
     return open_websocket(url, options, deadline_ns, transport, error);
   return status;
@@ -128,7 +128,7 @@ static enum jp_client_status open_shm(const struct client_url *url, const struct
 /* The peer sees the end of the socket. It first serves the messages in the ring. */
 static void close_shm(struct client_transport *transport)
 {
-  destroy(shm_of(transport));
+  destroy_shm(shm_of(transport));
 }
 
 /* ---- notifications ---- */
@@ -249,7 +249,7 @@ static void discard_message(struct client_transport *transport)
   shm->out.failed = false; /* earlier messages are complete */
 }
 
-/* Moves the unsent bytes only if they are fewer than the sent bytes, so that the cost stays proportional. */
+/* Moves the unsent bytes only if they are fewer than the sent bytes, so that moving stays cheap. */
 static void drop_sent(struct shm_transport *shm)
 {
   if (shm->sent == shm->out.len) {
@@ -293,7 +293,7 @@ static void fill_ring(struct shm_transport *shm)
     shm->high_used_at_ms = clock_coarse_ms();
 }
 
-static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
+static enum jp_client_status flush_output(struct client_transport *transport, struct jp_client_error *error)
 {
   struct shm_transport *shm = shm_of(transport);
   if (shm->out.failed)
@@ -415,8 +415,8 @@ static bool poll_input(struct shm_transport *shm)
   return is_open;
 }
 
-static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
-                                     struct jp_client_error *error)
+static enum jp_client_status receive_input(struct client_transport *transport,
+                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   struct shm_transport *shm = shm_of(transport);
   bool is_open = poll_input(shm);
@@ -445,8 +445,8 @@ const struct transport_kind transport_shm = {
     .begin = begin_message,
     .end = end_message,
     .discard = discard_message,
-    .flush = flush,
-    .receive = receive,
+    .flush = flush_output,
+    .receive = receive_input,
     .begin_busy_poll = begin_busy_poll,
     .busy_poll = busy_poll,
     .sleep = begin_sleep,

@@ -31,7 +31,7 @@ static struct websocket_transport *websocket_of(struct client_transport *transpo
 
 /* ---- opening and closing ---- */
 
-static void destroy(struct websocket_transport *socket)
+static void destroy_websocket(struct websocket_transport *socket)
 {
   client_stream_fini(&socket->stream);
   buffer_fini(&socket->pieces);
@@ -60,7 +60,7 @@ static enum jp_client_status open_websocket(const struct client_url *url,
       client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
   }
   if (status != JP_CLIENT_OK) {
-    destroy(socket);
+    destroy_websocket(socket);
     return status;
   }
   *transport = &socket->transport;
@@ -83,7 +83,7 @@ static void close_websocket(struct client_transport *transport)
     /* The peer need not receive the close frame. */
     (void)!client_stream_flush(&socket->stream, NULL);
   }
-  destroy(socket);
+  destroy_websocket(socket);
 }
 
 /* ---- writing ---- */
@@ -120,7 +120,7 @@ static void discard_message(struct client_transport *transport)
   out->failed = false; /* earlier messages are complete */
 }
 
-static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
+static enum jp_client_status flush_output(struct client_transport *transport, struct jp_client_error *error)
 {
   struct websocket_transport *socket = websocket_of(transport);
   enum jp_client_status status = client_stream_flush(&socket->stream, error);
@@ -225,8 +225,8 @@ static enum jp_client_status next_frame(struct websocket_transport *socket, stru
   return JP_CLIENT_OK;
 }
 
-static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
-                                     struct jp_client_error *error)
+static enum jp_client_status receive_input(struct client_transport *transport,
+                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   struct websocket_transport *socket = websocket_of(transport);
   struct client_stream *stream = &socket->stream;
@@ -234,7 +234,7 @@ static enum jp_client_status receive(struct client_transport *transport, struct 
   if (!socket->has_unread)
     ended = client_stream_read(stream, error);
   enum jp_client_status status = JP_CLIENT_OK;
-  struct jp_client_error later; /* messages before the end are handled first, so the end's error is kept */
+  struct jp_client_error later; /* an error of a message is reported instead of the connection's end */
   bool is_whole = true;
   const size_t most = ended == JP_CLIENT_OK ? stream->consumed + HANDLED_AT_ONCE : SIZE_MAX;
   while (status == JP_CLIENT_OK && is_whole && stream->consumed < most) {
@@ -267,6 +267,6 @@ const struct transport_kind transport_websocket = {
     .begin = begin_message,
     .end = end_message,
     .discard = discard_message,
-    .flush = flush,
-    .receive = receive,
+    .flush = flush_output,
+    .receive = receive_input,
 };

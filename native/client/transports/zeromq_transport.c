@@ -284,7 +284,7 @@ static enum jp_client_status await_message(struct zeromq_socket *socket, int64_t
 
 /* ---- opening and closing ---- */
 
-static void destroy(struct zeromq_transport *zeromq, int linger_ms)
+static void destroy_zeromq(struct zeromq_transport *zeromq, int linger_ms)
 {
   close_socket(&zeromq->socket, linger_ms);
   buffer_fini(&zeromq->out);
@@ -351,7 +351,7 @@ static enum jp_client_status open_zeromq(const struct client_url *url,
       client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
   }
   if (status != JP_CLIENT_OK) {
-    destroy(zeromq, 0);
+    destroy_zeromq(zeromq, 0);
     return status;
   }
   *transport = &zeromq->transport;
@@ -362,7 +362,7 @@ static enum jp_client_status open_zeromq(const struct client_url *url,
 static void close_zeromq(struct client_transport *transport)
 {
   struct zeromq_transport *zeromq = zeromq_of(transport);
-  destroy(zeromq, zeromq->has_ended ? 0 : LINGER_MS);
+  destroy_zeromq(zeromq, zeromq->has_ended ? 0 : LINGER_MS);
 }
 
 /* ---- writing ---- */
@@ -431,7 +431,7 @@ static bool send_next(struct zeromq_transport *zeromq, enum jp_client_status *st
   return false;
 }
 
-static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
+static enum jp_client_status flush_output(struct client_transport *transport, struct jp_client_error *error)
 {
   struct zeromq_transport *zeromq = zeromq_of(transport);
   enum jp_client_status status = JP_CLIENT_OK;
@@ -480,8 +480,8 @@ static enum jp_client_status receive_messages(const struct zeromq_transport *zer
   return status;
 }
 
-static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
-                                     struct jp_client_error *error)
+static enum jp_client_status receive_input(struct client_transport *transport,
+                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   struct zeromq_transport *zeromq = zeromq_of(transport);
   bool is_gone = drain_events(&zeromq->socket); /* libzmq reports the end after the last message */
@@ -521,6 +521,6 @@ const struct transport_kind transport_zeromq = {
     .begin = begin_message,
     .end = end_message,
     .discard = discard_message,
-    .flush = flush,
-    .receive = receive,
+    .flush = flush_output,
+    .receive = receive_input,
 };
