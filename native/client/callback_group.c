@@ -93,7 +93,7 @@ struct callback_group *callback_group_enter(const char *name)
   return group;
 }
 
-static void unlist(const struct callback_group *group)
+static void remove_group(const struct callback_group *group)
 {
   struct callback_group **at = &groups.first;
   while (*at != group)
@@ -108,7 +108,7 @@ void callback_group_leave(struct callback_group *group)
   lock_groups();
   bool is_last = --group->clients == 0;
   if (is_last && group->name != NULL)
-    unlist(group);
+    remove_group(group);
   unlock_groups();
   if (!is_last)
     return;

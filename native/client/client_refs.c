@@ -63,7 +63,7 @@ static void remove_ref(struct ref_table *table, struct jp_ref *ref)
 
 /* ---- the list of releases ---- */
 
-static void enlist(struct ref_table *table, struct jp_ref *ref)
+static void append_release(struct ref_table *table, struct jp_ref *ref)
 {
   ref->next = NULL;
   ref->previous = table->last_release;
@@ -75,7 +75,7 @@ static void enlist(struct ref_table *table, struct jp_ref *ref)
   table->releases++;
 }
 
-static void delist(struct ref_table *table, struct jp_ref *ref)
+static void remove_release(struct ref_table *table, struct jp_ref *ref)
 {
   if (ref->previous != NULL)
     ref->previous->next = ref->next;
@@ -112,7 +112,7 @@ static struct jp_ref *receive_ref(struct answer_refs *refs, uint32_t number, str
   struct ref_table *table = (struct ref_table *)refs;
   struct jp_ref *ref = table->capacity == 0 ? NULL : table->places[find_place(table, number)];
   if (ref != NULL && ref->handles == 0)
-    delist(table, ref);
+    remove_release(table, ref);
   else if (ref == NULL)
     ref = add_ref(table, number, type);
   if (ref == NULL)
@@ -170,7 +170,7 @@ void ref_table_release(struct ref_table *table, struct jp_ref *ref)
   if (atomic_load_explicit(&ref->epoch, memory_order_relaxed) == EPOCH_ENDED)
     free(ref);
   else
-    enlist(table, ref);
+    append_release(table, ref);
 }
 
 size_t ref_table_pop_releases(struct ref_table *table, struct message_release *releases, size_t max)
@@ -181,7 +181,7 @@ size_t ref_table_pop_releases(struct ref_table *table, struct message_release *r
     assert(ref->previous == NULL);
     if (ref->sent_count > 0)
       releases[count++] = (struct message_release){ref->number, ref->sent_count};
-    delist(table, ref);
+    remove_release(table, ref);
     remove_ref(table, ref);
   }
   return count;

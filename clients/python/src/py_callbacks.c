@@ -180,8 +180,8 @@ static PyObject *function_of_call(struct callback *callback, const struct jp_cal
   return Py_NewRef(PyTuple_GetItem(callback->called_as, 3));
 }
 
-static PyObject *arguments_of(struct py_connection *connection, const struct jp_callback_call *call,
-                              size_t count)
+static PyObject *convert_arguments(struct py_connection *connection, const struct jp_callback_call *call,
+                                   size_t count)
 {
   PyObject *values = PyTuple_New((Py_ssize_t)count);
   for (size_t i = 0; values != NULL && i < count; i++) {
@@ -196,7 +196,7 @@ static PyObject *call_function(struct callback *callback, const struct jp_callba
 {
   size_t count = jp_callback_argument_count(call);
   PyObject *function = function_of_call(callback, call, count);
-  PyObject *args = function == NULL ? NULL : arguments_of(callback->connection, call, count);
+  PyObject *args = function == NULL ? NULL : convert_arguments(callback->connection, call, count);
   PyObject *value = args == NULL ? NULL : PyObject_Call(function, args, NULL);
   Py_XDECREF(function);
   Py_XDECREF(args);
@@ -486,7 +486,7 @@ void callback_release(struct given *given)
 
 /* ---- the type ---- */
 
-static PyObject *names_of(PyObject *given, Py_ssize_t most, const char *what)
+static PyObject *check_names(PyObject *given, Py_ssize_t most, const char *what)
 {
   PyObject *names = given == NULL ? PyTuple_New(0) : PySequence_Tuple(given);
   if (names != NULL && PyTuple_Size(names) > most) {
@@ -515,8 +515,8 @@ static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|$OiOO:Callback", names, types.connection,
                                    &connection, &find, &fault_of, &interfaces, &arity, &overrides, &target))
     return NULL;
-  interfaces = names_of(interfaces, INTERFACES_MAX, "interfaces");
-  overrides = interfaces == NULL ? NULL : names_of(overrides, OVERRIDES_MAX, "overrides");
+  interfaces = check_names(interfaces, INTERFACES_MAX, "interfaces");
+  overrides = interfaces == NULL ? NULL : check_names(overrides, OVERRIDES_MAX, "overrides");
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   struct callback *made = overrides == NULL ? NULL : (struct callback *)allocate(type, 0);
   if (made == NULL) {

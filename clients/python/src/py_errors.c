@@ -10,7 +10,7 @@ static PyObject *text_or_none(const char *text)
   return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogatepass");
 }
 
-static PyObject *frames_of(const struct jp_throwable *throwable)
+static PyObject *make_frames(const struct jp_throwable *throwable)
 {
   PyObject *frames = PyList_New((Py_ssize_t)throwable->stack_count);
   for (size_t i = 0; frames != NULL && i < throwable->stack_count; i++) {
@@ -22,7 +22,7 @@ static PyObject *frames_of(const struct jp_throwable *throwable)
 }
 
 /* The library's text ends at a NUL; the JSON of the same throwable does not. */
-static PyObject *message_of(const struct jp_throwable *throwable, struct jp_json json)
+static PyObject *make_message(const struct jp_throwable *throwable, struct jp_json json)
 {
   struct jp_json message = jp_json_member(json, "message");
   return message.kind == JP_JSON_STRING ? from_json(message) : text_or_none(throwable->message);
@@ -45,8 +45,8 @@ static PyObject *throwable_tuple(const struct jp_answer *answer, PyObject *handl
   PyObject *cause = Py_NewRef(Py_None);
   while (count-- > 0 && cause != NULL) {
     PyObject *type = text_or_none(all[count]->type);
-    PyObject *message = message_of(all[count], json[count]);
-    PyObject *frames = frames_of(all[count]);
+    PyObject *message = make_message(all[count], json[count]);
+    PyObject *frames = make_frames(all[count]);
     PyObject *tuple = type == NULL || message == NULL || frames == NULL
                           ? NULL
                           : PyTuple_Pack(5, type, message, frames, cause, count == 0 ? handle : Py_None);
@@ -60,7 +60,7 @@ static PyObject *throwable_tuple(const struct jp_answer *answer, PyObject *handl
   return cause;
 }
 
-static PyObject *handle_of(struct py_connection *connection, const struct jp_answer *answer)
+static PyObject *make_handle(struct py_connection *connection, const struct jp_answer *answer)
 {
   struct jp_ref *ref = jp_answer_ref(answer);
   if (ref == NULL)
@@ -103,7 +103,7 @@ PyObject *check_answer_shape(PyObject *value)
 static PyObject *raise_remote(struct py_connection *connection, const struct jp_answer *answer)
 {
   const struct jp_throwable *throwable = jp_answer_throwable(answer);
-  PyObject *handle = handle_of(connection, answer);
+  PyObject *handle = make_handle(connection, answer);
   PyObject *tuple = NULL;
   if (handle != NULL && throwable->type != NULL)
     tuple = throwable_tuple(answer, handle);

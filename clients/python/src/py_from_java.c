@@ -68,21 +68,21 @@ static PyObject *make_object(struct py_connection *connection, const char *type,
 
 /* ---- results ---- */
 
-static PyObject *number_of(const struct jp_answer *answer)
+static PyObject *make_float(const struct jp_answer *answer)
 {
   double number = 0;
   (void)jp_answer_number(answer, &number);
   return PyFloat_FromDouble(number);
 }
 
-static PyObject *integer_of(const struct jp_answer *answer)
+static PyObject *make_integer(const struct jp_answer *answer)
 {
   int64_t number = 0;
   (void)jp_answer_integer(answer, &number);
   return PyLong_FromLongLong(number);
 }
 
-static PyObject *boolean_of(const struct jp_answer *answer)
+static PyObject *make_boolean(const struct jp_answer *answer)
 {
   bool value = false;
   (void)jp_answer_boolean(answer, &value);
@@ -90,7 +90,7 @@ static PyObject *boolean_of(const struct jp_answer *answer)
 }
 
 /* A value with a text and no handle, as a callback's argument may be. */
-static PyObject *text_value_of(struct py_connection *connection, const struct jp_answer *answer)
+static PyObject *make_text_value(struct py_connection *connection, const struct jp_answer *answer)
 {
   PyObject *name = PyUnicode_FromString(jp_answer_type(answer));
   PyObject *value = name == NULL ? NULL : value_of_text(connection, name, jp_answer_text(answer));
@@ -129,11 +129,11 @@ static PyObject *value_of_answer(struct py_connection *connection, const struct 
   case JP_ANSWER_ERROR:
     Py_RETURN_NONE;
   case JP_ANSWER_BOOLEAN:
-    return boolean_of(answer);
+    return make_boolean(answer);
   case JP_ANSWER_INTEGER:
-    return integer_of(answer);
+    return make_integer(answer);
   case JP_ANSWER_NUMBER:
-    return number_of(answer);
+    return make_float(answer);
   case JP_ANSWER_STRING:
     return text_to_python(jp_answer_text(answer));
   case JP_ANSWER_JSON:
@@ -143,7 +143,7 @@ static PyObject *value_of_answer(struct py_connection *connection, const struct 
   }
   struct jp_ref *ref = jp_answer_ref(answer);
   if (ref == NULL)
-    return text_value_of(connection, answer);
+    return make_text_value(connection, answer);
   PyObject *own = own_object(jp_answer_keep_callback(answer));
   if (own != NULL)
     return own;
@@ -380,7 +380,8 @@ static PyObject *page_element(struct py_connection *connection, struct jp_answer
   return make_object(connection, type, ref, none);
 }
 
-static PyObject *remaining_of(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
+static PyObject *make_remaining(struct py_connection *connection, struct jp_answer *answer,
+                                PyObject *instance)
 {
   struct jp_json json = jp_answer_json(answer);
   struct jp_json number = jp_json_member(json, "ref");
@@ -396,7 +397,7 @@ static PyObject *remaining_of(struct py_connection *connection, struct jp_answer
   return rest;
 }
 
-static PyObject *page_of(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
+static PyObject *make_page(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
 {
   struct jp_json json = jp_answer_json(answer);
   struct jp_json listed = jp_json_member(json, "elements");
@@ -414,7 +415,7 @@ static PyObject *page_of(struct py_connection *connection, struct jp_answer *ans
       Py_CLEAR(elements);
     Py_XDECREF(value);
   }
-  PyObject *rest = elements == NULL ? NULL : remaining_of(connection, answer, instance);
+  PyObject *rest = elements == NULL ? NULL : make_remaining(connection, answer, instance);
   PyObject *page = rest == NULL ? NULL : Py_BuildValue("(OOO)", elements, done ? Py_True : Py_False, rest);
   Py_XDECREF(elements);
   Py_XDECREF(rest);
@@ -423,7 +424,7 @@ static PyObject *page_of(struct py_connection *connection, struct jp_answer *ans
 
 PyObject *from_java_page(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
 {
-  return check_answer_shape(page_of(connection, answer, instance));
+  return check_answer_shape(make_page(connection, answer, instance));
 }
 
 /* ---- values that need requests ---- */

@@ -503,7 +503,7 @@ static const char *const *read_names(struct argument_builder *builder, PyObject 
 }
 
 /* The value of the JSON in an answer's text. Takes ownership of the answer; NULL: an exception. */
-static PyObject *metadata_of(struct jp_answer *answer)
+static PyObject *parse_metadata(struct jp_answer *answer)
 {
   enum { DEPTH = 64 };
   struct jp_json json;
@@ -534,7 +534,7 @@ static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject
     struct jp_request request = jp_build_fetch_classes_info(included, NULL, false, merge != 0);
     answer = request_call(connection, &builder, &request);
   }
-  PyObject *list = metadata_of(answer);
+  PyObject *list = parse_metadata(answer);
   builder_fini(&builder);
   return list;
 }
@@ -549,7 +549,7 @@ static PyObject *operation_list_names(PyObject *self, PyObject *args)
   struct argument_builder builder;
   builder_init(&builder, connection);
   struct jp_request request = jp_build_list_names(prefix, max);
-  PyObject *names = metadata_of(request_call(connection, &builder, &request));
+  PyObject *names = parse_metadata(request_call(connection, &builder, &request));
   builder_fini(&builder);
   return names;
 }

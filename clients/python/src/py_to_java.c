@@ -123,7 +123,7 @@ static bool put_text(struct argument_builder *builder, PyObject *value, struct j
 /* ---- numbers ---- */
 
 /* Conversions between int and str have a limit of digits; decimal has none. */
-static PyObject *digits_of(PyObject *integer)
+static PyObject *format_digits(PyObject *integer)
 {
   PyObject *digits = PyNumber_ToBase(integer, 10);
   if (digits != NULL || !PyErr_ExceptionMatches(PyExc_ValueError))
@@ -148,7 +148,7 @@ static bool put_integer(struct argument_builder *builder, PyObject *value, struc
     out->as.integer = number;
     return true;
   }
-  PyObject *digits = digits_of(value);
+  PyObject *digits = format_digits(value);
   if (!own_value(builder, digits) || !put_text(builder, digits, out))
     return false;
   *out = jp_json_argument(out->as.text);
@@ -167,7 +167,7 @@ static void put_number(double number, struct jp_argument *out)
  * a list does not fit an Integer, and no type is declared, none of them is an Integer. */
 enum width { WIDTH_NONE, WIDTH_INTEGER, WIDTH_LONG, WIDTH_BIG, WIDTH_MIXED };
 
-static enum width widen(enum width width, const struct jp_argument *element)
+static enum width widen_width(enum width width, const struct jp_argument *element)
 {
   enum width own = WIDTH_MIXED;
   if (element->kind == JP_ARGUMENT_JSON) /* only put_integer makes these */
@@ -198,7 +198,7 @@ static bool put_items(struct argument_builder *builder, PyObject *sequence, cons
   Py_LeaveRecursiveCall();
   enum width width = WIDTH_NONE;
   for (size_t i = 0; out->as.list.items != NULL && i < out->as.list.count && width != WIDTH_MIXED; i++)
-    width = widen(width, &out->as.list.items[i]);
+    width = widen_width(width, &out->as.list.items[i]);
   if (builder->wanted == NULL) /* no type is declared */
     out->elements = width_elements(width);
   return out->as.list.items != NULL;
@@ -237,7 +237,7 @@ static bool has_plain_keys(const struct argument_builder *builder, PyObject *dic
 static PyObject *key_text(PyObject *key)
 {
   if (PyLong_CheckExact(key))
-    return digits_of(key);
+    return format_digits(key);
   if (PyBool_Check(key))
     return PyUnicode_FromString(key == Py_True ? "true" : "false");
   double number = PyFloat_AsDouble(key);
@@ -254,7 +254,7 @@ static bool read_key(struct argument_builder *builder, PyObject *key, struct jp_
   return own_value(builder, text) && read_text(builder, text, out);
 }
 
-/* As widen, for the keys of one dict; keys that are not integers all have one kind. */
+/* As widen_width, for the keys of one dict; keys that are not integers all have one kind. */
 static const char *key_type(PyObject *key, enum width width)
 {
   if (PyLong_CheckExact(key))
@@ -293,7 +293,7 @@ static bool put_dict(struct argument_builder *builder, PyObject *dict, struct jp
     if (good && looks_like_argument(entries[count].key))
       out->type = "java.util.Map";
     if (good)
-      width = widen(width, &entries[count].value);
+      width = widen_width(width, &entries[count].value);
     count++;
   }
   out->elements = width_elements(width);

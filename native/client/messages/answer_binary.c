@@ -8,8 +8,8 @@ static enum jp_client_status fail_protocol(struct jp_client_error *error, const 
   return client_fail(error, JP_CLIENT_PROTOCOL, "this is no reply: %s", what);
 }
 
-static enum jp_client_status decode(struct text bytes, struct arena *arena, struct colfer_message *message,
-                                    struct jp_client_error *error)
+static enum jp_client_status decode_message(struct text bytes, struct arena *arena,
+                                            struct colfer_message *message, struct jp_client_error *error)
 {
   struct jp_error fault;
   enum jp_status status = colfer_decode(&colfer_message_type, bytes, arena, message, &fault);
@@ -25,7 +25,7 @@ enum jp_client_status answer_find_binary_id(struct text message, struct text *id
   struct colfer_message read;
   *id = TEXT_ABSENT;
   arena_init(&arena);
-  enum jp_client_status status = decode(message, &arena, &read, error);
+  enum jp_client_status status = decode_message(message, &arena, &read, error);
   if (status == JP_CLIENT_OK) {
     if (read.exec_message != NULL)
       *id = read.exec_message->response_to_id;
@@ -198,7 +198,7 @@ enum jp_client_status answer_fill_binary(struct jp_answer *answer, struct text m
                                          struct answer_refs *refs, struct jp_client_error *error)
 {
   struct colfer_message read;
-  enum jp_client_status status = decode(message, &answer->arena, &read, error);
+  enum jp_client_status status = decode_message(message, &answer->arena, &read, error);
   if (status != JP_CLIENT_OK)
     return status;
   if (read.exec_message != NULL)

@@ -400,7 +400,7 @@ enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct an
 /* ---- the usual answer ---- */
 
 /* Removes the expected bytes from the beginning of the message; false: it begins with other bytes. */
-static bool consume(struct text *message, struct text expected)
+static bool consume_text(struct text *message, struct text expected)
 {
   if (message->len < expected.len || !text_equal_bytes(message->data, expected.data, expected.len))
     return false;
@@ -437,10 +437,11 @@ static bool consume_plain_string(struct text *message, struct text *string)
 
 bool answer_read_usual(struct text message, struct usual_answer *usual)
 {
-  return consume(&message, TEXT("{\"jsonrpc\":\"2.0\",\"id\":")) && consume_digits(&message, &usual->id) &&
-         consume(&message, TEXT(",\"result\":{\"void\":false,\"value\":{\"type\":\"")) &&
+  return consume_text(&message, TEXT("{\"jsonrpc\":\"2.0\",\"id\":")) &&
+         consume_digits(&message, &usual->id) &&
+         consume_text(&message, TEXT(",\"result\":{\"void\":false,\"value\":{\"type\":\"")) &&
          consume_plain_string(&message, &usual->type) &&
-         consume(&message, TEXT("\",\"null\":false,\"value\":\"")) &&
+         consume_text(&message, TEXT("\",\"null\":false,\"value\":\"")) &&
          consume_plain_string(&message, &usual->value) && text_equal(message, TEXT("\"}}}"));
 }
 

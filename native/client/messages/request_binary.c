@@ -19,7 +19,7 @@ static void fail_writer(struct binary_writer *writer, enum jp_client_status stat
     writer->status = client_fail(writer->error, status, "%s", text);
 }
 
-static void *allocate(struct binary_writer *writer, size_t count, size_t size)
+static void *allocate_items(struct binary_writer *writer, size_t count, size_t size)
 {
   void *made = arena_calloc(writer->arena, count, size);
   if (made == NULL)
@@ -39,7 +39,7 @@ static struct text read_name(struct binary_writer *writer, const char *name, con
 
 static struct colfer_class *make_class(struct binary_writer *writer, const char *name, const char *fault)
 {
-  struct colfer_class *class = allocate(writer, 1, sizeof *class);
+  struct colfer_class *class = allocate_items(writer, 1, sizeof *class);
   if (class != NULL)
     class->name = read_name(writer, name, fault);
   return class;
@@ -100,7 +100,7 @@ static struct colfer_obj_list make_args(struct binary_writer *writer)
     fail_writer(writer, JP_CLIENT_INVALID, "more than 65,536 arguments");
     return list;
   }
-  list.items = allocate(writer, list.count, sizeof *list.items);
+  list.items = allocate_items(writer, list.count, sizeof *list.items);
   for (size_t i = 0; i < list.count && writer->status == JP_CLIENT_OK; i++) {
     fill_obj(writer, &list.items[i], &request->args[i]);
     if (writer->status != JP_CLIENT_OK)
@@ -140,7 +140,7 @@ static struct colfer_class *make_target(struct binary_writer *writer)
 
 static enum colfer_message_kind fill_new(struct binary_writer *writer, struct colfer_exec_message *exec)
 {
-  exec->constructor_call = allocate(writer, 1, sizeof *exec->constructor_call);
+  exec->constructor_call = allocate_items(writer, 1, sizeof *exec->constructor_call);
   if (exec->constructor_call != NULL)
     *exec->constructor_call =
         (struct colfer_constructor_call){.clazz = make_target(writer), .args = make_args(writer)};
@@ -151,13 +151,13 @@ static enum colfer_message_kind fill_call(struct binary_writer *writer, struct c
 {
   struct text name = read_name(writer, writer->request->member, "the method is missing");
   if (is_static(writer)) {
-    exec->class_method_call = allocate(writer, 1, sizeof *exec->class_method_call);
+    exec->class_method_call = allocate_items(writer, 1, sizeof *exec->class_method_call);
     if (exec->class_method_call != NULL)
       *exec->class_method_call = (struct colfer_class_method_call){
           .clazz = make_target(writer), .name = name, .args = make_args(writer)};
     return COLFER_CALLS_CLASS_METHOD;
   }
-  exec->instance_method_call = allocate(writer, 1, sizeof *exec->instance_method_call);
+  exec->instance_method_call = allocate_items(writer, 1, sizeof *exec->instance_method_call);
   if (exec->instance_method_call != NULL)
     *exec->instance_method_call = (struct colfer_instance_method_call){.clazz = make_target(writer),
                                                                        .name = name,
@@ -168,7 +168,7 @@ static enum colfer_message_kind fill_call(struct binary_writer *writer, struct c
 
 static struct colfer_field *make_field(struct binary_writer *writer)
 {
-  struct colfer_field *field = allocate(writer, 1, sizeof *field);
+  struct colfer_field *field = allocate_items(writer, 1, sizeof *field);
   if (field != NULL)
     field->name = read_name(writer, writer->request->member, "the field is missing");
   return field;
@@ -177,13 +177,13 @@ static struct colfer_field *make_field(struct binary_writer *writer)
 static enum colfer_message_kind fill_get(struct binary_writer *writer, struct colfer_exec_message *exec)
 {
   if (is_static(writer)) {
-    exec->static_field_get = allocate(writer, 1, sizeof *exec->static_field_get);
+    exec->static_field_get = allocate_items(writer, 1, sizeof *exec->static_field_get);
     if (exec->static_field_get != NULL)
       *exec->static_field_get =
           (struct colfer_static_field_get){.clazz = make_target(writer), .field = make_field(writer)};
     return COLFER_GETS_STATIC;
   }
-  exec->instance_field_get = allocate(writer, 1, sizeof *exec->instance_field_get);
+  exec->instance_field_get = allocate_items(writer, 1, sizeof *exec->instance_field_get);
   if (exec->instance_field_get != NULL)
     *exec->instance_field_get = (struct colfer_instance_field_get){
         .clazz = make_target(writer), .object_ref = read_instance(writer), .field = make_field(writer)};
@@ -207,7 +207,7 @@ static enum colfer_message_kind fill_put(struct binary_writer *writer, struct co
   uint32_t ref = 0;
   struct colfer_obj *value = make_value(writer, &ref);
   if (is_static(writer)) {
-    exec->static_field_put = allocate(writer, 1, sizeof *exec->static_field_put);
+    exec->static_field_put = allocate_items(writer, 1, sizeof *exec->static_field_put);
     if (exec->static_field_put != NULL)
       *exec->static_field_put = (struct colfer_static_field_put){.clazz = make_target(writer),
                                                                  .field = make_field(writer),
@@ -215,7 +215,7 @@ static enum colfer_message_kind fill_put(struct binary_writer *writer, struct co
                                                                  .value_object_ref = ref};
     return COLFER_PUTS_STATIC;
   }
-  exec->instance_field_put = allocate(writer, 1, sizeof *exec->instance_field_put);
+  exec->instance_field_put = allocate_items(writer, 1, sizeof *exec->instance_field_put);
   if (exec->instance_field_put != NULL)
     *exec->instance_field_put = (struct colfer_instance_field_put){.clazz = make_target(writer),
                                                                    .object_ref = read_instance(writer),
@@ -298,7 +298,7 @@ static void write_meta(struct binary_writer *writer, const struct message_binary
     size_t count = 0;
     while (lists[i] != NULL && lists[i][count] != NULL)
       count++;
-    struct jp_argument *items = allocate(writer, count + 1, sizeof *items);
+    struct jp_argument *items = allocate_items(writer, count + 1, sizeof *items);
     for (size_t k = 0; items != NULL && k < count; k++)
       items[k] = (struct jp_argument){.kind = JP_ARGUMENT_TEXT, .as = {.text = jp_text_of(lists[i][k])}};
     args[2 + i] = lists[i] == NULL ? jp_null(NULL) : jp_list(NULL, items, count);
