@@ -8,7 +8,7 @@
 enum answer_form {
   ANSWER_ENVELOPE, /* {"void":..., "value":{...}} */
   ANSWER_ELEMENTS, /* the same, with the option `elements`: the text of an array may contain refs */
-  ANSWER_PLAIN,    /* JSON in which an object {"ref":N} is a ref: jpeer.fetch and registered names */
+  ANSWER_PLAIN,    /* JSON in which an object {"ref":N} is a ref: jpeer.fetch and own names of members */
   ANSWER_DOCUMENT  /* JSON in which {"ref":N} is only text: rpc.discover, jpeer.describe */
 };
 

@@ -189,8 +189,8 @@ static bool has_input(struct client_transport *transport)
   return !shm->is_asleep && shm_poller_has_input(&shm->poller);
 }
 
-/* Between large messages in quick succession the pages are kept. If no answer is expected, the memory is
- * released at once, because this side may not sleep again. */
+/* Between large messages in quick succession the pages are kept. If no answer is expected, this side may not sleep
+ * again, so the memory is released at once, but at most every HIGH_KEPT_MS. */
 static void release_memory(struct shm_transport *shm)
 {
   if (!ring_writer_has_pages_to_release(&shm->writer))

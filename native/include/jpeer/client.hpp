@@ -758,7 +758,7 @@ public:
     jp_text read = jp_answer_text(view_);
     return read.data == nullptr ? std::string_view() : std::string_view(read.data, read.len);
   }
-  /* The JSON of FETCH, DESCRIBE and registered names; borrowed. */
+  /* The JSON of FETCH, DESCRIBE and METHOD; borrowed. */
   jp_json json() const noexcept
   {
     return jp_answer_json(view_);

@@ -325,7 +325,7 @@ enum jp_operation {
   JP_FETCH,    /* jpeer.fetch */
   JP_DESCRIBE, /* jpeer.describe */
   JP_ASSEMBLE, /* jpeer.assemble: the argument is a piece of `instance`, or the first one; it has a type */
-  JP_METHOD    /* any other method of JSON-RPC: a registered name, rpc.discover */
+  JP_METHOD    /* any other method of JSON-RPC: a member by its own name, rpc.discover */
 };
 
 /* The options of a request (docs/protocol.md, "Options of a request"). All zero: none. */
@@ -520,7 +520,7 @@ static inline struct jp_request jp_build_describe_type(const char *type)
   return jp_make_request(JP_DESCRIBE, type, NULL);
 }
 
-/* A member by its registered name ("java.lang.Math.max"), rpc.discover, or another method. The answer is
+/* A member by its own name ("java.lang.Math.max"), rpc.discover, or another method. The answer is
  * JSON. params: the JSON of an array or object; data NULL: none. */
 static inline struct jp_request jp_build_method(const char *method, struct jp_text params)
 {
