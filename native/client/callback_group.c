@@ -21,7 +21,7 @@ void callback_set_state(struct jp_callback *callback, enum callback_state to)
   callback->state = to;
 }
 
-/* ---- the groups with names ---- */
+/* ---- groups with names ---- */
 
 static struct {
   pthread_mutex_t lock;
@@ -38,14 +38,15 @@ static void unlock_groups(void)
   pthread_mutex_unlock(&groups.lock);
 }
 
-/* The groups are the parent's: their clients cannot be used here, and a lock of theirs may be held for ever. */
+/* In a child of fork(2) the groups belong to the parent: the child cannot use their clients, and their locks
+ * may be held for ever. */
 static void forget_groups(void)
 {
   groups.first = NULL;
   unlock_groups();
 }
 
-/* A process that fork makes may open clients of its own. */
+/* A child of fork(2) may open clients of its own. */
 static void guard_fork(void)
 {
   (void)pthread_atfork(lock_groups, unlock_groups, forget_groups);
@@ -92,7 +93,7 @@ struct callback_group *callback_group_enter(const char *name)
   return group;
 }
 
-static void unlist(const struct callback_group *group)
+static void remove_group(const struct callback_group *group)
 {
   struct callback_group **at = &groups.first;
   while (*at != group)
@@ -107,7 +108,7 @@ void callback_group_leave(struct callback_group *group)
   lock_groups();
   bool is_last = --group->clients == 0;
   if (is_last && group->name != NULL)
-    unlist(group);
+    remove_group(group);
   unlock_groups();
   if (!is_last)
     return;
@@ -117,9 +118,9 @@ void callback_group_leave(struct callback_group *group)
   free(group);
 }
 
-/* ---- the process, as the peer knows it ---- */
+/* ---- the name of the process ---- */
 
-/* The longest beginning of the text, of whole characters, that has at most so many bytes. */
+/* The length of the text's longest prefix of whole characters with at most `most` bytes. */
 static int length_within(const char *text, size_t most)
 {
   size_t length = strlen(text);
@@ -146,28 +147,28 @@ void callback_group_connect(struct callback_group *group)
 
 /* ---- the table ---- */
 
-/* Ids count up. */
-static struct jp_callback **place_of(const struct callback_group *group, int64_t id)
+/* Ids count up, so they need no hash. */
+static struct jp_callback **find_place(const struct callback_group *group, int64_t id)
 {
   return &group->places[(size_t)id & (group->capacity - 1)];
 }
 
 struct jp_callback *callback_group_find(const struct callback_group *group, int64_t id)
 {
-  struct jp_callback *callback = group->capacity == 0 ? NULL : *place_of(group, id);
+  struct jp_callback *callback = group->capacity == 0 ? NULL : *find_place(group, id);
   while (callback != NULL && callback->id != id)
     callback = callback->next;
   return callback;
 }
 
-static void put(struct callback_group *group, struct jp_callback *callback)
+static void insert_callback(struct callback_group *group, struct jp_callback *callback)
 {
-  struct jp_callback **place = place_of(group, callback->id);
+  struct jp_callback **place = find_place(group, callback->id);
   callback->next = *place;
   *place = callback;
 }
 
-static bool grow(struct callback_group *group)
+static bool grow_table(struct callback_group *group)
 {
   struct callback_group larger = {.capacity = group->capacity == 0 ? FIRST_CAPACITY : group->capacity * 2};
   larger.places = calloc(larger.capacity, sizeof(struct jp_callback *));
@@ -176,7 +177,7 @@ static bool grow(struct callback_group *group)
   for (size_t i = 0; i < group->capacity; i++) {
     for (struct jp_callback *callback = group->places[i]; callback != NULL;) {
       struct jp_callback *next = callback->next;
-      put(&larger, callback);
+      insert_callback(&larger, callback);
       callback = next;
     }
   }
@@ -188,17 +189,17 @@ static bool grow(struct callback_group *group)
 
 bool callback_group_add(struct callback_group *group, struct jp_callback *callback)
 {
-  if (group->count == group->capacity && !grow(group))
+  if (group->count == group->capacity && !grow_table(group))
     return false;
   callback->id = ++group->last_id;
-  put(group, callback);
+  insert_callback(group, callback);
   group->count++;
   return true;
 }
 
 void callback_group_remove(struct callback_group *group, const struct jp_callback *callback)
 {
-  struct jp_callback **at = place_of(group, callback->id);
+  struct jp_callback **at = find_place(group, callback->id);
   while (*at != callback)
     at = &(*at)->next;
   *at = callback->next;

@@ -1,8 +1,9 @@
 /*
  * Chains: steps that are sent together, as one batch. One thread at a time.
  *
- * A step is written when it is added, because its arguments are borrowed. The ids of its request and of those
- * that it names are known when the chain is sent: places of the text where they go are noted.
+ * A step is written to text when it is added, because its arguments are borrowed. The ids of its request and
+ * of the results that it uses are known only when the chain is sent, so their places in the text are recorded
+ * as holes.
  */
 #include "base/array.h"
 #include "base/hash_index.h"
@@ -12,20 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the id of a request goes in a step's text. */
+/* Where the id of a request is inserted into a step's text. */
 struct chain_hole {
   size_t at;        /* in chain->text */
-  struct text name; /* of the step that it names, in the arena; absent: the step's own id */
+  struct text name; /* the step whose id it is, in the arena; absent: the step itself */
 };
 
 struct chain_step {
-  struct text name;  /* in the arena; absent: nothing names it */
-  bool is_told;      /* its answer has its result; else what it makes ends with the batch */
-  const char *type;  /* of its object, where that is known; in the arena; NULL: it is not */
-  struct text what;  /* "java.util.ArrayList.add": for messages; in the arena */
-  size_t first_hole; /* in chain->holes */
-  size_t start;      /* in chain->text */
-  bool has_options;  /* the text ends with them */
+  struct text name;  /* in the arena; absent: the step has no name */
+  bool has_result;   /* its answer has its result; otherwise its object ends with the batch */
+  const char *type;  /* the class of its object, in the arena; NULL: unknown */
+  struct text what;  /* "java.util.ArrayList.add", for error texts; in the arena */
+  size_t first_hole; /* index in chain->holes */
+  size_t start;      /* offset in chain->text */
+  bool has_options;  /* the text ends with the options */
   enum answer_form form;
 };
 
@@ -37,7 +38,7 @@ struct chain_answer {
 struct jp_chain {
   struct jp_client *client;
   struct arena arena; /* names and classes; reset when the chain is sent */
-  struct buffer text; /* the steps, one behind the other */
+  struct buffer text; /* the steps, one after the other */
   struct chain_step *steps;
   size_t step_count;
   size_t step_capacity;
@@ -45,23 +46,23 @@ struct jp_chain {
   size_t hole_count;
   size_t hole_capacity;
 
-  struct message_refs refs;       /* of the steps, which are of one epoch */
-  struct callback_list callbacks; /* that the steps give */
-  bool is_nested;                 /* a step names a call of Java by its own options */
+  struct message_refs refs;       /* of the steps, all of the same epoch */
+  struct callback_list callbacks; /* the callbacks in the steps */
+  bool is_nested;                 /* the options of a step name a call of Java */
 
-  /* What the next steps are on. */
+  /* The target of the next steps. */
   struct jp_argument target;
-  const char *target_type; /* in the arena; NULL: the target's own class is meant */
+  const char *target_type; /* in the arena; NULL: the target's own class */
 
   /* The first fault of a step; JP_CLIENT_OK: none. */
   struct jp_client_error fault;
 
-  /* Of the last send; the names are in an arena of their own. */
+  /* The answers of the last send; their names are in answer_arena. */
   struct chain_answer *answers;
   size_t answer_count;
   struct arena answer_arena;
-  const struct jp_answer *failure; /* the error that the send has failed with; NULL: none */
-  struct jp_answer *failure_owned; /* the same, of a step without a name; else NULL */
+  const struct jp_answer *failure; /* the error that the last send failed with; NULL: none */
+  struct jp_answer *failure_owned; /* the same if it is the answer of a step without a name; otherwise NULL */
 };
 
 struct jp_chain *jp_chain_create(struct jp_client *client)
@@ -117,21 +118,21 @@ void jp_chain_destroy(struct jp_chain *chain)
   free(chain);
 }
 
-/* ---- what was wrong; of NULL, there was no memory for the chain ---- */
+/* ---- faults; a NULL chain means that there was no memory for it ---- */
 
-static bool is_good(const struct jp_chain *chain)
+static bool is_valid(const struct jp_chain *chain)
 {
   return chain != NULL && chain->fault.status == JP_CLIENT_OK;
 }
 
 static void fail_memory(struct jp_chain *chain)
 {
-  if (is_good(chain))
+  if (is_valid(chain))
     client_fail(&chain->fault, JP_CLIENT_NO_MEMORY, "no memory for a chain");
 }
 
-/* A copy that ends with a NUL; absent where the text is. */
-static struct text keep(struct jp_chain *chain, const char *text)
+/* A NUL-terminated copy; absent if the text is NULL. */
+static struct text keep_string(struct jp_chain *chain, const char *text)
 {
   if (text == NULL)
     return TEXT_ABSENT;
@@ -153,7 +154,7 @@ static enum jp_client_status check_epoch(const struct jp_chain *chain, struct jp
                      "the chain names objects of a peer that has ended, or of another session");
 }
 
-/* Notes that the next step, which is written now, may name objects. */
+/* Called before a step is written: the step may name objects. */
 static void enter_epoch(struct jp_chain *chain)
 {
   if (check_epoch(chain, &chain->fault) == JP_CLIENT_OK && !chain->refs.are_named)
@@ -174,13 +175,13 @@ static void add_hole(struct jp_chain *chain, size_t at, struct text name)
   holes[chain->hole_count++] = (struct chain_hole){.at = at, .name = name};
 }
 
-/* Whom the writer asks for the ids of named results. */
+/* Passed to the writer, to resolve the names of results. */
 struct chain_names {
   struct message_names names;
   struct jp_chain *chain;
 };
 
-/* The id is not known yet: a hole is kept at the place where the writer would write it. */
+/* The id is not known yet: records a hole where the writer would write the id. */
 static struct text note_name(const struct message_names *names, struct text name)
 {
   struct jp_chain *chain = ((const struct chain_names *)names)->chain;
@@ -191,7 +192,7 @@ static struct text note_name(const struct message_names *names, struct text name
   return TEXT("");
 }
 
-/* Who keeps the callbacks that steps give. */
+/* Passed to the writer, to hold the callbacks in the steps. */
 struct chain_callbacks {
   struct message_callbacks callbacks;
   struct jp_chain *chain;
@@ -205,7 +206,7 @@ static enum jp_client_status keep_callback(struct message_callbacks *callbacks,
   return callback_list_keep(&chain->callbacks, chain->client, callback, form, error);
 }
 
-static struct text describe(struct jp_chain *chain, const struct jp_request *request)
+static struct text describe_request(struct jp_chain *chain, const struct jp_request *request)
 {
   const char *type = request->type == NULL ? "" : request->type;
   const char *member = request->operation == JP_NEW ? "new" : request->member == NULL ? "" : request->member;
@@ -215,7 +216,7 @@ static struct text describe(struct jp_chain *chain, const struct jp_request *req
 
 static void fail_step(struct jp_chain *chain, struct text what, const struct jp_client_error *error)
 {
-  if (!is_good(chain))
+  if (!is_valid(chain))
     return;
   chain->fault = *error;
   client_error_prefix(&chain->fault, "step %zu (%.*s): ", chain->step_count + 1, TEXT_ARGS(what));
@@ -235,7 +236,7 @@ static struct chain_step *keep_step(struct jp_chain *chain, const struct chain_s
   return &steps[chain->step_count++];
 }
 
-/* NULL: it was not added. */
+/* NULL: the step was not added. */
 static struct chain_step *write_step(struct jp_chain *chain, const char *name,
                                      const struct jp_request *request)
 {
@@ -250,9 +251,9 @@ static struct chain_step *write_step(struct jp_chain *chain, const char *name,
                                    .refs = &refs,
                                    .has_epoch = client_name_in_messages(chain->client).data != NULL &&
                                                 refs.epoch != EPOCH_UNKNOWN};
-  struct chain_step step = {.name = keep(chain, name),
-                            .is_told = name != NULL,
-                            .what = describe(chain, request),
+  struct chain_step step = {.name = keep_string(chain, name),
+                            .has_result = name != NULL,
+                            .what = describe_request(chain, request),
                             .first_hole = chain->hole_count,
                             .start = chain->text.len,
                             .has_options = message_has_options(request, &how),
@@ -261,19 +262,19 @@ static struct chain_step *write_step(struct jp_chain *chain, const char *name,
   add_hole(chain, chain->text.len + MESSAGE_BEFORE_ID, TEXT_ABSENT);
   if (message_write_json(request, &how, &chain->text, &error) != JP_CLIENT_OK)
     fail_step(chain, step.what, &error);
-  if (!is_good(chain))
+  if (!is_valid(chain))
     return NULL;
   chain->refs = refs;
   chain->is_nested |= request->options != NULL && request->options->within != NULL;
   return keep_step(chain, &step);
 }
 
-/* NULL: it was not added. */
+/* NULL: the step was not added. */
 static struct chain_step *add_step(struct jp_chain *chain, const char *name, const struct jp_request *request)
 {
-  if (is_good(chain))
+  if (is_valid(chain))
     enter_epoch(chain);
-  if (!is_good(chain))
+  if (!is_valid(chain))
     return NULL;
   return write_step(chain, name, request);
 }
@@ -283,11 +284,11 @@ void jp_chain_request(struct jp_chain *chain, const char *name, const struct jp_
   (void)add_step(chain, name, request);
 }
 
-/* ---- what steps are on ---- */
+/* ---- targets of steps ---- */
 
 static bool has_target(struct jp_chain *chain, const char *member)
 {
-  if (!is_good(chain))
+  if (!is_valid(chain))
     return false;
   if (chain->target.kind != JP_ARGUMENT_NONE)
     return true;
@@ -300,11 +301,11 @@ static bool has_target(struct jp_chain *chain, const char *member)
 static void set_target(struct jp_chain *chain, struct jp_argument target, const char *type)
 {
   chain->target = target;
-  chain->target_type = keep(chain, type).data;
+  chain->target_type = keep_string(chain, type).data;
 }
 
-/* Of a step that has no name and that the next ones are on: no name of the caller's begins with a NUL, and
- * other chains have others. */
+/* A name for a step without a name whose object later steps use. It begins with a NUL, so it differs from all
+ * names of the program; it contains the chain's address, so it differs from those of other chains. */
 static struct text make_hidden_name(struct jp_chain *chain)
 {
   struct text name = arena_printf(&chain->arena, "%c%p/%zu", '\0', (const void *)chain, chain->step_count);
@@ -313,7 +314,7 @@ static struct text make_hidden_name(struct jp_chain *chain)
   return name;
 }
 
-static struct jp_argument named(struct text name)
+static struct jp_argument named_argument(struct text name)
 {
   return (struct jp_argument){.kind = JP_ARGUMENT_NAMED, .as = {.text = {name.data, name.len}}};
 }
@@ -327,11 +328,11 @@ void jp_chain_create_object(struct jp_chain *chain, const char *name, const char
     return;
   if (name == NULL)
     step->name = make_hidden_name(chain);
-  set_target(chain, named(step->name), type);
+  set_target(chain, named_argument(step->name), type);
   step->type = chain->target_type;
 }
 
-/* The last step of that name; NULL: none. */
+/* The last step with that name; NULL: none. */
 static struct chain_step *find_step(const struct jp_chain *chain, const char *name)
 {
   for (size_t i = chain->step_count; i > 0; i--) {
@@ -344,7 +345,7 @@ static struct chain_step *find_step(const struct jp_chain *chain, const char *na
 
 void jp_chain_with(struct jp_chain *chain, const char *name, const char *type)
 {
-  if (!is_good(chain))
+  if (!is_valid(chain))
     return;
   if (name == NULL) {
     client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_with: the name is missing");
@@ -352,24 +353,25 @@ void jp_chain_with(struct jp_chain *chain, const char *name, const char *type)
   }
   struct chain_step *step = find_step(chain, name);
   const char *known = type != NULL || step == NULL ? type : step->type;
-  set_target(chain, named(keep(chain, name)), known);
+  set_target(chain, named_argument(keep_string(chain, name)), known);
   if (step != NULL)
     step->type = chain->target_type;
 }
 
 void jp_chain_with_object(struct jp_chain *chain, const struct jp_ref *ref, const char *type)
 {
-  if (!is_good(chain))
+  if (!is_valid(chain))
     return;
   if (ref == NULL) {
     client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_with_object: the object is NULL");
     return;
   }
   enter_epoch(chain);
-  if (is_good(chain) && !message_name_ref(&chain->refs, ref))
+  if (is_valid(chain) && !message_name_ref(&chain->refs, ref))
     (void)message_fail_stale(ref, &chain->fault);
   const char *known = jp_ref_type(ref);
-  bool may_be_named = *known != '\0' && strchr(known, '/') == NULL; /* that of a hidden class is no type */
+  bool may_be_named =
+      *known != '\0' && strchr(known, '/') == NULL; /* the name of a hidden class is not a type */
   set_target(chain, jp_object_number(jp_ref_number(ref)), type != NULL || !may_be_named ? type : known);
 }
 
@@ -431,12 +433,12 @@ static struct text keep_text(struct jp_chain *chain, struct text t)
   return kept;
 }
 
-static size_t end_of(const struct jp_chain *chain, size_t step)
+static size_t find_end(const struct jp_chain *chain, size_t step)
 {
   return step + 1 < chain->step_count ? chain->steps[step + 1].start : chain->text.len;
 }
 
-static size_t last_hole(const struct jp_chain *chain, size_t step)
+static size_t find_last_hole(const struct jp_chain *chain, size_t step)
 {
   return step + 1 < chain->step_count ? chain->steps[step + 1].first_hole : chain->hole_count;
 }
@@ -447,15 +449,16 @@ static void append_step(struct jp_chain *chain, const struct jp_chain *steps, si
   struct chain_step step = *from;
   step.name = keep_text(chain, from->name);
   step.what = keep_text(chain, from->what);
-  step.type = keep(chain, from->type).data;
+  step.type = keep_string(chain, from->type).data;
   step.start = chain->text.len;
   step.first_hole = chain->hole_count;
-  for (size_t i = from->first_hole; i < last_hole(steps, index); i++)
+  for (size_t i = from->first_hole; i < find_last_hole(steps, index); i++)
     add_hole(chain, step.start + steps->holes[i].at - from->start, keep_text(chain, steps->holes[i].name));
-  buffer_append_text(&chain->text, text_slice(buffer_text(&steps->text), from->start, end_of(steps, index)));
+  buffer_append_text(&chain->text,
+                     text_slice(buffer_text(&steps->text), from->start, find_end(steps, index)));
   if (chain->text.failed)
     fail_memory(chain);
-  if (is_good(chain))
+  if (is_valid(chain))
     (void)keep_step(chain, &step);
 }
 
@@ -463,27 +466,27 @@ void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
 {
   struct message_callback form;
   if (steps == NULL) {
-    if (is_good(chain))
+    if (is_valid(chain))
       fail_memory(chain);
     return;
   }
-  if (is_good(chain) && !is_good(steps))
+  if (is_valid(chain) && !is_valid(steps))
     chain->fault = steps->fault;
-  if (is_good(chain) && chain == steps)
+  if (is_valid(chain) && chain == steps)
     client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_append: a chain is appended to itself");
-  if (is_good(chain) && steps->refs.are_named) {
+  if (is_valid(chain) && steps->refs.are_named) {
     const struct message_refs refs = chain->refs;
     chain->refs = steps->refs;
     if (refs.are_named && refs.epoch != steps->refs.epoch)
       client_fail(&chain->fault, JP_CLIENT_STALE,
                   "jp_chain_append: the chains name objects of two peers, one after the other");
   }
-  for (size_t i = 0; is_good(chain) && i < steps->step_count; i++)
+  for (size_t i = 0; is_valid(chain) && i < steps->step_count; i++)
     append_step(chain, steps, i);
-  for (size_t i = 0; is_good(chain) && i < steps->callbacks.count; i++)
+  for (size_t i = 0; is_valid(chain) && i < steps->callbacks.count; i++)
     (void)!callback_list_keep(&chain->callbacks, chain->client, steps->callbacks.items[i], &form,
                               &chain->fault);
-  if (is_good(chain))
+  if (is_valid(chain))
     chain->is_nested |= steps->is_nested;
   if (chain != steps)
     clear_steps(steps);
@@ -491,7 +494,7 @@ void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
 
 /* ---- names of steps ---- */
 
-/* The step of the name, of those that `names` has; HASH_INDEX_NONE: none. */
+/* The step with the name in `names`; HASH_INDEX_NONE: none. */
 static uint32_t find_named(const struct jp_chain *chain, const struct hash_index *names, struct text name)
 {
   uint32_t step;
@@ -502,18 +505,18 @@ static uint32_t find_named(const struct jp_chain *chain, const struct hash_index
   return step;
 }
 
-/* ---- the batch that is sent ---- */
+/* ---- the batch ---- */
 
-/* A chain that is sent: as one message, which many steps' requests are in. */
+/* A chain that is being sent, as one message with the requests of its steps. */
 struct sending {
-  struct exchange exchange; /* first: an exchange is its sending */
+  struct exchange exchange; /* first: the exchange is cast back to this struct */
   struct jp_chain *chain;
   const struct hash_index *names;
   enum answer_form *forms;
   struct jp_answer **answers;
 };
 
-/* Writes a step with the ids in its holes. */
+/* Writes a step and inserts the ids at its holes. */
 static void write_with_ids(const struct sending *sending, size_t step, uint64_t first_id, struct buffer *out)
 {
   const struct jp_chain *chain = sending->chain;
@@ -525,8 +528,9 @@ static void write_with_ids(const struct sending *sending, size_t step, uint64_t 
   size_t last_hole = is_last ? chain->hole_count : chain->steps[step + 1].first_hole;
   for (size_t i = chain->steps[step].first_hole; i < last_hole; i++) {
     const struct chain_hole *hole = &chain->holes[i];
-    size_t meant =
-        hole->name.data == NULL ? step : find_named(chain, sending->names, hole->name); /* it was checked */
+    size_t meant = hole->name.data == NULL
+                       ? step
+                       : find_named(chain, sending->names, hole->name); /* check_holes has found it before */
     buffer_append_text(out, text_slice(text, at, hole->at));
     buffer_append(out, digits, number_format_integer((int64_t)(first_id + meant), digits));
     at = hole->at;
@@ -534,9 +538,10 @@ static void write_with_ids(const struct sending *sending, size_t step, uint64_t 
   buffer_append_text(out, text_slice(text, at, end));
 }
 
-static enum jp_client_status give_callbacks(const struct jp_chain *chain, struct jp_client_error *error)
+static enum jp_client_status add_callbacks(const struct jp_chain *chain, struct jp_client_error *error)
 {
-  (void)callbacks_begin_message(chain->client); /* the steps have asked whose they are */
+  (void)callbacks_begin_message(
+      chain->client); /* callback_list_keep has checked that the callbacks belong to the group */
   for (size_t i = 0; i < chain->callbacks.count; i++) {
     if (!callbacks_give(chain->client, chain->callbacks.items[i]))
       return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a callback");
@@ -557,16 +562,16 @@ static enum jp_client_status write_batch(struct exchange *exchange, uint64_t fir
   for (size_t i = 0; i < chain->step_count; i++) {
     buffer_append_char(out, i == 0 ? '[' : ',');
     write_with_ids(sending, i, first_id, out);
-    if (i == 0 && within.data != NULL) /* it says so for all */
+    if (i == 0 && within.data != NULL) /* the first request's option holds for the whole batch */
       message_add_within(out, chain->steps[0].has_options, within);
   }
   buffer_append_char(out, ']');
-  return give_callbacks(chain, error);
+  return add_callbacks(chain, error);
 }
 
 /* ---- checks ---- */
 
-/* `names` has those of the steps before. */
+/* `names` has the names of the earlier steps. */
 static enum jp_client_status check_holes(const struct jp_chain *chain, const struct hash_index *names,
                                          size_t step, struct jp_client_error *error)
 {
@@ -595,7 +600,7 @@ static enum jp_client_status add_name(const struct jp_chain *chain, struct hash_
              : client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a chain");
 }
 
-/* Gathers the names, too. */
+/* Also fills `names`. */
 static enum jp_client_status check_chain(struct jp_chain *chain, struct hash_index *names,
                                          struct jp_client_error *error)
 {
@@ -617,7 +622,7 @@ static enum jp_client_status check_chain(struct jp_chain *chain, struct hash_ind
 
 /* ---- answers ---- */
 
-/* Keeps the answer of a step that is told. False: no memory. */
+/* Keeps the answer of a step with a result. False: no memory. */
 static bool keep_answer(struct jp_chain *chain, const struct chain_step *step, struct jp_answer *answer)
 {
   struct text name = arena_text(&chain->answer_arena, step->name);
@@ -631,15 +636,15 @@ static enum jp_client_status report_step(const struct jp_chain *chain, size_t st
                                          const struct jp_answer *answer, struct jp_client_error *error)
 {
   const struct text name = chain->steps[step].name;
-  bool is_named = chain->steps[step].is_told;
+  bool is_named = chain->steps[step].has_result;
   enum jp_client_status status = client_report_remote(answer, error);
   client_error_prefix(error, "step %zu (%.*s%s%.*s): ", step + 1, TEXT_ARGS(chain->steps[step].what),
                       is_named ? ", " : "", is_named ? (int)name.len : 0, is_named ? name.data : "");
   return status;
 }
 
-/* JSON-RPC 2.0, 5.1: of a batch that the peer refuses, as one of too many steps, all answers are the same
- * error. */
+/* JSON-RPC 2.0, 5.1: if the peer refuses a batch, for example one with too many steps, all answers are the
+ * same error. */
 static bool is_refused(const struct jp_chain *chain, struct jp_answer *const *answers)
 {
   for (size_t i = 0; i < chain->step_count; i++) {
@@ -650,9 +655,9 @@ static bool is_refused(const struct jp_chain *chain, struct jp_answer *const *an
   return chain->step_count > 1;
 }
 
-/* Takes the answers: those of steps that are told stay with the chain. The first error is what the chain
- * failed with: those that depend on it come later. */
-static enum jp_client_status take_answers(struct jp_chain *chain, struct jp_answer **answers,
+/* Keeps the answers of steps with a result, and frees the others. The chain fails with the first error: later
+ * errors are its consequences. */
+static enum jp_client_status keep_answers(struct jp_chain *chain, struct jp_answer **answers,
                                           struct jp_client_error *error)
 {
   enum jp_client_status status = JP_CLIENT_OK;
@@ -668,7 +673,7 @@ static enum jp_client_status take_answers(struct jp_chain *chain, struct jp_answ
       status = report_step(chain, i, answer, error);
       chain->failure = answer;
     }
-    if (has_memory && chain->steps[i].is_told && keep_answer(chain, &chain->steps[i], answer))
+    if (has_memory && chain->steps[i].has_result && keep_answer(chain, &chain->steps[i], answer))
       continue;
     if (answer == chain->failure)
       chain->failure_owned = answer;
@@ -693,7 +698,7 @@ static enum jp_client_status send_steps(struct sending *sending, int timeout_ms,
                                         .answers = sending->answers};
   enum jp_client_status status = client_exchange(&sending->exchange, timeout_ms, error);
   if (status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE)
-    return take_answers(chain, sending->answers, error);
+    return keep_answers(chain, sending->answers, error);
   for (size_t i = 0; i < chain->step_count; i++)
     jp_answer_free(sending->answers[i]);
   return status;
@@ -704,7 +709,7 @@ enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms, stru
   if (chain == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "the chain is NULL: there was no memory for it");
   clear_answers(chain);
-  struct hash_index names = {0}; /* of the steps, by their names */
+  struct hash_index names = {0}; /* the steps by name */
   enum jp_client_status status = check_chain(chain, &names, error);
   if (status == JP_CLIENT_OK && chain->step_count > 0) {
     struct sending sending = {.chain = chain,

@@ -1,9 +1,10 @@
 /*
- * The objects of the program that Java can have (docs/internals/client-library.md, "Callbacks in the client library"): who
- * keeps each, and the calls that Java makes, with the thread that runs each.
+ * The program's objects that Java can hold (docs/internals/client-library.md, "Callbacks in the client
+ * library"): who holds each, the calls that Java makes, and which thread runs each call.
  *
- * The client's lock guards all of it, except the constant members of a callback, those members of a call that belong to
- * the thread which runs it, and what the lock of a group guards (client/callback_group.h).
+ * The client's lock guards all of it, with three exceptions: the constant members of a callback, the members
+ * of a call that belong to the thread that runs the call, and the members guarded by the lock of a group
+ * (client/callback_group.h).
  */
 #include "base/array.h"
 #include "base/process_limits.h"
@@ -16,32 +17,32 @@
 
 enum { FREE_CALLS_MAX = 512 };
 
-/* Codes of refusals: of a call to a callback that is not there, and of a failure that the message did not cause. */
+/* Error codes of refusals: the callback does not exist; a failure that the message did not cause. */
 enum { UNKNOWN = -32602, CALLBACK_FAILED = -32000 };
 
-/* A function may need some stack itself: that of Python about 4 KiB before it runs any code of the program. */
+/* A function needs some stack of its own: Python about 4 KiB before it runs any code of the program. */
 enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
 
 /*
  * A call from Java. Under the client's lock.
  *
  * | state         | what holds                                                       | who leaves it, on what    |
- * | CALL_WAITING  | a thread has it next, or it is in a list                         | the thread that runs or   |
+ * | CALL_WAITING  | a thread runs it next, or it is in a list                        | the thread that runs or   |
  * |               |                                                                  | refuses it                |
  * | CALL_RUNNING  | the function runs on call->thread                                | the function: it answers, |
  * |               |                                                                  | defers or returns         |
  * | CALL_DEFERRED | the function runs; the call may be answered after it             | the function: it returns; |
  * |               |                                                                  | an answer                 |
  * | CALL_ANSWERED | the function runs; the call is answered, or cannot be any more   | the function: it returns  |
- * | CALL_OPEN     | the function has returned; the program is to answer              | the program's answer      |
- * | CALL_OVER     | neither runs nor can be answered: whoever brings it here ends it | nobody                    |
+ * | CALL_OPEN     | the function has returned; the program must answer               | the program's answer      |
+ * | CALL_OVER     | it neither runs nor can be answered: who sets this state ends it | nobody                    |
  */
 enum call_state {
   CALL_WAITING,  /* the call waits for a thread that runs it */
   CALL_RUNNING,  /* the function runs, and has not answered */
   CALL_DEFERRED, /* the function runs; the call may be answered after it */
   CALL_ANSWERED, /* the function runs; the call is answered, or cannot be answered any more */
-  CALL_OPEN,     /* the function has returned, and the call is to be answered */
+  CALL_OPEN,     /* the function has returned, and the call is not answered yet */
   CALL_OVER      /* the function does not run; the call is answered, or cannot be answered any more */
 };
 
@@ -55,18 +56,18 @@ static const uint16_t call_transitions[] = {
 };
 
 struct jp_callback_call {
-  struct jp_client *client;     /* it is a holder */
-  struct jp_callback *callback; /* NULL: its id names none any more */
+  struct jp_client *client;     /* the call is a holder */
+  struct jp_callback *callback; /* NULL: no callback has the id any more */
   struct arena arena;
-  struct text id; /* the JSON; data NULL: an event. In the arena, as the texts are */
+  struct text id; /* the JSON of the id; data NULL: an event. In the arena, like the texts */
   struct callback_texts texts;
-  struct jp_answer **args; /* each is a holder */
+  struct jp_answer **args; /* each answer is a holder */
   size_t arg_count;
-  uint64_t connection; /* that it came on */
-  uint64_t number;     /* calls are numbered as they are read */
+  uint64_t connection; /* the connection that it arrived on */
+  uint64_t number;     /* calls are numbered in the order in which they are read */
   size_t size;         /* of its message */
   enum call_state state;
-  pthread_t thread; /* that runs it */
+  pthread_t thread; /* runs the call */
   struct jp_callback_call *next;
 };
 
@@ -82,9 +83,9 @@ static bool is_event(const struct jp_callback_call *call)
   return call->id.data == NULL;
 }
 
-/* ---- who keeps them ---- */
+/* ---- who holds callbacks ---- */
 
-static void destroy(struct jp_callback *callback)
+static void destroy_callback(struct jp_callback *callback)
 {
   buffer_fini(&callback->interfaces);
   buffer_fini(&callback->facts);
@@ -101,15 +102,15 @@ static void unlock_group(const struct jp_client *client)
   pthread_mutex_unlock(&client->callbacks.group->lock);
 }
 
-/* Under the group's lock as well. One that has ended is reported by this client, whoever has created it. */
+/* Under the group's lock as well. This client reports the ended callback, whichever client created it. */
 static void end_unused(struct jp_client *client, struct jp_callback *callback)
 {
-  if (callback->state == CALLBACK_HELD || callback->given > 0 || callback->users > 0 || callback->giving > 0)
+  if (callback->state == CALLBACK_HELD || callback->given > 0 || callback->users > 0 || callback->awaited > 0)
     return;
   callback_group_remove(client->callbacks.group, callback);
   callback_set_state(callback, CALLBACK_ENDED);
   if (callback->released == NULL && callback->client == client) {
-    destroy(callback);
+    destroy_callback(callback);
     client->holders--;
     return;
   }
@@ -139,7 +140,7 @@ void callbacks_begin_connection(struct jp_client *client)
   unlock_group(client);
 }
 
-/* Java's hold on the callbacks of a process ends with the last of its connections. */
+/* Java's hold on the callbacks of a process ends with the last connection of the process. */
 void callbacks_end_connection(struct jp_client *client)
 {
   struct callback_group *group = client->callbacks.group;
@@ -168,7 +169,7 @@ void callbacks_report_ended(struct jp_client *client)
     client_unlock(client);
     if (callback->released != NULL)
       callback->released(callback->context);
-    destroy(callback);
+    destroy_callback(callback);
     client_lock(creator);
     if (creator == client) {
       client->holders--;
@@ -189,7 +190,7 @@ static struct message_callback form_of(const struct jp_callback *callback)
       .facts = callback->facts.len > 0 ? buffer_text(&callback->facts) : TEXT("")};
 }
 
-/* Arguments promise not to change the callback that they give; that it was given is noted all the same. */
+/* Arguments promise not to change the callback, but giving it is counted. */
 static struct jp_callback *callback_of(const struct jp_callback *callback)
 {
   return (struct jp_callback *)callback;
@@ -275,15 +276,16 @@ void callback_list_drop(struct callback_list *list)
   fini_list(list);
 }
 
-/* ---- messages that give them ---- */
+/* ---- messages with callbacks ---- */
 
-static enum jp_client_status give(struct message_callbacks *callbacks, const struct jp_callback *callback,
-                                  struct message_callback *form, struct jp_client_error *error)
+static enum jp_client_status record_callback(struct message_callbacks *callbacks,
+                                             const struct jp_callback *callback,
+                                             struct message_callback *form, struct jp_client_error *error)
 {
-  struct callback_giver *giver = (struct callback_giver *)callbacks;
-  if (callback->client->callbacks.group != giver->client->callbacks.group)
+  struct callback_recorder *recorder = (struct callback_recorder *)callbacks;
+  if (callback->client->callbacks.group != recorder->client->callbacks.group)
     return fail_foreign(error);
-  if (!add_to_list(&giver->list, callback_of(callback)))
+  if (!add_to_list(&recorder->list, callback_of(callback)))
     return fail_memory(error);
   *form = form_of(callback);
   return JP_CLIENT_OK;
@@ -291,18 +293,18 @@ static enum jp_client_status give(struct message_callbacks *callbacks, const str
 
 struct message_callbacks *callbacks_begin_message(struct jp_client *client)
 {
-  client->callbacks.giver.list.count = 0;
-  return has_callbacks(client) ? &client->callbacks.giver.callbacks : NULL;
+  client->callbacks.recorder.list.count = 0;
+  return has_callbacks(client) ? &client->callbacks.recorder.callbacks : NULL;
 }
 
 bool callbacks_give(struct jp_client *client, struct jp_callback *callback)
 {
-  return add_to_list(&client->callbacks.giver.list, callback);
+  return add_to_list(&client->callbacks.recorder.list, callback);
 }
 
 void callbacks_end_message(struct jp_client *client, struct waiter *waiter)
 {
-  struct callback_list *list = &client->callbacks.giver.list;
+  struct callback_list *list = &client->callbacks.recorder.list;
   if (list->count == 0)
     return;
   lock_group(client);
@@ -311,18 +313,18 @@ void callbacks_end_message(struct jp_client *client, struct waiter *waiter)
     callback->given++;
     if (waiter == NULL)
       continue;
-    callback->has_many_givers |= callback->giving > 0 && !pthread_equal(callback->giver, waiter->thread);
-    callback->giver = waiter->thread;
-    callback->giving++;
+    callback->has_many_senders |= callback->awaited > 0 && !pthread_equal(callback->sender, waiter->thread);
+    callback->sender = waiter->thread;
+    callback->awaited++;
   }
   unlock_group(client);
   if (waiter == NULL)
     return;
-  waiter->gives = *list;
+  waiter->given = *list;
   *list = (struct callback_list){0};
 }
 
-/* ---- created and released ---- */
+/* ---- creation and release ---- */
 
 static enum jp_client_status check_config(const struct jp_callback_config *config,
                                           struct jp_client_error *error)
@@ -337,8 +339,8 @@ static enum jp_client_status check_config(const struct jp_callback_config *confi
   return JP_CLIENT_OK;
 }
 
-static enum jp_client_status add(struct jp_client *client, struct jp_callback *callback,
-                                 struct jp_client_error *error)
+static enum jp_client_status add_callback(struct jp_client *client, struct jp_callback *callback,
+                                          struct jp_client_error *error)
 {
   enum jp_client_status status = JP_CLIENT_OK;
   client_lock(client);
@@ -366,8 +368,9 @@ enum jp_client_status jp_callback_create(struct jp_client *client, const struct 
   if (status != JP_CLIENT_OK)
     return status;
   if (config->oneway && client->callbacks.group->name != NULL)
-    return client_fail(error, JP_CLIENT_UNSUPPORTED,
-                       "events may come over any connection of a process, in no order: not oneway");
+    return client_fail(
+        error, JP_CLIENT_UNSUPPORTED,
+        "oneway is not for a process: its events may arrive over any connection, in any order");
   struct jp_callback *made = calloc(1, sizeof *made);
   if (made == NULL)
     return fail_memory(error);
@@ -380,16 +383,16 @@ enum jp_client_status jp_callback_create(struct jp_client *client, const struct 
                                .is_borrowed = config->borrow};
   status = callback_write_form(config, &made->interfaces, &made->facts, error);
   if (status == JP_CLIENT_OK)
-    status = add(client, made, error);
+    status = add_callback(client, made, error);
   if (status != JP_CLIENT_OK) {
-    destroy(made);
+    destroy_callback(made);
     return status;
   }
   *callback = made;
   return JP_CLIENT_OK;
 }
 
-/* Under the group's lock. False: it has ended. */
+/* Under the group's lock. False: the callback has ended. */
 static bool hold_callback(struct jp_callback *callback)
 {
   if (callback->state == CALLBACK_ENDED)
@@ -405,9 +408,9 @@ bool jp_callback_keep(struct jp_callback *callback)
   if (fork_guard_is_child(&client->fork_guard))
     return false;
   lock_group(client);
-  bool is_there = hold_callback(callback);
+  bool is_held = hold_callback(callback);
   unlock_group(client);
-  return is_there;
+  return is_held;
 }
 
 void jp_callback_release(struct jp_callback *callback)
@@ -429,7 +432,7 @@ void jp_callback_release(struct jp_callback *callback)
 
 /* ---- one call ---- */
 
-/* Or cannot be any more. */
+/* The call is answered, or cannot be answered any more. */
 static bool is_answered(const struct jp_callback_call *call)
 {
   return call->state == CALL_ANSWERED || call->state == CALL_OVER;
@@ -500,7 +503,7 @@ static void end_call(struct jp_callback_call *call)
 
 /* ---- answers ---- */
 
-static const struct jp_callback_call *find_outer(const struct jp_client *client)
+static const struct jp_callback_call *find_enclosing_call(const struct jp_client *client)
 {
   const struct jp_callback_call *call = client->callbacks.running;
   while (call != NULL && !(pthread_equal(call->thread, pthread_self()) && is_open(call)))
@@ -510,11 +513,11 @@ static const struct jp_callback_call *find_outer(const struct jp_client *client)
 
 struct text callback_within(const struct jp_client *client)
 {
-  const struct jp_callback_call *call = find_outer(client);
+  const struct jp_callback_call *call = find_enclosing_call(client);
   return call == NULL ? TEXT_ABSENT : text_of(call->texts.id);
 }
 
-/* The call is open. failure NULL: value is the result. */
+/* Call while the call is open. failure NULL: value is the result. */
 static enum jp_client_status write_answer(struct jp_callback_call *call, const struct jp_argument *value,
                                           const struct callback_failure *failure,
                                           struct jp_client_error *error)
@@ -527,7 +530,7 @@ static enum jp_client_status write_answer(struct jp_callback_call *call, const s
       failure != NULL ? callback_write_failure(call->id, failure, out, error)
                       : callback_write_result(call->id, value, callbacks, &client->named, out, error);
   if (status != JP_CLIENT_OK) {
-    client->kind->take_back(client->transport);
+    client->kind->discard(client->transport);
     return status;
   }
   client_end_message(client, false);
@@ -536,8 +539,8 @@ static enum jp_client_status write_answer(struct jp_callback_call *call, const s
   return JP_CLIENT_OK;
 }
 
-/* Where not even that can be written, Java waits until its own time is over. */
-static void refuse(struct jp_callback_call *call, int code, const char *why)
+/* If not even the refusal can be written, Java waits until its own timeout. */
+static void refuse_call(struct jp_callback_call *call, int code, const char *why)
 {
   const struct callback_failure failure = {.code = code, .thrown = {.message = why}};
   if (is_open(call))
@@ -545,24 +548,24 @@ static void refuse(struct jp_callback_call *call, int code, const char *why)
   note_answered(call);
 }
 
-/* ---- who runs it ---- */
+/* ---- which thread runs a call ---- */
 
 static bool is_free(const struct waiter *waiter)
 {
   return waiter != NULL && waiter->runs_calls && waiter->left > 0 && waiter->call == NULL;
 }
 
-static bool is_given_by_others(const struct jp_callback_call *call, const struct waiter *waiter)
+static bool is_for_other_thread(const struct jp_callback_call *call, const struct waiter *waiter)
 {
   const struct jp_callback *callback = call->callback;
   lock_group(call->client);
-  bool has_one_giver = callback->giving > 0 && !callback->has_many_givers;
-  bool is_anothers = has_one_giver && (waiter == NULL || !pthread_equal(callback->giver, waiter->thread));
+  bool has_one_sender = callback->awaited > 0 && !callback->has_many_senders;
+  bool is_for_other = has_one_sender && (waiter == NULL || !pthread_equal(callback->sender, waiter->thread));
   unlock_group(call->client);
-  return is_anothers;
+  return is_for_other;
 }
 
-/* The call that it names; NULL: that is over. */
+/* The running call with that id; NULL: it is over. */
 static const struct jp_callback_call *find_running(const struct jp_client *client, const char *id)
 {
   const struct jp_callback_call *call = client->callbacks.running;
@@ -571,26 +574,28 @@ static const struct jp_callback_call *find_running(const struct jp_client *clien
   return call;
 }
 
-/* The wait that the call, whose origin is told, comes from. A connection's requests are served in their order. */
+/* The waiter whose request caused the call, for a call with an origin. The requests of a connection are
+ * served in order. */
 static struct waiter *find_origin(const struct jp_callback_call *call)
 {
   const struct jp_client *client = call->client;
   const char *origin = call->texts.origin;
   bool is_request = strcmp(origin, "request") == 0;
   const struct jp_callback_call *outer = is_request ? NULL : find_running(client, origin);
-  struct waiter *waiter = is_request || outer != NULL ? client->callbacks.asking : NULL;
+  struct waiter *waiter = is_request || outer != NULL ? client->callbacks.requesters : NULL;
   while (waiter != NULL && waiter->outer != outer)
-    waiter = waiter->next_asking;
+    waiter = waiter->next_requester;
   return waiter;
 }
 
 /* waiter NULL: jp_client_process. */
 static bool may_run(const struct jp_callback_call *call, const struct waiter *waiter)
 {
-  return call->texts.origin == NULL ? !is_given_by_others(call, waiter) : find_origin(call) == waiter;
+  return call->texts.origin == NULL ? !is_for_other_thread(call, waiter) : find_origin(call) == waiter;
 }
 
-/* NULL: none of those that wait. The leader comes first: it is awake, or soon will be. */
+/* The waiter that runs the call; NULL: none may. The leader is preferred, because it is running or wakes
+ * next. */
 static struct waiter *find_runner(const struct jp_client *client, const struct jp_callback_call *call)
 {
   if (is_free(client->leader) && may_run(call, client->leader))
@@ -601,33 +606,33 @@ static struct waiter *find_runner(const struct jp_client *client, const struct j
   return waiter;
 }
 
-void callback_begin_asking(struct jp_client *client, struct waiter *waiter)
+void callback_add_requester(struct jp_client *client, struct waiter *waiter)
 {
   struct client_callbacks *callbacks = &client->callbacks;
-  waiter->outer = find_outer(client);
-  waiter->previous_asking = callbacks->last_asking;
-  if (callbacks->asking == NULL)
-    callbacks->asking = waiter;
+  waiter->outer = find_enclosing_call(client);
+  waiter->previous_requester = callbacks->last_requester;
+  if (callbacks->requesters == NULL)
+    callbacks->requesters = waiter;
   else
-    callbacks->last_asking->next_asking = waiter;
-  callbacks->last_asking = waiter;
+    callbacks->last_requester->next_requester = waiter;
+  callbacks->last_requester = waiter;
 }
 
-void callback_end_asking(struct jp_client *client, struct waiter *waiter)
+void callback_remove_requester(struct jp_client *client, struct waiter *waiter)
 {
   struct client_callbacks *callbacks = &client->callbacks;
-  if (waiter->previous_asking == NULL)
-    callbacks->asking = waiter->next_asking;
+  if (waiter->previous_requester == NULL)
+    callbacks->requesters = waiter->next_requester;
   else
-    waiter->previous_asking->next_asking = waiter->next_asking;
-  if (waiter->next_asking == NULL)
-    callbacks->last_asking = waiter->previous_asking;
+    waiter->previous_requester->next_requester = waiter->next_requester;
+  if (waiter->next_requester == NULL)
+    callbacks->last_requester = waiter->previous_requester;
   else
-    waiter->next_asking->previous_asking = waiter->previous_asking;
+    waiter->next_requester->previous_requester = waiter->previous_requester;
 }
 
-static void append(struct jp_callback_call **first, struct jp_callback_call **last,
-                   struct jp_callback_call *call)
+static void append_call(struct jp_callback_call **first, struct jp_callback_call **last,
+                        struct jp_callback_call *call)
 {
   call->next = NULL;
   if (*first == NULL)
@@ -637,20 +642,20 @@ static void append(struct jp_callback_call **first, struct jp_callback_call **la
   *last = call;
 }
 
-/* Its function runs now, or never. */
-static void stop_waiting(struct jp_callback_call *call)
+/* The function of the call runs now, or never. */
+static void count_started(struct jp_callback_call *call)
 {
   struct client_callbacks *callbacks = &call->client->callbacks;
   callbacks->waiting--;
   callbacks->waiting_size -= call->size;
 }
 
-/* To a thread that may run it, or else to whoever comes. */
-static void offer(struct jp_callback_call *call)
+/* Gives the call to a waiter that may run it, or queues it. */
+static void offer_call(struct jp_callback_call *call)
 {
   struct jp_client *client = call->client;
   if (!is_event(call) && !is_open(call)) {
-    stop_waiting(call);
+    count_started(call);
     end_call(call);
     return;
   }
@@ -660,17 +665,17 @@ static void offer(struct jp_callback_call *call)
     client_wake_waiter(client, runner);
     return;
   }
-  append(&client->callbacks.first, &client->callbacks.last, call);
+  append_call(&client->callbacks.first, &client->callbacks.last, call);
   bool is_for_loop = may_run(call, NULL);
   if (is_for_loop && call->texts.origin != NULL)
-    client_need_processors(client); /* one that is inside such a call may stay there for long */
+    client_need_processors(client); /* a thread inside jp_client_process may stay there for long */
   if (is_for_loop && (client->processors == 0 || client->processed_by == PROCESSED_BY_MANY))
     client_wake_loop(client);
 }
 
-/* Out of those that no thread has in hand. waiter NULL: for jp_client_process. */
-static struct jp_callback_call *take_waiting(struct jp_client *client, const struct waiter *waiter,
-                                             uint64_t limit)
+/* Removes a queued call with a number up to `limit`. waiter NULL: for jp_client_process. */
+static struct jp_callback_call *remove_waiting(struct jp_client *client, const struct waiter *waiter,
+                                               uint64_t limit)
 {
   struct client_callbacks *callbacks = &client->callbacks;
   struct jp_callback_call *previous = NULL;
@@ -690,8 +695,8 @@ static struct jp_callback_call *take_waiting(struct jp_client *client, const str
   return call;
 }
 
-/* What has come before the answer, a thread runs before it goes on. */
-static uint64_t limit_of(const struct waiter *waiter)
+/* A thread with its answer runs only the calls that arrived before the answer. */
+static uint64_t last_call_for(const struct waiter *waiter)
 {
   return waiter->left > 0 ? UINT64_MAX : waiter->last_call;
 }
@@ -704,7 +709,7 @@ bool callback_has_waiting(const struct jp_client *client)
   return call != NULL;
 }
 
-static void pass_on(struct jp_client *client, struct waiter *waiter)
+static void offer_remaining(struct jp_client *client, struct waiter *waiter)
 {
   struct client_callbacks *callbacks = &client->callbacks;
   struct jp_callback_call *call = callbacks->first;
@@ -716,14 +721,14 @@ static void pass_on(struct jp_client *client, struct waiter *waiter)
   callbacks->first = NULL;
   while (call != NULL) {
     struct jp_callback_call *next = call->next;
-    offer(call);
+    offer_call(call);
     call = next;
   }
 }
 
 /* ---- running ---- */
 
-/* One event after the other; the next one stays with the thread where it may. */
+/* Starts the next event of the callback, on the same thread if it may run it. */
 static void end_event(struct jp_client *client, struct jp_callback *callback, struct waiter *waiter)
 {
   struct jp_callback_call *next;
@@ -731,19 +736,19 @@ static void end_event(struct jp_client *client, struct jp_callback *callback, st
   while ((next = callback->first_event) != NULL && !callback->has_event) {
     callback->first_event = next->next;
     if (client->callbacks.is_closing) {
-      stop_waiting(next);
+      count_started(next);
       end_call(next);
       continue;
     }
     callback->has_event = true;
-    if (waiter != NULL && next->number <= limit_of(waiter) && may_run(next, waiter))
+    if (waiter != NULL && next->number <= last_call_for(waiter) && may_run(next, waiter))
       waiter->call = next;
     else
-      offer(next);
+      offer_call(next);
   }
 }
 
-static size_t count_nested(const struct jp_client *client)
+static size_t count_nested_calls(const struct jp_client *client)
 {
   size_t count = 0;
   for (const struct jp_callback_call *call = client->callbacks.running; call != NULL; call = call->next)
@@ -767,25 +772,25 @@ static void call_function(struct jp_callback_call *call)
     at = &(*at)->next;
   *at = call->next;
   if (call->state == CALL_RUNNING)
-    refuse(call, CALLBACK_FAILED, "the client's function has not answered");
+    refuse_call(call, CALLBACK_FAILED, "the client's function has not answered");
   set_call_state(call, call->state == CALL_DEFERRED ? CALL_OPEN : CALL_OVER);
 }
 
-static void run(struct jp_callback_call *call, struct waiter *waiter)
+static void run_call(struct jp_callback_call *call, struct waiter *waiter)
 {
   struct jp_client *client = call->client;
   struct jp_callback *callback = call->callback;
   bool was_event = is_event(call);
-  stop_waiting(call);
+  count_started(call);
   if (client->callbacks.is_closing || (!was_event && !is_open(call)))
-    refuse(call, CALLBACK_FAILED, "the client closes");
-  else if (count_nested(client) > 0 && stack_left() < STACK_MIN)
-    refuse(call, CALLBACK_FAILED, "the stack of the client's thread has no room for one more function");
-  else if (!was_event && count_nested(client) >= NESTED_MAX)
-    refuse(call, CALLBACK_FAILED, "the client runs 1000 functions inside one another");
+    refuse_call(call, CALLBACK_FAILED, "the client closes");
+  else if (count_nested_calls(client) > 0 && stack_left() < STACK_MIN)
+    refuse_call(call, CALLBACK_FAILED, "the stack of the client's thread has no room for one more function");
+  else if (!was_event && count_nested_calls(client) >= NESTED_MAX)
+    refuse_call(call, CALLBACK_FAILED, "the client runs 1000 functions inside one another");
   else
     call_function(call);
-  add_user(client, callback); /* an event's callback outlives it here */
+  add_user(client, callback); /* keeps the callback until the call has ended */
   if (call->state == CALL_OVER)
     end_call(call);
   if (was_event)
@@ -801,17 +806,17 @@ bool callback_run_one(struct jp_client *client, struct waiter *waiter)
   if (!waiter->runs_calls || (waiter->call == NULL && callbacks->first == NULL && callbacks->ended == NULL))
     return false;
   if (callbacks->ended != NULL) {
-    client_hand_on_lead(client);
+    client_pass_lead(client);
     callbacks_report_ended(client);
     return true;
   }
   struct jp_callback_call *call =
-      waiter->call != NULL ? waiter->call : take_waiting(client, waiter, limit_of(waiter));
+      waiter->call != NULL ? waiter->call : remove_waiting(client, waiter, last_call_for(waiter));
   waiter->call = NULL;
   if (call == NULL)
     return false;
-  client_hand_on_lead(client);
-  run(call, waiter);
+  client_pass_lead(client);
+  run_call(call, waiter);
   return true;
 }
 
@@ -819,10 +824,10 @@ void callback_run_waiting(struct jp_client *client)
 {
   const uint64_t limit = client->callbacks.last_number;
   struct jp_callback_call *call;
-  while ((call = take_waiting(client, NULL, limit)) != NULL) {
+  while ((call = remove_waiting(client, NULL, limit)) != NULL) {
     if (client->processed_by == PROCESSED_BY_MANY && callback_has_waiting(client))
       client_wake_loop(client);
-    run(call, NULL);
+    run_call(call, NULL);
   }
 }
 
@@ -835,34 +840,34 @@ void callback_calls_end(struct jp_client *client, bool is_closing)
   while (call != NULL) {
     struct jp_callback_call *next = call->next;
     if (is_closing)
-      run(call, NULL); /* which refuses it */
+      run_call(call, NULL); /* run_call refuses it */
     else
-      offer(call);
+      offer_call(call);
     call = next;
   }
 }
 
-/* ---- a wait that is over ---- */
+/* ---- the end of a wait ---- */
 
 void callbacks_end_wait(struct jp_client *client, struct waiter *waiter)
 {
-  if (waiter->gives.count > 0) {
+  if (waiter->given.count > 0) {
     lock_group(client);
-    for (size_t i = 0; i < waiter->gives.count; i++) {
-      struct jp_callback *callback = waiter->gives.items[i];
-      callback->giving--;
-      callback->has_many_givers &= callback->giving > 0;
+    for (size_t i = 0; i < waiter->given.count; i++) {
+      struct jp_callback *callback = waiter->given.items[i];
+      callback->awaited--;
+      callback->has_many_senders &= callback->awaited > 0;
       end_unused(client, callback);
     }
     unlock_group(client);
   }
-  fini_list(&waiter->gives);
-  pass_on(client, waiter);
+  fini_list(&waiter->given);
+  offer_remaining(client, waiter);
 }
 
-/* ---- coming in ---- */
+/* ---- received calls ---- */
 
-static void arrive(struct jp_callback_call *call)
+static void enqueue_call(struct jp_callback_call *call)
 {
   struct client_callbacks *callbacks = &call->client->callbacks;
   struct jp_callback *callback = call->callback;
@@ -870,19 +875,19 @@ static void arrive(struct jp_callback_call *call)
   callbacks->waiting_size += call->size;
   call->number = ++callbacks->last_number;
   if (is_event(call) && callback->has_event) {
-    append(&callback->first_event, &callback->last_event, call);
+    append_call(&callback->first_event, &callback->last_event, call);
     return;
   }
   callback->has_event |= is_event(call);
-  offer(call);
+  offer_call(call);
 }
 
 /* False: no memory. */
-static bool take_answers(struct jp_callback_call *call, size_t count)
+static bool acquire_answers(struct jp_callback_call *call, size_t count)
 {
   call->args = arena_alloc(&call->arena, count * sizeof(struct jp_answer *));
   for (; call->args != NULL && call->arg_count < count; call->arg_count++) {
-    struct jp_answer *answer = client_take_answer(call->client);
+    struct jp_answer *answer = client_acquire_answer(call->client);
     if (answer == NULL)
       return false;
     call->client->holders++;
@@ -891,12 +896,12 @@ static bool take_answers(struct jp_callback_call *call, size_t count)
   return call->args != NULL;
 }
 
-/* The peer lets go of what it has told for a callback that borrows, as soon as it is answered. */
-static void forget_tellings(const struct jp_callback_call *call)
+/* Once a callback that borrows has answered, the peer itself releases the refs in the arguments. */
+static void uncount_borrowed_refs(const struct jp_callback_call *call)
 {
   for (size_t i = 0; i < call->arg_count; i++) {
     if (call->args[i]->ref != NULL)
-      call->args[i]->ref->told--;
+      call->args[i]->ref->sent_count--;
   }
 }
 
@@ -904,7 +909,7 @@ static enum jp_client_status fill_call(struct jp_callback_call *call, const stru
                                        struct jp_client_error *error)
 {
   struct jp_client *client = call->client;
-  bool good = callback_keep_texts(read, &call->arena, &call->texts) && take_answers(call, read->arg_count);
+  bool good = callback_keep_texts(read, &call->arena, &call->texts) && acquire_answers(call, read->arg_count);
   if (good && read->id.data != NULL)
     call->id = arena_text(&call->arena, read->id);
   if (!good || (read->id.data != NULL && call->id.data == NULL))
@@ -916,7 +921,7 @@ static enum jp_client_status fill_call(struct jp_callback_call *call, const stru
   unlock_group(client);
   enum jp_client_status status = callback_fill_arguments(read, call->args, &client->refs.refs, error);
   if (status == JP_CLIENT_OK && call->callback != NULL && call->callback->is_borrowed)
-    forget_tellings(call);
+    uncount_borrowed_refs(call);
   return status;
 }
 
@@ -939,8 +944,8 @@ static struct jp_client *client_of(struct callback_reader *reader)
   return ((struct callback_listener *)reader)->client;
 }
 
-static enum jp_client_status take_call(struct callback_reader *reader, const struct callback_call *read,
-                                       struct jp_client_error *error)
+static enum jp_client_status accept_call(struct callback_reader *reader, const struct callback_call *read,
+                                         struct jp_client_error *error)
 {
   struct jp_client *client = client_of(reader);
   lock_group(client);
@@ -957,34 +962,34 @@ static enum jp_client_status take_call(struct callback_reader *reader, const str
   if (status == JP_CLIENT_OK)
     status = check_room(call, error);
   if (status == JP_CLIENT_OK && call->callback != NULL && !client->callbacks.is_closing) {
-    arrive(call);
+    enqueue_call(call);
     return JP_CLIENT_OK;
   }
   if (status == JP_CLIENT_OK)
-    refuse(call, UNKNOWN, call->callback == NULL ? "the callback has ended" : "the client closes");
+    refuse_call(call, UNKNOWN, call->callback == NULL ? "the callback has ended" : "the client closes");
   end_call(call);
   return status;
 }
 
-static enum jp_client_status take_release(struct callback_reader *reader, int64_t id, uint64_t given,
-                                          struct jp_client_error *error)
+static enum jp_client_status accept_release(struct callback_reader *reader, int64_t id, uint64_t given,
+                                            struct jp_client_error *error)
 {
   struct jp_client *client = client_of(reader);
   lock_group(client);
   struct jp_callback *callback = callback_group_find(client->callbacks.group, id);
-  bool has_it = callback != NULL && given <= callback->given;
-  if (has_it) {
+  bool was_given = callback != NULL && given <= callback->given;
+  if (was_given) {
     callback->given -= given;
     end_unused(client, callback);
   }
   unlock_group(client);
-  return has_it ? JP_CLIENT_OK
-                : client_fail(error, JP_CLIENT_PROTOCOL,
-                              "the peer releases callback %lld, which it does not have", (long long)id);
+  return was_given ? JP_CLIENT_OK
+                   : client_fail(error, JP_CLIENT_PROTOCOL,
+                                 "the peer releases callback %lld, which it does not have", (long long)id);
 }
 
-enum jp_client_status callback_take_message(struct jp_client *client, struct json_value message,
-                                            struct jp_client_error *error)
+enum jp_client_status callback_accept_message(struct jp_client *client, struct json_value message,
+                                              struct jp_client_error *error)
 {
   return callback_read_json(message, &client->callbacks.listener.reader, error);
 }
@@ -1038,16 +1043,17 @@ void jp_callback_answer_later(struct jp_callback_call *call)
 
 static enum jp_client_status fail_closed(struct jp_client_error *error)
 {
-  return client_fail(error, JP_CLIENT_CLOSED, "the connection that the call came on has ended");
+  return client_fail(error, JP_CLIENT_CLOSED, "the connection of the call has ended");
 }
 
-/* Who has no wait to go back to waits here until the answer has left. */
+/* A thread that does not return to a wait waits here until the answer is sent. */
 static enum jp_client_status send_answer(struct jp_callback_call *call, struct jp_client_error *error)
 {
   struct jp_client *client = call->client;
   client_flush(client);
   if (client_is_open(client) && call->state == CALL_OVER)
-    (void)!client_await_room(client, INT64_MAX, NULL); /* it fails where the connection ends */
+    (void)!client_await_output(client, INT64_MAX,
+                               NULL); /* fails if the connection ends, which is checked next */
   return client_is_open(client) ? JP_CLIENT_OK : fail_closed(error);
 }
 
@@ -1065,8 +1071,9 @@ static enum jp_client_status answer_once(struct jp_callback_call *call, const st
   return is_event(call) ? JP_CLIENT_OK : fail_closed(error);
 }
 
-static enum jp_client_status answer(struct jp_callback_call *call, const struct jp_argument *value,
-                                    const struct callback_failure *failure, struct jp_client_error *error)
+static enum jp_client_status answer_call(struct jp_callback_call *call, const struct jp_argument *value,
+                                         const struct callback_failure *failure,
+                                         struct jp_client_error *error)
 {
   struct jp_client *client = call->client;
   enum jp_client_status status = client_check_process(client, error);
@@ -1086,10 +1093,10 @@ static enum jp_client_status answer(struct jp_callback_call *call, const struct 
 enum jp_client_status jp_callback_return(struct jp_callback_call *call, const struct jp_argument *value,
                                          struct jp_client_error *error)
 {
-  return answer(call, value, NULL, error);
+  return answer_call(call, value, NULL, error);
 }
 
-/* An object that the peer does not hold any more is refused. */
+/* Refuses an object that the peer does not hold any more. */
 static enum jp_client_status throw_to_java(struct jp_callback_call *call, const struct jp_thrown *thrown,
                                            struct jp_client_error *error)
 {
@@ -1098,7 +1105,7 @@ static enum jp_client_status throw_to_java(struct jp_callback_call *call, const 
     if (each->object != NULL && !message_may_name(each->object, ref_table_epoch(&call->client->refs)))
       return message_fail_stale(each->object, error);
   }
-  return answer(call, NULL, &failure, error);
+  return answer_call(call, NULL, &failure, error);
 }
 
 enum jp_client_status jp_callback_throw(struct jp_callback_call *call, const char *throwable_type,
@@ -1122,7 +1129,7 @@ enum jp_client_status jp_callback_throw_as(struct jp_callback_call *call, const 
 {
   if (thrown == NULL)
     return client_fail(error, JP_CLIENT_INVALID, "the throwable is NULL");
-  size_t causes = 0; /* which may be in a circle */
+  size_t causes = 0; /* causes may form a cycle */
   for (const struct jp_thrown *each = thrown; each != NULL; each = each->cause, causes++) {
     if (causes > JP_THROWN_CAUSES_MAX)
       return client_fail(error, JP_CLIENT_INVALID, "a throwable has more than %d causes",
@@ -1138,7 +1145,7 @@ enum jp_client_status jp_callback_throw_as(struct jp_callback_call *call, const 
   return throw_to_java(call, thrown, error);
 }
 
-/* ---- the callbacks of a client ---- */
+/* ---- init and fini ---- */
 
 bool callbacks_enter_process(struct jp_client *client, const char *process)
 {
@@ -1148,9 +1155,9 @@ bool callbacks_enter_process(struct jp_client *client, const char *process)
 
 void callbacks_init(struct jp_client *client)
 {
-  client->callbacks.giver = (struct callback_giver){.callbacks = {give}, .client = client};
-  client->callbacks.listener =
-      (struct callback_listener){.reader = {.called = take_call, .released = take_release}, .client = client};
+  client->callbacks.recorder = (struct callback_recorder){.callbacks = {record_callback}, .client = client};
+  client->callbacks.listener = (struct callback_listener){
+      .reader = {.called = accept_call, .released = accept_release}, .client = client};
 }
 
 void callbacks_fini(struct jp_client *client)
@@ -1160,11 +1167,11 @@ void callbacks_fini(struct jp_client *client)
     client->callbacks.free_calls = call->next;
     destroy_call(call);
   }
-  fini_list(&client->callbacks.giver.list);
+  fini_list(&client->callbacks.recorder.list);
   callback_group_leave(client->callbacks.group);
 }
 
-/* ---- an object that comes back ---- */
+/* ---- callbacks in answers ---- */
 
 void callbacks_learn_number(struct jp_client *client, uint64_t number)
 {
@@ -1186,9 +1193,9 @@ static struct jp_callback *hold_own(const struct jp_answer *answer, int64_t id, 
   lock_group(client);
   struct callback_group *group = client->callbacks.group;
   struct jp_callback *found = number == group->number ? callback_group_find(group, id) : NULL;
-  bool is_there = found != NULL && hold_callback(found);
+  bool is_held = found != NULL && hold_callback(found);
   unlock_group(client);
-  return is_there ? found : NULL;
+  return is_held ? found : NULL;
 }
 
 struct jp_callback *jp_answer_keep_callback(const struct jp_answer *answer)
@@ -1200,11 +1207,11 @@ struct jp_callback *jp_answer_keep_callback_in(const struct jp_answer *answer, s
 {
   int64_t id;
   int64_t number;
-  struct jp_json told = jp_json_member(value, "callback");
-  bool is_told = answer != NULL && told.kind == JP_JSON_OBJECT &&
-                 jp_json_integer(jp_json_member(told, "id"), &id) &&
-                 jp_json_integer(jp_json_member(told, "client"), &number);
-  return is_told ? hold_own(answer, id, (uint64_t)number) : NULL;
+  struct jp_json member = jp_json_member(value, "callback");
+  bool is_callback = answer != NULL && member.kind == JP_JSON_OBJECT &&
+                     jp_json_integer(jp_json_member(member, "id"), &id) &&
+                     jp_json_integer(jp_json_member(member, "client"), &number);
+  return is_callback ? hold_own(answer, id, (uint64_t)number) : NULL;
 }
 
 void *jp_callback_context(const struct jp_callback *callback)

@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_CLIENT_CALLBACKS_H
 #define JPEER_CLIENT_CLIENT_CALLBACKS_H
 /*
- * The objects of the program that Java can have, and the calls that Java makes. Under the client's lock, except where a
- * comment says otherwise.
+ * The program's objects that Java can hold, and the calls that Java makes to them. Under the client's lock,
+ * except where a comment says otherwise.
  */
 #include "client/messages/callback_message.h"
 
@@ -10,15 +10,15 @@
 
 struct waiter;
 
-/* Callbacks, each as often as it is given. All zero: empty. */
+/* A list of callbacks. A callback is in it once for each time that it is given. All zero: empty. */
 struct callback_list {
   struct jp_callback **items;
   size_t count;
   size_t capacity;
 };
 
-/* What a message gives while it is written. */
-struct callback_giver {
+/* Records the callbacks in a message while the message is written. */
+struct callback_recorder {
   struct message_callbacks callbacks; /* first */
   struct jp_client *client;
   struct callback_list list;
@@ -31,77 +31,78 @@ struct callback_listener {
 
 struct client_callbacks {
   struct callback_group *group; /* constant */
-  bool is_refused; /* the peer has not let this connection into its process: it gives none. Until it ends */
-  struct callback_giver giver;
-  struct jp_callback *ended; /* their `released` is to be called */
+  bool is_refused;              /* the peer refused this connection's process: no callbacks until it ends */
+  struct callback_recorder recorder;
+  struct jp_callback *ended; /* callbacks whose `released` is not called yet */
 
   struct callback_listener listener;
-  uint64_t last_number; /* of the calls that were read */
-  /* Those that no thread has in hand; events that come after others are not among them. */
+  uint64_t last_number; /* number of calls read so far */
+  /* Calls without a thread. Queued events of a busy callback are not in this list. */
   struct jp_callback_call *first;
   struct jp_callback_call *last;
-  size_t waiting; /* that do not run yet, wherever they are, and the size of their messages */
+  size_t waiting; /* calls that have not started, and the size of their messages */
   size_t waiting_size;
-  struct jp_callback_call *running; /* of each thread the innermost is first */
-  struct waiter *asking;            /* the requests that threads wait for, the oldest first */
-  struct waiter *last_asking;
+  struct jp_callback_call *running; /* of each thread the innermost call is first */
+  struct waiter *requesters;        /* waiters whose requests are in flight, oldest first */
+  struct waiter *last_requester;
   struct jp_callback_call *free_calls;
   size_t free_count;
-  /* Calls are refused: from the farewell on, for which the connection is still open, so that no client_state says it. */
+  /* Set when jp_client_close begins, while the connection is still open: new calls are refused. */
   bool is_closing;
 };
 
 void callbacks_init(struct jp_client *client);
-/* Once, before it is connected. process: of jp_client_config. False: no memory. */
+/* Call once, before the client connects. process: as in jp_client_config. False: no memory. */
 bool callbacks_enter_process(struct jp_client *client, const char *process);
-/* Nobody has one any more. */
+/* Call when no callback of the client exists any more. */
 void callbacks_fini(struct jp_client *client);
-/* There is a connection. */
+/* The client has connected. */
 void callbacks_begin_connection(struct jp_client *client);
-/* The connection has ended: Java has released all callbacks that no other connection of the process has. */
+/* The connection has ended. Callbacks that no other connection of the process holds count as released by
+ * Java. */
 void callbacks_end_connection(struct jp_client *client);
-/* The number by which the peer tells the client's own callbacks from those of others. */
+/* Sets the number by which the peer marks the client's own callbacks. */
 void callbacks_learn_number(struct jp_client *client, uint64_t number);
-/* The peer has not let the connection into its process. */
+/* The peer refused the connection's process. */
 void callbacks_refuse(struct jp_client *client);
-/* Calls the `released` of those that have ended. The lock is let go of meanwhile; the caller holds the
- * client. */
+/* Calls `released` of the callbacks that have ended. Releases the lock during each call; the caller must be a
+ * holder of the client. */
 void callbacks_report_ended(struct jp_client *client);
 
-/* Whom a message that is being written tells of its callbacks; NULL: the connection has none. */
+/* Begins recording the callbacks of a message. NULL: the connection has no callbacks. */
 struct message_callbacks *callbacks_begin_message(struct jp_client *client);
-/* Gives one more of that which is being written. False: no memory. */
+/* Records one more callback of the message. False: no memory. */
 bool callbacks_give(struct jp_client *client, struct jp_callback *callback);
-/* The message leaves. waiter: who waits for its answer; NULL: nobody. */
+/* The message is complete. waiter: the thread that waits for the answer; NULL: none. */
 void callbacks_end_message(struct jp_client *client, struct waiter *waiter);
 /* The wait is over, in time or not. */
 void callbacks_end_wait(struct jp_client *client, struct waiter *waiter);
 
-/* Without the lock: for chains, which keep what they give. JP_CLIENT_INVALID, JP_CLIENT_UNSUPPORTED,
- * JP_CLIENT_CLOSED, JP_CLIENT_NO_MEMORY. */
+/* Without the lock. Adds the callback to a chain's list, which holds it. JP_CLIENT_INVALID,
+ * JP_CLIENT_UNSUPPORTED, JP_CLIENT_CLOSED, JP_CLIENT_NO_MEMORY. */
 enum jp_client_status callback_list_keep(struct callback_list *list, struct jp_client *client,
                                          const struct jp_callback *callback, struct message_callback *form,
                                          struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Without the lock. */
+/* Without the lock. Releases the list's callbacks and empties the list. */
 void callback_list_drop(struct callback_list *list);
 
-/* A message of the peer that has a method. */
-enum jp_client_status callback_take_message(struct jp_client *client, struct json_value message,
-                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* The id of the call that the requests of this thread are nested in: of the innermost function that runs on it and whose
- * call is open; absent: there is none. */
+/* Handles a message of the peer that has a method. */
+enum jp_client_status callback_accept_message(struct jp_client *client, struct json_value message,
+                                              struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* The id of the call that this thread's requests are nested in: the call of the innermost function on this
+ * thread that is still open. Absent: none. */
 struct text callback_within(const struct jp_client *client);
-/* Runs one call that is the thread's to run, or reports callbacks that have ended. The lock is let go of
- * meanwhile; another thread reads for all. False: there is nothing of that. */
+/* Runs one call that this thread may run, or reports callbacks that have ended. Releases the lock during that
+ * time, and another thread reads for all. False: nothing to do. */
 bool callback_run_one(struct jp_client *client, struct waiter *waiter);
-/* Runs those that have come for nobody who waits. */
+/* Runs the queued calls that jp_client_process may run. */
 void callback_run_waiting(struct jp_client *client);
-/* There are some. */
+/* jp_client_process may run a queued call. */
 bool callback_has_waiting(const struct jp_client *client);
-/* The thread waits for requests from now on: calls may come from them. */
-void callback_begin_asking(struct jp_client *client, struct waiter *waiter);
-void callback_end_asking(struct jp_client *client, struct waiter *waiter);
-/* Nobody can answer those that are open. is_closing: events end, too, and what comes is refused. */
+/* From now on calls may originate from the waiter's requests. */
+void callback_add_requester(struct jp_client *client, struct waiter *waiter);
+void callback_remove_requester(struct jp_client *client, struct waiter *waiter);
+/* Ends the calls that cannot be answered any more. is_closing: also ends events, and refuses new calls. */
 void callback_calls_end(struct jp_client *client, bool is_closing);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Who reads the connection. Of the threads that wait for an answer one, the leader, polls and reads for all; the others
- * sleep. Where the program has a loop, jp_client_process reads when the client's descriptor is readable.
+ * Which thread reads the connection. One of the threads that wait for answers, the leader, polls and reads
+ * for all; the others sleep. If the program has a loop, jp_client_process reads when the client's descriptor
+ * is readable.
  */
 #include "base/clock.h"
 #include "base/transitions.h"
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 enum { NS_IN_S = 1000000000, NS_IN_MS = 1000000, US_IN_S = 1000000, NS_IN_US = 1000 };
-enum { ASK_MS = 250 /* how often the caller's hook is asked whether the wait is interrupted */ };
+enum { CHECK_INTERRUPT_MS = 250 /* how often the caller's hook is asked whether the wait is interrupted */ };
 
 /* ---- the state of the leader ---- */
 
@@ -60,10 +61,10 @@ void client_notify_leader(struct jp_client *client)
     set_leader_state(client, LEADER_POLLING_NOTIFIED);
   else
     return;
-  (void)eventfd_write(client->wake_fd, 1); /* it cannot be full: it is read before it is written again */
+  (void)eventfd_write(client->wake_fd, 1); /* never full: it is read before it is written again */
 }
 
-/* After a poll. True: the leader was notified. */
+/* Ends a poll. True: the leader was notified. */
 static bool end_poll(struct jp_client *client)
 {
   eventfd_t count;
@@ -90,12 +91,12 @@ void client_end_wait(struct jp_client *client, struct waiter *waiter)
   client_wake_waiter(client, waiter);
 }
 
-void client_give_room(struct jp_client *client, enum jp_client_status status,
-                      const struct jp_client_error *error)
+void client_end_output_waits(struct jp_client *client, enum jp_client_status status,
+                             const struct jp_client_error *error)
 {
-  while (client->roomless != NULL) {
-    struct waiter *waiter = client->roomless;
-    client->roomless = waiter->next_roomless;
+  while (client->output_waiters != NULL) {
+    struct waiter *waiter = client->output_waiters;
+    client->output_waiters = waiter->next_output_waiter;
     waiter->status = status;
     if (status != JP_CLIENT_OK && waiter->error != NULL)
       *waiter->error = *error;
@@ -103,32 +104,32 @@ void client_give_room(struct jp_client *client, enum jp_client_status status,
   }
 }
 
-enum jp_client_status client_await_room(struct jp_client *client, int64_t deadline_ns,
-                                        struct jp_client_error *error)
+enum jp_client_status client_await_output(struct jp_client *client, int64_t deadline_ns,
+                                          struct jp_client_error *error)
 {
-  struct waiter waiter = {.left = 1, .error = error, .next_roomless = client->roomless};
+  struct waiter waiter = {.left = 1, .error = error, .next_output_waiter = client->output_waiters};
   if (!client_is_open(client) || !client->kind->wants_to_write(client->transport))
     return client_report_end(client, error);
-  client->roomless = &waiter;
+  client->output_waiters = &waiter;
   enum wait_end end = client_wait(client, &waiter, deadline_ns);
   if (end == WAIT_OVER)
     return waiter.status;
-  struct waiter **at = &client->roomless;
+  struct waiter **at = &client->output_waiters;
   while (*at != &waiter)
-    at = &(*at)->next_roomless;
-  *at = waiter.next_roomless;
+    at = &(*at)->next_output_waiter;
+  *at = waiter.next_output_waiter;
   if (end == WAIT_INTERRUPTED)
     return client_fail(error, JP_CLIENT_INTERRUPTED,
-                       "the wait for the peer to take the message was interrupted");
-  return client_fail(error, JP_CLIENT_TIMEOUT, "the peer did not take the message in time");
+                       "the wait for the peer to receive the message was interrupted");
+  return client_fail(error, JP_CLIENT_TIMEOUT, "the peer did not receive the message in time");
 }
 
 /* ---- sleeping ---- */
 
 static const uint16_t waiter_transitions[] = {
     [WAITER_NEW] = TO(WAITER_ASLEEP),
-    [WAITER_ASLEEP] = TO(WAITER_AWAKE),
-    [WAITER_AWAKE] = TO(WAITER_ASLEEP),
+    [WAITER_ASLEEP] = TO(WAITER_ACTIVE),
+    [WAITER_ACTIVE] = TO(WAITER_ASLEEP),
 };
 
 static void set_waiter_state(struct waiter *waiter, enum waiter_state to)
@@ -142,8 +143,8 @@ static bool has_nothing_to_do(const struct waiter *waiter)
   return waiter->left > 0 && waiter->call == NULL;
 }
 
-/* Until its wait is over, there is a call to run, or nobody leads. False: not in time. */
-static bool sleep_on(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+/* Sleeps until the wait is over, there is a call to run, or nobody leads. False: timed out. */
+static bool sleep_as_waiter(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
   const struct timespec until = {.tv_sec = deadline_ns / NS_IN_S, .tv_nsec = deadline_ns % NS_IN_S};
   int failure = 0;
@@ -167,21 +168,21 @@ static bool sleep_on(struct jp_client *client, struct waiter *waiter, int64_t de
     client->sleepers = waiter->next;
   if (waiter->next != NULL)
     waiter->next->previous = waiter->previous;
-  set_waiter_state(waiter, WAITER_AWAKE);
+  set_waiter_state(waiter, WAITER_ACTIVE);
   return failure != ETIMEDOUT;
 }
 
 /* ---- reading for all ---- */
 
-/* What has ended one round of a wait: a poll, a time as the leader, or a sleep. */
+/* Why one round of a wait (a poll, a time as the leader, or a sleep) ended. */
 enum round_end {
   ROUND_GOES_ON,
-  ROUND_SIGNALLED, /* a signal has come while it polled */
+  ROUND_SIGNALLED, /* a signal arrived during the poll */
   ROUND_LATE,
-  ROUND_INTERRUPTED /* the caller's hook ends the wait */
+  ROUND_INTERRUPTED /* the caller's hook ended the wait */
 };
 
-void client_rest(struct jp_client *client)
+void client_prepare_sleep(struct jp_client *client)
 {
   const struct transport_kind *kind = client->kind;
   bool somebody_sleeps = client_is_polled(client) || client->loop.epoll_fd >= 0;
@@ -193,7 +194,7 @@ void client_rest(struct jp_client *client)
   }
 }
 
-/* Rounded up. */
+/* The rest of the time in ms, rounded up. */
 static int poll_timeout(int64_t deadline_ns)
 {
   if (deadline_ns == INT64_MAX)
@@ -203,21 +204,21 @@ static int poll_timeout(int64_t deadline_ns)
   return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
-/* Polls memory without the lock. True: there is something to read, or the leader was notified during that. */
+/* Busy-polls memory without the lock. True: there is input, or the leader was notified. */
 static bool busy_poll(struct jp_client *client)
 {
   struct client_transport *transport = client->transport;
   const struct transport_kind *kind = client->kind;
-  if (kind->look == NULL || !kind->begin_look(transport))
+  if (kind->busy_poll == NULL || !kind->begin_busy_poll(transport))
     return false;
   set_leader_state(client, LEADER_BUSY_POLLING);
   client_unlock(client);
-  bool found = kind->look(transport);
+  bool found = kind->busy_poll(transport);
   client_lock(client);
   return end_poll(client) || found;
 }
 
-/* Waits, without the lock, until there is something to read, or room to write. *was_signalled: a signal has come. */
+/* Waits, without the lock, for input or for room to write. *was_signalled: a signal arrived. */
 static short poll_connection(struct jp_client *client, int timeout_ms, bool *was_signalled)
 {
   struct client_transport *transport = client->transport;
@@ -236,7 +237,7 @@ static short poll_connection(struct jp_client *client, int timeout_ms, bool *was
   return ready > 0 ? polled[0].revents : 0;
 }
 
-/* Polls the connection, and reads once. */
+/* Polls the connection and reads once. */
 static enum round_end read_once(struct jp_client *client, int64_t deadline_ns)
 {
   short ready = POLLIN;
@@ -258,7 +259,7 @@ static enum round_end read_once(struct jp_client *client, int64_t deadline_ns)
   return !in_time ? ROUND_LATE : was_signalled ? ROUND_SIGNALLED : ROUND_GOES_ON;
 }
 
-static enum round_end lead(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+static enum round_end read_as_leader(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
   enum round_end end = ROUND_GOES_ON;
   begin_leading(client, waiter);
@@ -269,48 +270,50 @@ static enum round_end lead(struct jp_client *client, struct waiter *waiter, int6
   return end;
 }
 
-void client_hand_on_lead(struct jp_client *client)
+void client_pass_lead(struct jp_client *client)
 {
   if (client->leader_state == LEADER_NONE && client->sleepers != NULL)
     pthread_cond_signal(&client->sleepers->wake);
   else
-    client_rest(client);
+    client_prepare_sleep(client);
 }
 
-/* True: the caller's hook ends the wait. Others read meanwhile: the hook may take its time. */
-static bool ask_hook(struct jp_client *client, struct waiter *waiter)
+/* True: the caller's hook ends the wait. Another thread reads during that time, because the hook may be
+ * slow. */
+static bool check_interrupt(struct jp_client *client, struct waiter *waiter)
 {
   bool (*interrupted)(void *) = client->interrupted;
-  client_hand_on_lead(client);
+  client_pass_lead(client);
   client_unlock(client);
   bool is_over = interrupted(client->interrupted_context);
   client_lock(client);
-  waiter->ask_ms = 0;
+  waiter->check_ms = 0;
   return is_over;
 }
 
-/* When the hook is to be asked next: calls that run in between do not put it off. */
-static int64_t next_question_ns(struct jp_client *client, struct waiter *waiter)
+/* When the hook is asked next. Running calls does not delay this time. */
+static int64_t next_check_ns(struct jp_client *client, struct waiter *waiter)
 {
   if (client->interrupted == NULL)
     return INT64_MAX;
-  if (waiter->ask_ms == 0)
-    waiter->ask_ms = clock_coarse_ms() + ASK_MS;
-  return waiter->ask_ms * NS_IN_MS;
+  if (waiter->check_ms == 0)
+    waiter->check_ms = clock_coarse_ms() + CHECK_INTERRUPT_MS;
+  return waiter->check_ms * NS_IN_MS;
 }
 
-/* Reads, or sleeps while another thread reads. Never ROUND_SIGNALLED: a signal only asks the hook. */
+/* Reads, or sleeps while another thread reads. Never returns ROUND_SIGNALLED: after a signal only the hook is
+ * asked. */
 static enum round_end wait_once(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
-  int64_t ask_ns = next_question_ns(client, waiter);
-  int64_t until_ns = ask_ns < deadline_ns ? ask_ns : deadline_ns;
+  int64_t check_ns = next_check_ns(client, waiter);
+  int64_t until_ns = check_ns < deadline_ns ? check_ns : deadline_ns;
   enum round_end end = ROUND_GOES_ON;
   if (client->leader_state == LEADER_NONE)
-    end = lead(client, waiter, until_ns);
-  else if (!sleep_on(client, waiter, until_ns))
+    end = read_as_leader(client, waiter, until_ns);
+  else if (!sleep_as_waiter(client, waiter, until_ns))
     end = ROUND_LATE;
-  bool is_due = end != ROUND_GOES_ON || clock_coarse_ms() >= waiter->ask_ms;
-  if (client->interrupted != NULL && waiter->left > 0 && is_due && ask_hook(client, waiter))
+  bool is_due = end != ROUND_GOES_ON || clock_coarse_ms() >= waiter->check_ms;
+  if (client->interrupted != NULL && waiter->left > 0 && is_due && check_interrupt(client, waiter))
     return ROUND_INTERRUPTED;
   return end == ROUND_LATE && until_ns == deadline_ns && waiter->left > 0 ? ROUND_LATE : ROUND_GOES_ON;
 }
@@ -328,7 +331,7 @@ enum wait_end client_wait(struct jp_client *client, struct waiter *waiter, int64
       end = wait_once(client, waiter, deadline_ns);
     }
   }
-  client_hand_on_lead(client);
+  client_pass_lead(client);
   if (waiter->state != WAITER_NEW)
     pthread_cond_destroy(&waiter->wake);
   if (waiter->left == 0)
@@ -363,10 +366,10 @@ void client_wake_loop(struct jp_client *client)
   if (loop->epoll_fd < 0 || loop->is_woken)
     return;
   loop->is_woken = true;
-  (void)eventfd_write(loop->wake_fd, 1); /* it cannot be full: it is read before it is written again */
+  (void)eventfd_write(loop->wake_fd, 1); /* never full: it is read before it is written again */
 }
 
-static void answer_wake(struct client_loop *loop)
+static void drain_wakeup(struct client_loop *loop)
 {
   eventfd_t count;
   if (loop->is_woken)
@@ -392,8 +395,8 @@ void client_watch_connection(struct jp_client *client)
   struct client_loop *loop = &client->loop;
   if (loop->epoll_fd < 0 || !client_is_open(client))
     return;
-  if (client_has_input(client)) { /* which the descriptor may not show any more */
-    if (client->processors == 0)  /* else the last of them finds it */
+  if (client_has_input(client)) { /* the descriptor may not show it any more */
+    if (client->processors == 0)  /* otherwise the last of them finds the input */
       client_wake_loop(client);
     client_notify_leader(client);
   }
@@ -402,12 +405,12 @@ void client_watch_connection(struct jp_client *client)
     return;
   struct epoll_event event = {.events = EPOLLIN | (watch == LOOP_INPUT_ROOM ? (uint32_t)EPOLLOUT : 0)};
   int operation = loop->watch == LOOP_UNWATCHED ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-  /* It fails where the system is out of memory alone; then the next call tries again. */
+  /* Fails only if the system is out of memory; then the next call tries again. */
   if (epoll_ctl(loop->epoll_fd, operation, client->kind->descriptor(client->transport), &event) == 0)
     set_loop_watch(client, watch);
 }
 
-/* Closing a descriptor does not end its watch where a process that fork has made holds it as well. */
+/* Closing a descriptor does not remove it from the epoll set while a child process holds it too. */
 void client_forget_connection(struct jp_client *client)
 {
   struct client_loop *loop = &client->loop;
@@ -428,24 +431,25 @@ void client_set_timer(struct jp_client *client, int64_t at_ns)
     timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-static bool watch(int epoll_fd, int fd)
+static bool watch_descriptor(int epoll_fd, int fd)
 {
   struct epoll_event event = {.events = EPOLLIN};
   return fd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static void make_loop(struct jp_client *client)
+static void create_loop(struct jp_client *client)
 {
   struct client_loop *loop = &client->loop;
   loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (loop->epoll_fd < 0 || !watch(loop->epoll_fd, loop->wake_fd) || !watch(loop->epoll_fd, loop->timer_fd)) {
+  if (loop->epoll_fd < 0 || !watch_descriptor(loop->epoll_fd, loop->wake_fd) ||
+      !watch_descriptor(loop->epoll_fd, loop->timer_fd)) {
     client_loop_fini(loop);
     return;
   }
   client_watch_connection(client);
-  client_rest(client);
+  client_prepare_sleep(client);
   client_set_timer(client, loop->timer_ns);
   if (client->completed.count > 0 || callback_has_waiting(client) || !client_is_open(client))
     client_wake_loop(client);
@@ -457,7 +461,7 @@ int jp_client_descriptor(struct jp_client *client)
     return -1;
   client_lock(client);
   if (client->loop.epoll_fd < 0 && !client_is_closed(client))
-    make_loop(client);
+    create_loop(client);
   int fd = client->loop.epoll_fd;
   client_unlock(client);
   return fd;
@@ -484,14 +488,15 @@ void client_need_processors(struct jp_client *client)
     set_processed_by(client, PROCESSED_BY_MANY);
 }
 
-/* What completions send leaves together, when jp_client_process has called all of them. */
+/* Messages that completions write are sent together, after jp_client_process has called all completions. */
 bool client_is_processing(const struct jp_client *client)
 {
   return client->has_processor && pthread_equal(client->processor, pthread_self());
 }
 
-/* It leads meanwhile: so those that come to wait sleep, and what ends the connection leaves it open. */
-static bool look_for_answers(struct jp_client *client)
+/* The thread leads during that time: threads that begin to wait sleep, and a failing connection stays open
+ * until the poll ends. */
+static bool poll_for_answers(struct jp_client *client)
 {
   struct waiter nobody = {.left = 1};
   if (!client_is_open(client) || client->leader_state != LEADER_NONE)
@@ -505,13 +510,13 @@ static bool look_for_answers(struct jp_client *client)
   return found;
 }
 
-/* While completions run, the connection is nobody's. Those who sleep until its descriptor shows something
- * have to be told all the same: a leader, and other threads that process. */
+/* The lock is released while completions run. A leader and other processing threads may then sleep on the
+ * connection's descriptor, so it must show new input. */
 static void read_for_all(struct jp_client *client)
 {
   client_read(client);
   if (client_is_polled(client) || client->processed_by == PROCESSED_BY_MANY)
-    client_rest(client);
+    client_prepare_sleep(client);
 }
 
 static void process_once(struct jp_client *client, bool runs_calls)
@@ -528,34 +533,35 @@ static void process_once(struct jp_client *client, bool runs_calls)
     client_flush(client);
 }
 
-/* Goes on as long as the next answers come at once, where they can be looked for. */
-static void process(struct jp_client *client, bool runs_calls)
+/* Repeats as long as the next answers arrive at once, if the transport can be busy-polled. */
+static void process_repeatedly(struct jp_client *client, bool runs_calls)
 {
   enum { TIMES_MAX = 16 };
-  answer_wake(&client->loop);
+  drain_wakeup(&client->loop);
   process_once(client, runs_calls);
   for (int i = 1; i < TIMES_MAX && client->completions_pending > 0 && client->completed.count == 0; i++) {
-    if (!look_for_answers(client))
+    if (!poll_for_answers(client))
       break;
     process_once(client, runs_calls);
   }
 }
 
-/* Leaves the descriptor readable where there is more to do: completions that the last flush has made and
- * calls that have come since, which it says, or input that the connection's descriptor does not show. */
-static bool settle_wake(struct jp_client *client)
+/* Leaves the descriptor readable if there is more to do: completions or calls that arrived during the last
+ * flush, or input that the connection's descriptor does not show. Returns whether there are completions or
+ * calls. */
+static bool update_wakeup(struct jp_client *client)
 {
   bool has_more = client->completed.count > 0 || callback_has_waiting(client);
   if (has_more || (client_is_open(client) && client_has_input(client)))
     client_wake_loop(client);
   else
-    answer_wake(&client->loop);
-  client_rest(client);
+    drain_wakeup(&client->loop);
+  client_prepare_sleep(client);
   return has_more;
 }
 
-static enum jp_client_status process_all(struct jp_client *client, bool runs_calls,
-                                         struct jp_client_error *error)
+static enum jp_client_status process_client(struct jp_client *client, bool runs_calls,
+                                            struct jp_client_error *error)
 {
   enum jp_client_status status = client_check_process(client, error);
   if (status != JP_CLIENT_OK)
@@ -573,24 +579,24 @@ static enum jp_client_status process_all(struct jp_client *client, bool runs_cal
     client->has_processor = true;
     client->processor = pthread_self();
   }
-  process(client, runs_calls);
+  process_repeatedly(client, runs_calls);
   if (is_first)
     client->has_processor = false;
   client->processors--;
   callbacks_report_ended(client);
-  status = settle_wake(client) ? JP_CLIENT_OK : client_report_end(client, error);
+  status = update_wakeup(client) ? JP_CLIENT_OK : client_report_end(client, error);
   client_leave(client);
   return status;
 }
 
 enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error)
 {
-  return process_all(client, true, error);
+  return process_client(client, true, error);
 }
 
 enum jp_client_status jp_client_process_answers(struct jp_client *client, struct jp_client_error *error)
 {
-  return process_all(client, false, error);
+  return process_client(client, false, error);
 }
 
 bool jp_client_await_calls(struct jp_client *client, unsigned microseconds)

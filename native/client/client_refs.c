@@ -1,4 +1,4 @@
-/* The table of objects that a client has handles of, and what programs do with handles. */
+/* The table of refs, and the functions for handles. */
 #include "client/client_refs.h"
 #include "client/client_state.h"
 
@@ -9,7 +9,7 @@ enum { FIRST_CAPACITY = 64 };
 
 /* ---- the table ---- */
 
-/* Numbers count up, as ids do; they are spread all the same, because the peer chooses them. */
+/* Numbers count up, but are hashed, because the peer chooses them. */
 static size_t home_of(const struct ref_table *table, uint32_t number)
 {
   return (size_t)(number * 0x9E3779B97F4A7C15u >> 32) & (table->capacity - 1);
@@ -20,8 +20,8 @@ static size_t next_place(const struct ref_table *table, size_t place)
   return (place + 1) & (table->capacity - 1);
 }
 
-/* Its place, or the free one where it belongs. */
-static size_t place_of(const struct ref_table *table, uint32_t number)
+/* The place of the ref, or the free place where it belongs. */
+static size_t find_place(const struct ref_table *table, uint32_t number)
 {
   size_t place = home_of(table, number);
   while (table->places[place] != NULL && table->places[place]->number != number)
@@ -29,7 +29,7 @@ static size_t place_of(const struct ref_table *table, uint32_t number)
   return place;
 }
 
-static bool grow(struct ref_table *table)
+static bool grow_table(struct ref_table *table)
 {
   struct ref_table larger = *table;
   larger.capacity = table->capacity == 0 ? FIRST_CAPACITY : table->capacity * 2;
@@ -38,17 +38,17 @@ static bool grow(struct ref_table *table)
     return false;
   for (size_t i = 0; i < table->capacity; i++) {
     if (table->places[i] != NULL)
-      larger.places[place_of(&larger, table->places[i]->number)] = table->places[i];
+      larger.places[find_place(&larger, table->places[i]->number)] = table->places[i];
   }
   free(table->places);
   *table = larger;
   return true;
 }
 
-/* Those behind it move up where they may, so that no search ends too early. */
+/* Moves the entries after the removed ref closer to their own places, so that no search stops at the hole. */
 static void remove_ref(struct ref_table *table, struct jp_ref *ref)
 {
-  size_t hole = place_of(table, ref->number);
+  size_t hole = find_place(table, ref->number);
   for (size_t at = next_place(table, hole); table->places[at] != NULL; at = next_place(table, at)) {
     size_t home = home_of(table, table->places[at]->number);
     if (((at - home) & (table->capacity - 1)) < ((at - hole) & (table->capacity - 1)))
@@ -63,7 +63,7 @@ static void remove_ref(struct ref_table *table, struct jp_ref *ref)
 
 /* ---- the list of releases ---- */
 
-static void enlist(struct ref_table *table, struct jp_ref *ref)
+static void append_release(struct ref_table *table, struct jp_ref *ref)
 {
   ref->next = NULL;
   ref->previous = table->last_release;
@@ -75,7 +75,7 @@ static void enlist(struct ref_table *table, struct jp_ref *ref)
   table->releases++;
 }
 
-static void delist(struct ref_table *table, struct jp_ref *ref)
+static void remove_release(struct ref_table *table, struct jp_ref *ref)
 {
   if (ref->previous != NULL)
     ref->previous->next = ref->next;
@@ -88,11 +88,11 @@ static void delist(struct ref_table *table, struct jp_ref *ref)
   table->releases--;
 }
 
-/* ---- telling and releasing ---- */
+/* ---- receiving and releasing ---- */
 
 static struct jp_ref *add_ref(struct ref_table *table, uint32_t number, struct text type)
 {
-  if (table->count >= table->capacity / 2 && !grow(table))
+  if (table->count >= table->capacity / 2 && !grow_table(table))
     return NULL;
   struct jp_ref *ref = malloc(sizeof *ref + type.len + 1);
   if (ref == NULL)
@@ -102,17 +102,17 @@ static struct jp_ref *add_ref(struct ref_table *table, uint32_t number, struct t
   if (type.len > 0)
     memcpy(ref->type, type.data, type.len);
   ref->type[type.len] = '\0';
-  table->places[place_of(table, number)] = ref;
+  table->places[find_place(table, number)] = ref;
   table->count++;
   return ref;
 }
 
-static struct jp_ref *tell(struct answer_refs *refs, uint32_t number, struct text type)
+static struct jp_ref *receive_ref(struct answer_refs *refs, uint32_t number, struct text type)
 {
   struct ref_table *table = (struct ref_table *)refs;
-  struct jp_ref *ref = table->capacity == 0 ? NULL : table->places[place_of(table, number)];
+  struct jp_ref *ref = table->capacity == 0 ? NULL : table->places[find_place(table, number)];
   if (ref != NULL && ref->handles == 0)
-    delist(table, ref);
+    remove_release(table, ref);
   else if (ref == NULL)
     ref = add_ref(table, number, type);
   if (ref == NULL)
@@ -120,17 +120,17 @@ static struct jp_ref *tell(struct answer_refs *refs, uint32_t number, struct tex
   if (ref->handles == 0)
     table->held++;
   ref->handles++;
-  ref->told++;
+  ref->sent_count++;
   return ref;
 }
 
 void ref_table_init(struct ref_table *table, struct jp_client *client)
 {
-  *table = (struct ref_table){.refs = {.told = tell}, .client = client};
+  *table = (struct ref_table){.refs = {.receive = receive_ref}, .client = client};
 }
 
-/* Empties the table without a release to the peer. */
-static void clear(struct ref_table *table)
+/* Empties the table without sending releases. */
+static void clear_table(struct ref_table *table)
 {
   for (size_t i = 0; i < table->capacity; i++) {
     struct jp_ref *ref = table->places[i];
@@ -150,7 +150,7 @@ void ref_table_enter_epoch(struct ref_table *table, uint64_t epoch)
 {
   if (epoch == ref_table_epoch(table))
     return;
-  clear(table);
+  clear_table(table);
   atomic_store_explicit(&table->epoch, epoch, memory_order_relaxed);
 }
 
@@ -170,33 +170,33 @@ void ref_table_release(struct ref_table *table, struct jp_ref *ref)
   if (atomic_load_explicit(&ref->epoch, memory_order_relaxed) == EPOCH_ENDED)
     free(ref);
   else
-    enlist(table, ref);
+    append_release(table, ref);
 }
 
-size_t ref_table_take_releases(struct ref_table *table, struct message_release *releases, size_t max)
+size_t ref_table_pop_releases(struct ref_table *table, struct message_release *releases, size_t max)
 {
   size_t count = 0;
   while (count < max && table->first_release != NULL) {
     struct jp_ref *ref = table->first_release;
     assert(ref->previous == NULL);
-    if (ref->told > 0)
-      releases[count++] = (struct message_release){ref->number, ref->told};
-    delist(table, ref);
+    if (ref->sent_count > 0)
+      releases[count++] = (struct message_release){ref->number, ref->sent_count};
+    remove_release(table, ref);
     remove_ref(table, ref);
   }
   return count;
 }
 
-size_t ref_table_take_tellings(struct ref_table *table, size_t *from, struct message_release *releases,
-                               size_t max)
+size_t ref_table_pop_sent_counts(struct ref_table *table, size_t *from, struct message_release *releases,
+                                 size_t max)
 {
   size_t count = 0;
   for (; *from < table->capacity && count < max; ++*from) {
     struct jp_ref *ref = table->places[*from];
-    if (ref == NULL || ref->told == 0)
+    if (ref == NULL || ref->sent_count == 0)
       continue;
-    releases[count++] = (struct message_release){ref->number, ref->told};
-    ref->told = 0;
+    releases[count++] = (struct message_release){ref->number, ref->sent_count};
+    ref->sent_count = 0;
   }
   return count;
 }

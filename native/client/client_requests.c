@@ -1,7 +1,7 @@
 /*
- * The requests in flight: written with what is released before them, kept in a table by their ids, and ended by the messages
- * that answer them, by their deadline or by the connection's end. Who asks waits (jp_client_call and chains, by
- * client_exchange) or has a completion called (jp_client_send).
+ * The requests in flight. Each is written after the queued releases, kept in a table by its id, and ended by
+ * the message that answers it, by its deadline or by the end of the connection. The caller either waits
+ * (jp_client_call and chains, by client_exchange) or gets its completion called (jp_client_send).
  */
 #include "base/clock.h"
 #include "client/client_state.h"
@@ -32,7 +32,7 @@ static size_t next_place(const struct pending_table *table, size_t place)
   return (place + 1) & (table->capacity - 1);
 }
 
-static void put_request(struct pending_table *table, const struct pending_request *request)
+static void insert_request(struct pending_table *table, const struct pending_request *request)
 {
   size_t home = home_of(table, request->id);
   size_t place = home;
@@ -50,7 +50,7 @@ static bool grow_table(struct pending_table *table)
     return false;
   for (size_t i = 0; i < table->capacity; i++) {
     if (table->places[i].id != 0)
-      put_request(&larger, &table->places[i]);
+      insert_request(&larger, &table->places[i]);
   }
   free(table->places);
   *table = larger;
@@ -61,7 +61,7 @@ static bool add_request(struct pending_table *table, const struct pending_reques
 {
   if (table->count >= table->capacity / 2 && !grow_table(table))
     return false;
-  put_request(table, request);
+  insert_request(table, request);
   table->count++;
   return true;
 }
@@ -86,7 +86,7 @@ static struct pending_request *find_oldest_request(const struct pending_table *t
   return oldest;
 }
 
-/* Those behind the hole move up where they may, so that no search ends too early. */
+/* Moves the entries after the hole closer to their own places, so that no search stops at the hole. */
 static size_t close_hole(struct pending_table *table, size_t hole)
 {
   for (size_t at = next_place(table, hole); table->places[at].id != 0; at = next_place(table, at)) {
@@ -138,8 +138,8 @@ static bool reserve_completions(struct completion_queue *queue, size_t count)
 
 /* ---- answers ---- */
 
-/* The end of jp_answer_free: the answer is clear. */
-static void take_back(void *owner, struct jp_answer *answer)
+/* The end of jp_answer_free. The answer is cleared. */
+static void recycle_answer(void *owner, struct jp_answer *answer)
 {
   struct jp_client *client = owner;
   if (fork_guard_is_child(&client->fork_guard))
@@ -157,7 +157,7 @@ static void take_back(void *owner, struct jp_answer *answer)
   client_leave(client);
 }
 
-struct jp_answer *client_take_answer(struct jp_client *client)
+struct jp_answer *client_acquire_answer(struct jp_client *client)
 {
   struct jp_answer *answer = client->free_answers;
   if (answer != NULL) {
@@ -167,7 +167,7 @@ struct jp_answer *client_take_answer(struct jp_client *client)
     answer = answer_create();
   }
   if (answer != NULL) {
-    answer->give_back = take_back;
+    answer->recycle = recycle_answer;
     answer->owner = client;
     answer->next = NULL;
   }
@@ -176,10 +176,11 @@ struct jp_answer *client_take_answer(struct jp_client *client)
 
 /* ---- errors of the peer ---- */
 
-/* The names that the peer suggests in an error's data: ": did you mean a, b or c?"; "" where it suggests none. */
+/* Writes the names that the peer suggests in an error's data: ": did you mean a, b or c?"; "" if there are
+ * none. */
 static void write_suggestions(struct jp_json suggestions, char *out, size_t size)
 {
-  enum { ENTRIES_MAX = 8 }; /* a peer gives three */
+  enum { ENTRIES_MAX = 8 }; /* a peer sends three */
   struct jp_json_cursor cursor = jp_json_enter(suggestions);
   struct jp_json entry;
   size_t length = 0;
@@ -189,7 +190,7 @@ static void write_suggestions(struct jp_json suggestions, char *out, size_t size
     char name[100];
     size_t name_length = jp_json_string(entry, name, sizeof name);
     has_next = jp_json_next(&cursor, NULL, &entry);
-    if (name_length >= sizeof name) /* no string, or no name that helps */
+    if (name_length >= sizeof name) /* not a string, or too long to help */
       continue;
     int written = snprintf(out + length, size - length, "%s%s",
                            length == 0 ? ": did you mean "
@@ -227,9 +228,9 @@ enum jp_client_status client_report_remote(const struct jp_answer *answer, struc
 
 /* ---- ending requests ---- */
 
-static void tell_waiter(struct jp_client *client, const struct pending_request *request,
-                        enum jp_client_status status, struct jp_answer *answer,
-                        const struct jp_client_error *error)
+static void answer_waiter(struct jp_client *client, const struct pending_request *request,
+                          enum jp_client_status status, struct jp_answer *answer,
+                          const struct jp_client_error *error)
 {
   struct waiter *waiter = request->as.waited.waiter;
   waiter->answers[request->as.waited.index] = answer;
@@ -247,7 +248,7 @@ static void queue_completion(struct jp_client *client, const struct pending_requ
                              enum jp_client_status status, struct jp_answer *answer)
 {
   struct completion_queue *queue = &client->completed;
-  assert(queue->count < queue->capacity); /* jp_client_send has reserved the place */
+  assert(queue->count < queue->capacity); /* jp_client_send has reserved the entry */
   *completion_at(queue, queue->count) = (struct completion){.function = request->as.completed.function,
                                                             .context = request->as.completed.context,
                                                             .status = status,
@@ -272,8 +273,8 @@ static void learn_number(struct jp_client *client, struct jp_json session)
     callbacks_learn_number(client, (uint64_t)number);
 }
 
-/* answer NULL: the connection has ended. */
-static void take_introduction(struct jp_client *client, const struct jp_answer *answer)
+/* answer NULL: the connection ended. */
+static void accept_introduction(struct jp_client *client, const struct jp_answer *answer)
 {
   struct jp_json session = {0};
   if (read_session(answer, &session))
@@ -298,13 +299,13 @@ static void end_request(struct jp_client *client, const struct pending_request *
     client->holders++;
   switch (request->kind) {
   case PENDING_WAITED:
-    tell_waiter(client, request, status, answer, error);
+    answer_waiter(client, request, status, answer, error);
     break;
   case PENDING_COMPLETED:
     queue_completion(client, request, status, answer);
     break;
   case PENDING_INTRODUCTION:
-    take_introduction(client, answer);
+    accept_introduction(client, answer);
     drop_answer(client, answer);
     break;
   case PENDING_ABANDONED:
@@ -325,10 +326,11 @@ void client_end_requests(struct jp_client *client, const struct jp_client_error 
   table->displaced = 0;
 }
 
-/* The request ends with its answer, or with the error of reading that. Only a lack of memory leaves the connection as it is. */
-static enum jp_client_status end_read(struct jp_client *client, const struct pending_request *request,
-                                      struct jp_answer *answer, enum jp_client_status status,
-                                      struct jp_client_error *error)
+/* Ends the request with its answer, or with the error of reading the answer. The connection stays open if the
+ * error is lack of memory. */
+static enum jp_client_status end_with_status(struct jp_client *client, const struct pending_request *request,
+                                             struct jp_answer *answer, enum jp_client_status status,
+                                             struct jp_client_error *error)
 {
   const struct pending_request nobody = {.kind = PENDING_ABANDONED};
   if (status == JP_CLIENT_OK) {
@@ -342,9 +344,9 @@ static enum jp_client_status end_read(struct jp_client *client, const struct pen
   return status == JP_CLIENT_NO_MEMORY ? JP_CLIENT_OK : status;
 }
 
-/* ---- messages that came ---- */
+/* ---- received messages ---- */
 
-/* Nothing is known that it could be about. */
+/* The error cannot be assigned to a request. */
 static enum jp_client_status refuse_without_id(struct text body, struct jp_client_error *error)
 {
   return client_fail(error, JP_CLIENT_PROTOCOL, "the peer answers without an id: %.*s",
@@ -362,14 +364,14 @@ static bool read_id(struct text digits, uint64_t *id)
   return digits.len > 0;
 }
 
-/* Takes the request out of the table. One that was answered before is not there: a second answer is
- * nobody's. False: there is nothing to fill. JP_CLIENT_PROTOCOL: no such request was ever sent. */
-static enum jp_client_status take_request(struct jp_client *client, struct text id_text,
-                                          struct pending_request *request, bool *is_taken,
-                                          struct jp_client_error *error)
+/* Removes the answered request from the table. *is_found is false if it was answered before: the second
+ * answer is ignored. JP_CLIENT_PROTOCOL: no such request was ever sent. */
+static enum jp_client_status remove_answered(struct jp_client *client, struct text id_text,
+                                             struct pending_request *request, bool *is_found,
+                                             struct jp_client_error *error)
 {
   uint64_t id;
-  *is_taken = false;
+  *is_found = false;
   if (!read_id(id_text, &id) || id == 0 || id > client->last_id)
     return client_fail(error, JP_CLIENT_PROTOCOL, "the peer answers a request that was never sent: %.*s",
                        TEXT_ARGS(text_cut(id_text, 100)));
@@ -377,12 +379,12 @@ static enum jp_client_status take_request(struct jp_client *client, struct text 
   if (found == NULL)
     return JP_CLIENT_OK;
   *request = *found;
-  *is_taken = true;
+  *is_found = true;
   remove_request(&client->pending, found);
   return JP_CLIENT_OK;
 }
 
-/* What was asked tells how an answer is read, also one that looks usual. */
+/* The request decides how its answer is read, even if the answer looks usual. */
 static bool is_usual(const struct jp_client *client, struct text message, struct usual_answer *usual,
                      struct pending_request **request)
 {
@@ -393,35 +395,35 @@ static bool is_usual(const struct jp_client *client, struct text message, struct
   return *request != NULL && (*request)->form == ANSWER_ENVELOPE;
 }
 
-static enum jp_client_status take_usual(struct jp_client *client, const struct usual_answer *usual,
-                                        struct pending_request *found, struct jp_client_error *error)
+static enum jp_client_status accept_usual(struct jp_client *client, const struct usual_answer *usual,
+                                          struct pending_request *found, struct jp_client_error *error)
 {
   struct pending_request request = *found;
   remove_request(&client->pending, found);
-  struct jp_answer *answer = client_take_answer(client);
+  struct jp_answer *answer = client_acquire_answer(client);
   enum jp_client_status status = answer == NULL
                                      ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
                                      : answer_fill_usual(answer, usual, error);
-  return end_read(client, &request, answer, status, error);
+  return end_with_status(client, &request, answer, status, error);
 }
 
-/* Ends one request with what the message says of it. */
+/* Ends one request with the result or error in the message. */
 static enum jp_client_status end_with_answer(struct jp_client *client, const struct pending_request *request,
                                              const struct answer_message *message,
                                              struct jp_client_error *error)
 {
-  struct jp_answer *answer = client_take_answer(client);
+  struct jp_answer *answer = client_acquire_answer(client);
   enum jp_client_status status =
       answer == NULL ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
                      : answer_fill_json(answer, message, request->form, &client->refs.refs, error);
-  return end_read(client, request, answer, status, error);
+  return end_with_status(client, request, answer, status, error);
 }
 
-/* What the peer refuses as a whole, as a batch of too many requests, it answers without an id, and in its
- * turn: it is the message that was sent first of those without an answer. */
-static enum jp_client_status take_error_without_id(struct jp_client *client,
-                                                   const struct answer_message *message,
-                                                   struct jp_client_error *error)
+/* If the peer refuses a whole message, such as a batch with too many requests, its error has no id. The error
+ * comes in order, so it belongs to the oldest message without an answer. */
+static enum jp_client_status accept_error_without_id(struct jp_client *client,
+                                                     const struct answer_message *message,
+                                                     struct jp_client_error *error)
 {
   const struct pending_request *oldest = find_oldest_request(&client->pending);
   if (!message->is_error || oldest == NULL)
@@ -439,62 +441,62 @@ static enum jp_client_status take_error_without_id(struct jp_client *client,
   return status;
 }
 
-static enum jp_client_status take_json(struct answer_reader *reader, const struct answer_message *message,
-                                       struct jp_client_error *error)
+static enum jp_client_status accept_json(struct answer_reader *reader, const struct answer_message *message,
+                                         struct jp_client_error *error)
 {
   struct jp_client *client = ((struct client_reader *)reader)->client;
   struct pending_request request;
-  bool is_taken;
+  bool is_found;
   if (message->id.data == NULL)
-    return take_error_without_id(client, message, error);
-  enum jp_client_status status = take_request(client, message->id, &request, &is_taken, error);
-  return status != JP_CLIENT_OK || !is_taken ? status : end_with_answer(client, &request, message, error);
+    return accept_error_without_id(client, message, error);
+  enum jp_client_status status = remove_answered(client, message->id, &request, &is_found, error);
+  return status != JP_CLIENT_OK || !is_found ? status : end_with_answer(client, &request, message, error);
 }
 
-static enum jp_client_status take_binary(struct jp_client *client, struct text message,
-                                         struct jp_client_error *error)
+static enum jp_client_status accept_binary(struct jp_client *client, struct text message,
+                                           struct jp_client_error *error)
 {
   struct pending_request request;
   struct text id;
-  bool is_taken;
+  bool is_found;
   enum jp_client_status status = answer_find_binary_id(message, &id, error);
   if (status == JP_CLIENT_OK && id.data == NULL)
     return refuse_without_id(TEXT("a reply to no message"), error);
   if (status == JP_CLIENT_OK)
-    status = take_request(client, id, &request, &is_taken, error);
-  if (status != JP_CLIENT_OK || !is_taken)
+    status = remove_answered(client, id, &request, &is_found, error);
+  if (status != JP_CLIENT_OK || !is_found)
     return status;
-  struct jp_answer *answer = client_take_answer(client);
+  struct jp_answer *answer = client_acquire_answer(client);
   status = answer == NULL ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
                           : answer_fill_binary(answer, message, &client->refs.refs, error);
-  return end_read(client, &request, answer, status, error);
+  return end_with_status(client, &request, answer, status, error);
 }
 
-/* Of a peer that may speak at any time; another one only answers. */
-static enum jp_client_status take_call(struct answer_reader *reader, struct json_value message,
-                                       struct jp_client_error *error)
+/* Only a peer with callbacks may send requests. */
+static enum jp_client_status accept_call(struct answer_reader *reader, struct json_value message,
+                                         struct jp_client_error *error)
 {
   struct jp_client *client = ((struct client_reader *)reader)->client;
   if (client->url_kind->has_callbacks)
-    return callback_take_message(client, message, error);
-  return client_fail(error, JP_CLIENT_PROTOCOL, "the peer asks something of the client: %.*s",
+    return callback_accept_message(client, message, error);
+  return client_fail(error, JP_CLIENT_PROTOCOL, "the peer sends an unknown request: %.*s",
                      TEXT_ARGS(text_cut(message.span, 500)));
 }
 
-static enum jp_client_status take_message(struct transport_listener *listener, struct text message,
-                                          struct jp_client_error *error)
+static enum jp_client_status accept_message(struct transport_listener *listener, struct text message,
+                                            struct jp_client_error *error)
 {
   struct jp_client *client = ((struct client_listener *)listener)->client;
   struct usual_answer usual;
   struct pending_request *request;
   if (client->options.binary)
-    return take_binary(client, message, error);
+    return accept_binary(client, message, error);
   if (is_usual(client, message, &usual, &request))
-    return take_usual(client, &usual, request, error);
+    return accept_usual(client, &usual, request, error);
   return answers_read_json(message, &client->reader.reader, error);
 }
 
-static void take_epoch(struct transport_listener *listener, struct text epoch)
+static void accept_epoch(struct transport_listener *listener, struct text epoch)
 {
   struct jp_client *client = ((struct client_listener *)listener)->client;
   uint64_t number = ref_epoch_parse(epoch);
@@ -520,7 +522,7 @@ struct text client_name_in_messages(const struct jp_client *client)
              : TEXT_ABSENT;
 }
 
-static bool tells_epoch_in_messages(const struct jp_client *client)
+static bool names_epoch_in_messages(const struct jp_client *client)
 {
   return client->url_kind->names_in_messages && ref_table_epoch(&client->refs) != EPOCH_UNKNOWN;
 }
@@ -546,13 +548,13 @@ static enum jp_client_status append_request(struct jp_client *client, const stru
                                .within = callback_within(client),
                                .callbacks = callbacks_begin_message(client),
                                .refs = &client->named,
-                               .has_epoch = tells_epoch_in_messages(client)};
+                               .has_epoch = names_epoch_in_messages(client)};
     size_t start = out->len;
     enum jp_client_status status = message_write_json(request, &how, out, error);
     size_t max = client->request_max;
     if (status == JP_CLIENT_OK && max > 0 && out->len - start > max)
       status = client_fail(error, JP_CLIENT_TOO_LONG,
-                           "the request has %zu bytes, and the peer takes at most %zu (message-max)",
+                           "the request has %zu bytes, and the peer accepts at most %zu (message-max)",
                            out->len - start, max);
     return status;
   }
@@ -582,15 +584,15 @@ static void write_releases(struct jp_client *client, const struct message_releas
     client->named.are_named = true;
     message_write_release_json(
         releases, count, client_name_in_messages(client), within,
-        tells_epoch_in_messages(client) ? ref_table_epoch(&client->refs) : EPOCH_UNKNOWN, out);
+        names_epoch_in_messages(client) ? ref_table_epoch(&client->refs) : EPOCH_UNKNOWN, out);
   }
-  if (out->failed) /* these stay in the peer until the session ends: memory is short */
-    client->kind->take_back(client->transport);
+  if (out->failed) /* the refs stay in the peer until the session ends: memory is short */
+    client->kind->discard(client->transport);
   else
     client_end_message(client, client->options.binary);
 }
 
-/* Binary messages cannot say how many tellings they mean: an answer that is on its way may tell of the
+/* A binary release cannot say how many sent references it releases, and an answer in flight may send the
  * object again. */
 static bool may_release(const struct jp_client *client)
 {
@@ -602,7 +604,7 @@ void client_write_releases(struct jp_client *client, struct text within)
   if (!may_release(client))
     return;
   struct message_release releases[RELEASES_A_MESSAGE];
-  size_t count = ref_table_take_releases(&client->refs, releases, RELEASES_A_MESSAGE);
+  size_t count = ref_table_pop_releases(&client->refs, releases, RELEASES_A_MESSAGE);
   if (count > 0)
     write_releases(client, releases, count, within);
 }
@@ -633,12 +635,12 @@ bool jp_client_flush(struct jp_client *client)
   return has_left;
 }
 
-void client_write_all_tellings(struct jp_client *client)
+void client_write_all_releases(struct jp_client *client)
 {
   struct message_release releases[RELEASES_A_MESSAGE];
   size_t from = 0;
   size_t count;
-  while ((count = ref_table_take_tellings(&client->refs, &from, releases, RELEASES_A_MESSAGE)) > 0)
+  while ((count = ref_table_pop_sent_counts(&client->refs, &from, releases, RELEASES_A_MESSAGE)) > 0)
     write_releases(client, releases, count, TEXT_ABSENT);
 }
 
@@ -674,7 +676,7 @@ static enum jp_client_status note_requests(struct jp_client *client, const struc
   return JP_CLIENT_OK;
 }
 
-/* Writes the message and notes whom its answers are for. */
+/* Writes the message and adds its requests to the table. */
 static enum jp_client_status send_message(struct exchange *exchange, struct waiter *waiter,
                                           uint64_t *first_id, struct jp_client_error *error)
 {
@@ -694,14 +696,14 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
     client_end_message(client, exchange->count > 0);
     callbacks_end_message(client, waiter);
   } else {
-    client->kind->take_back(client->transport);
+    client->kind->discard(client->transport);
   }
   client_flush(client);
   return status;
 }
 
-/* Asks the peer to end a request that has no answer: a notification, which leaves as far as the socket takes it. Over
- * transports whose requests are answered in their order it would be too late. The request of a message ends all of it. */
+/* Asks the peer to end an unanswered request, by a notification that is sent as far as the socket accepts it. Over
+ * transports that answer requests in order a notification would be too late. Cancelling a request ends its whole message. */
 static void send_cancel(struct jp_client *client, uint64_t id)
 {
   char digits[ID_SIZE];
@@ -719,13 +721,13 @@ static void send_cancel(struct jp_client *client, uint64_t id)
     client_end_message(client, false);
     callbacks_end_message(client, NULL);
   } else {
-    client->kind->take_back(client->transport);
+    client->kind->discard(client->transport);
   }
   client_flush(client);
   buffer_fini(&json);
 }
 
-/* Late answers are taken, and their objects let go of. */
+/* Late answers are consumed, and their objects released. */
 static void abandon_requests(struct jp_client *client, uint64_t first_id, size_t count)
 {
   uint64_t unanswered = 0;
@@ -756,9 +758,9 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
     status = send_message(exchange, &waiter, &first_id, error);
   if (status != JP_CLIENT_OK)
     return status;
-  callback_begin_asking(client, &waiter);
+  callback_add_requester(client, &waiter);
   enum wait_end end = client_wait(client, &waiter, deadline_ns);
-  callback_end_asking(client, &waiter);
+  callback_remove_requester(client, &waiter);
   callbacks_end_wait(client, &waiter);
   if (end == WAIT_OVER)
     return waiter.status;
@@ -788,7 +790,7 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
 /* ---- one call ---- */
 
 struct request_call {
-  struct exchange exchange; /* first: an exchange is its call */
+  struct exchange exchange; /* first: the exchange is cast back to this struct */
   const struct jp_request *request;
 };
 
@@ -826,7 +828,7 @@ static enum jp_client_status write_notification(struct jp_client *client, const 
     client_end_message(client, false);
     callbacks_end_message(client, NULL);
   } else {
-    client->kind->take_back(client->transport);
+    client->kind->discard(client->transport);
   }
   client_flush(client);
   return status != JP_CLIENT_OK ? status : client_report_end(client, error);
@@ -844,13 +846,13 @@ enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp
   if (status == JP_CLIENT_OK)
     status = write_notification(client, request, error);
   if (status == JP_CLIENT_OK)
-    status = client_await_room(client, INT64_MAX, error);
+    status = client_await_output(client, INT64_MAX, error);
   callbacks_report_ended(client);
   client_leave(client);
   return status;
 }
 
-/* ---- a thread of its own ---- */
+/* ---- pinned threads ---- */
 
 static enum jp_client_status call_control(struct jp_client *client, const struct jp_request *request,
                                           int timeout_ms, struct jp_client_error *error)
@@ -907,7 +909,7 @@ static enum jp_client_status send_request(struct jp_client *client, const struct
   if (status == JP_CLIENT_OK && (out->failed || !add_request(&client->pending, pending)))
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
   if (status != JP_CLIENT_OK) {
-    client->kind->take_back(client->transport);
+    client->kind->discard(client->transport);
     return status;
   }
   client->last_id = pending->id;
@@ -917,8 +919,8 @@ static enum jp_client_status send_request(struct jp_client *client, const struct
   return JP_CLIENT_OK;
 }
 
-/* The coarse clock is up to a tick behind, of 10 ms at most. Asking the other one is a tenth of the library's
- * own time of a pipelined call. */
+/* The coarse clock is late by at most one tick of 10 ms. Reading the precise clock costs a tenth of the
+ * library's time for a pipelined call. */
 static int64_t coarse_deadline(int timeout_ms)
 {
   enum { TICK_MS = 10 };
@@ -973,7 +975,8 @@ bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion
   return id != 0;
 }
 
-/* Looks at all requests, and the more there are the more seldom: 1 ms later for 8,192 places. */
+/* Visits all requests. With more requests the timer is set later (1 ms per 8,192 entries), so that the visits
+ * stay cheap. */
 void client_end_overdue(struct jp_client *client, int64_t now_ns)
 {
   enum { PLACES_A_MS = 8192 };
@@ -1011,14 +1014,14 @@ void client_call_completions(struct jp_client *client)
   }
 }
 
-/* ---- all of them ---- */
+/* ---- init and fini ---- */
 
 bool client_requests_init(struct jp_client *client)
 {
-  client->listener =
-      (struct client_listener){.listener = {.message = take_message, .epoch = take_epoch}, .client = client};
+  client->listener = (struct client_listener){.listener = {.message = accept_message, .epoch = accept_epoch},
+                                              .client = client};
   client->reader =
-      (struct client_reader){.reader = {.answer = take_json, .request = take_call}, .client = client};
+      (struct client_reader){.reader = {.answer = accept_json, .request = accept_call}, .client = client};
   client->pending = (struct pending_table){.places = calloc(FIRST_CAPACITY, sizeof(struct pending_request)),
                                            .capacity = FIRST_CAPACITY};
   return client->pending.places != NULL;
@@ -1057,7 +1060,7 @@ void client_introduce(struct jp_client *client, const char *process)
     client->last_id = id;
     client_end_message(client, true);
   } else {
-    client->kind->take_back(client->transport);
+    client->kind->discard(client->transport);
     callbacks_refuse(client);
   }
 }
@@ -1083,7 +1086,7 @@ enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeo
   if (status == JP_CLIENT_OK &&
       (!read_session(answer, &session) || !read_limit(session, "message_max", &limits->message_max) ||
        !read_limit(session, "values_max", &limits->values_max)))
-    status = client_fail(error, JP_CLIENT_UNSUPPORTED, "the peer does not tell its limits");
+    status = client_fail(error, JP_CLIENT_UNSUPPORTED, "the peer does not report its limits");
   if (status == JP_CLIENT_OK) {
     client->request_max = limits->message_max;
     client_lock(client);

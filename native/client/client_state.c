@@ -1,4 +1,4 @@
-/* A client: who holds it, its connection, and how it is opened and closed. */
+/* A client: its holders, its connection, and how it is opened and closed. */
 #include "client/client_state.h"
 #include "base/clock.h"
 #include "base/transitions.h"
@@ -11,9 +11,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000, FAREWELL_MS = 1000 };
+enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000, END_SESSION_MS = 1000 };
 
-/* Between two tries to reach a dead peer. */
+/* The pause between two tries to reach a dead peer. */
 static const int64_t FIRST_PAUSE_NS = 100 * 1000000LL;
 static const int64_t LONGEST_PAUSE_NS = 5 * 1000000000LL;
 
@@ -52,7 +52,7 @@ static void set_client_state(struct jp_client *client, enum client_state to)
 
 /* ---- holders ---- */
 
-/* Nobody has a pointer to it any more. */
+/* Nobody has a pointer to the client any more. */
 static void destroy_client(struct jp_client *client)
 {
   assert(client->transport == NULL);
@@ -84,7 +84,7 @@ void client_unlock(struct jp_client *client)
   pthread_mutex_unlock(&client->lock);
   if (is_last)
     destroy_client(client);
-  while (dropped != NULL) { /* each of them is a holder */
+  while (dropped != NULL) { /* each answer is a holder */
     struct jp_answer *next = dropped->next;
     jp_answer_free(dropped);
     dropped = next;
@@ -105,7 +105,7 @@ enum jp_client_status client_check_process(const struct jp_client *client, struc
                      "the client was opened before fork(): it is the parent's, open another one");
 }
 
-/* ---- a connection is opened ---- */
+/* ---- opening a connection ---- */
 
 enum jp_client_status client_report_end(const struct jp_client *client, struct jp_client_error *error)
 {
@@ -116,7 +116,7 @@ enum jp_client_status client_report_end(const struct jp_client *client, struct j
   return client->ended.status;
 }
 
-/* A call whose time is shorter than that of connecting does not wait longer for the connection. */
+/* A call whose timeout is shorter than the connect timeout waits for its own timeout only. */
 static int opening_timeout(const struct jp_client *client, int64_t deadline_ns)
 {
   int64_t left_ms = deadline_ns == INT64_MAX ? INT64_MAX : (deadline_ns - clock_now_ns()) / NS_IN_MS;
@@ -160,7 +160,7 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
     if (!client->kind->epoch_is_in_answers)
       ref_table_enter_epoch(&client->refs, ref_epoch_parse(text_of(transport->epoch)));
     client_watch_connection(client);
-    client_rest(client);
+    client_prepare_sleep(client);
     return JP_CLIENT_OK;
   }
   set_client_state(client, CLIENT_BROKEN);
@@ -171,7 +171,7 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
   return client_report_end(client, error);
 }
 
-/* Waits while another thread opens a connection, or still reads from the one that has ended. */
+/* Waits while another thread opens a connection, or still reads from the ended connection. */
 static enum jp_client_status await_change(struct jp_client *client, int64_t deadline_ns,
                                           struct jp_client_error *error)
 {
@@ -186,7 +186,7 @@ static enum jp_client_status await_change(struct jp_client *client, int64_t dead
 enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_ns,
                                      struct jp_client_error *error)
 {
-  /* A connection that the peer has closed while nobody used it shows when it is read. */
+  /* Reading shows whether the peer closed the idle connection. */
   if (client_is_open(client) && client->kind->ends_when_idle && client->pending.count == 0 &&
       !client_is_polled(client))
     client_read(client);
@@ -204,7 +204,7 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
   return open_connection(client, deadline_ns, error);
 }
 
-/* ---- a connection ends ---- */
+/* ---- ending a connection ---- */
 
 bool client_close_transport(struct jp_client *client)
 {
@@ -217,7 +217,7 @@ bool client_close_transport(struct jp_client *client)
   return true;
 }
 
-/* The connection was open. Ends all that is pending, for that reason. */
+/* Call while the connection is open. Ends everything that is pending, with the reason `why`. */
 static void end_transport(struct jp_client *client, enum client_state to, const struct jp_client_error *why)
 {
   set_client_state(client, to);
@@ -226,7 +226,7 @@ static void end_transport(struct jp_client *client, enum client_state to, const 
   client_end_requests(client, why);
   callback_calls_end(client, false);
   callbacks_end_connection(client);
-  client_give_room(client, why->status, why);
+  client_end_output_waits(client, why->status, why);
   client_wake_loop(client);
   if (client_is_polled(client))
     client_notify_leader(client);
@@ -283,7 +283,7 @@ void client_flush(struct jp_client *client)
     return;
   }
   if (!client->kind->wants_to_write(client->transport))
-    client_give_room(client, JP_CLIENT_OK, NULL);
+    client_end_output_waits(client, JP_CLIENT_OK, NULL);
   if (client_is_polled(client) &&
       ((client_polls_writing(client) && client->leader_state != LEADER_POLLING_TO_WRITE) ||
        client_has_input(client)))
@@ -300,7 +300,7 @@ void client_read(struct jp_client *client)
     client_flush(client);
 }
 
-/* ---- a client is opened ---- */
+/* ---- opening a client ---- */
 
 static enum jp_client_status read_config(const struct jp_client_config *given,
                                          struct jp_client_config *config, struct jp_client_error *error)
@@ -330,8 +330,8 @@ static enum jp_client_status read_config(const struct jp_client_config *given,
   return JP_CLIENT_OK;
 }
 
-/* A session has a name where the caller gives one, where the transport needs one, and where it is to
- * outlive a connection. */
+/* A session needs a name if the program gives one, if the transport needs one, or if the session outlives a
+ * connection. */
 static enum jp_client_status name_session(struct jp_client *client, const char *peer_id,
                                           struct jp_client_error *error)
 {
@@ -424,33 +424,33 @@ enum jp_client_status client_open(const char *url, const struct jp_client_config
   return JP_CLIENT_OK;
 }
 
-/* ---- a client is closed ---- */
+/* ---- closing a client ---- */
 
-/* A session that nobody else can name ends with its client. One that the caller has named stays, without
- * what this client was told of. */
-static void say_farewell(struct jp_client *client)
+/* Deletes a session that nobody else can name. Of a session that the program named, releases the objects that
+ * this client received. */
+static void end_session(struct jp_client *client)
 {
   client_lock(client);
-  client->interrupted = NULL; /* what remains has a time of its own */
+  client->interrupted = NULL; /* the steps below have timeouts of their own */
   callback_calls_end(client, true);
   bool has_objects = client->refs.capacity > 0 || client->pending.count > 0;
   bool leaves_objects = client_is_open(client) && has_objects;
   if (leaves_objects && client->session_owner == SESSION_OF_PROGRAM) {
-    client_write_all_tellings(client);
+    client_write_all_releases(client);
     client_flush(client);
-    (void)!client_await_room(client, client_deadline(FAREWELL_MS),
-                             NULL); /* or the TTL of the session ends it */
+    (void)!client_await_output(client, client_deadline(END_SESSION_MS),
+                               NULL); /* on failure the session's TTL ends it */
   }
   client_unlock(client);
   if (!leaves_objects || client->session_owner != SESSION_OF_CLIENT)
     return;
   struct jp_request request = jp_build_delete_session();
   struct jp_answer *answer = NULL;
-  (void)!jp_client_call(client, &request, FAREWELL_MS, &answer, NULL); /* the same */
+  (void)!jp_client_call(client, &request, END_SESSION_MS, &answer, NULL); /* on failure the TTL ends it */
   jp_answer_free(answer);
 }
 
-/* What fork has copied: the descriptors are this process's, all else belongs to the parent. */
+/* After fork, the copied descriptors belong to this process and everything else to the parent. */
 static void close_in_child(struct jp_client *client)
 {
   if (client->transport != NULL)
@@ -462,7 +462,7 @@ static void close_in_child(struct jp_client *client)
 static void end_connection(struct jp_client *client)
 {
   static const struct jp_client_error why = {.status = JP_CLIENT_CLOSED, .text = "the client was closed"};
-  say_farewell(client);
+  end_session(client);
   client_lock(client);
   switch (client->state) {
   case CLIENT_OPEN:
@@ -477,15 +477,15 @@ static void end_connection(struct jp_client *client)
   case CLIENT_BROKEN:
     set_client_state(client, CLIENT_CLOSED);
     break;
-  case CLIENT_CLOSING_OPENING: /* it was closed before */
+  case CLIENT_CLOSING_OPENING: /* already closed */
   case CLIENT_CLOSING:
   case CLIENT_CLOSED:
     break;
   case CLIENT_UNCONNECTED:
-    assert(false); /* jp_client_open gives no client that it has not connected */
+    assert(false); /* jp_client_open never returns an unconnected client */
     break;
   }
-  pthread_cond_broadcast(&client->changed); /* threads that wait for a connection, which will not come */
+  pthread_cond_broadcast(&client->changed); /* ends the waits for a connection */
 }
 
 void jp_client_end(struct jp_client *client)
@@ -517,7 +517,7 @@ void jp_client_close(struct jp_client *client)
 
 size_t jp_client_pending(const struct jp_client *client)
 {
-  struct jp_client *locked = (struct jp_client *)client; /* the lock is no part of what callers see */
+  struct jp_client *locked = (struct jp_client *)client; /* locking does not change what callers see */
   if (fork_guard_is_child(&client->fork_guard))
     return 0;
   client_lock(locked);

@@ -1,4 +1,4 @@
-/* The library for programs that call it by foreign functions: numbers, pointers and texts alone. */
+/* The library for programs that call it by foreign functions, with only numbers, pointers and texts. */
 #include "client/client_state.h"
 #include "client/messages/json_config.h"
 #include "client/messages/request_json.h"
@@ -23,7 +23,7 @@ enum jp_client_status jp_client_open_json(const char *url, const char *config, s
 /* ---- calls ---- */
 
 struct text_call {
-  struct exchange exchange; /* first: an exchange is its call */
+  struct exchange exchange; /* first: the exchange is cast back to this struct */
   const struct request_text *request;
 };
 
@@ -36,7 +36,7 @@ static enum jp_client_status write_text_call(struct exchange *exchange, uint64_t
   const struct message_json how = {.id = {id, (size_t)length},
                                    .peer_id = client_name_in_messages(client),
                                    .within = callback_within(client)};
-  (void)callbacks_begin_message(client); /* of which it gives none */
+  (void)callbacks_begin_message(client); /* it gives no callbacks */
   (void)error;
   request_text_write(((const struct text_call *)exchange)->request, &how, out);
   return JP_CLIENT_OK;
@@ -67,7 +67,7 @@ enum jp_client_status jp_client_call_json(struct jp_client *client, const char *
 
 /* ---- texts ---- */
 
-static const char *give_text(struct jp_text text, size_t *length)
+static const char *return_text(struct jp_text text, size_t *length)
 {
   if (length != NULL)
     *length = text.data == NULL ? 0 : text.len;
@@ -76,12 +76,12 @@ static const char *give_text(struct jp_text text, size_t *length)
 
 const char *jp_answer_text_of(const struct jp_answer *answer, size_t *length)
 {
-  return give_text(jp_answer_text(answer), length);
+  return return_text(jp_answer_text(answer), length);
 }
 
 const char *jp_answer_json_of(const struct jp_answer *answer, size_t *length)
 {
-  return give_text(jp_answer_json(answer).text, length);
+  return return_text(jp_answer_json(answer).text, length);
 }
 
 /* ---- errors ---- */

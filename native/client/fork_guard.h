@@ -1,12 +1,12 @@
 #ifndef JPEER_CLIENT_FORK_GUARD_H
 #define JPEER_CLIENT_FORK_GUARD_H
-/* Tells a process that fork has made from the one that made the guard. Any thread. */
+/* Distinguishes a child of fork(2) from the process that initialized the guard. Any thread. */
 #include <stdbool.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 struct fork_guard {
-  const volatile char *mark; /* a page that the kernel clears in a child; NULL: it cannot */
+  const volatile char *mark; /* a page that the kernel clears in a child; NULL: not supported */
   pid_t process;
 };
 

@@ -1,7 +1,7 @@
 /*
- * A peer as a child process, from its command line to its end. The child watches a socket, the lifeline, and ends with the
- * parent; what it prints is handed on by a thread, until both pipes have ended. Whether it has ended and what it has printed
- * any thread may ask; all else is the owner's.
+ * A peer as a child process, from its command line to its end. The child watches a socket, the lifeline, and
+ * ends with the parent. A thread passes on the child's output until both pipes have ended. Any thread may
+ * call jp_peer_has_ended and jp_peer_await_output; the owner calls all other functions.
  */
 #include "jpeer/client.h"
 
@@ -35,20 +35,20 @@
 
 enum { START_TIMEOUT_MS = 30000, RETRY_MS = 3, PATH_SIZE = sizeof((struct sockaddr_un *)0)->sun_path };
 
-/* The descriptor that a peer finds its end of the lifeline at. */
+/* The child's end of the lifeline has this descriptor in the child. */
 enum { LIFELINE_OF_CHILD = 3 };
 
-/* What the child has written is in the pipes when it has ended; only a grandchild can write more. */
-enum { CHUNK = 16 * 1024, FAREWELL_MS = 1000, OUTPUT_WAIT_MS = 200 };
+/* When the child has ended, its output is already in the pipes; only a grandchild can write more. */
+enum { CHUNK = 16 * 1024, LAST_OUTPUT_MS = 1000, OUTPUT_WAIT_MS = 200 };
 
 /*
- * A child process. state and status are guarded by `lock`; the rest is the owner's.
+ * A child process. `state` and `status` are guarded by `lock`; the owner uses the other members.
  *
  * | state       | what holds                                                | who leaves it, on what          |
  * | CHILD_NONE  | no process was started: child->pid is 0                   | start_process: it runs          |
  * | CHILD_RUNS  | the process was started, and waitpid has not seen its end | await_end: it has ended, or     |
- * |             |                                                           | somebody else has waited for it |
- * | CHILD_ENDED | the process has ended: child->pid may be another one's    | nobody                          |
+ * |             |                                                           | other code has waited for it    |
+ * | CHILD_ENDED | the process has ended: child->pid may be reused           | nobody                          |
  */
 enum child_state {
   CHILD_NONE, /* no process was started */
@@ -65,10 +65,10 @@ static const uint16_t child_transitions[] = {
 struct child {
   pthread_mutex_t lock;
   enum child_state state;
-  pid_t pid; /* 0: none */
-  int lifeline; /* our end of a socket, whose other end the child watches; it writes there why it does not start */
-  int output[2]; /* the read ends of its stdout and stderr; -1: they are ours */
-  int status;    /* of waitpid; -1: somebody else has waited for it */
+  pid_t pid;     /* 0: none */
+  int lifeline;  /* our end of a socket that the child watches, and where it writes why it cannot start */
+  int output[2]; /* the read ends of its stdout and stderr; -1: inherited */
+  int status;    /* of waitpid; -1: other code has waited for the child */
 };
 
 static void set_child_state(struct child *child, enum child_state to)
@@ -77,21 +77,21 @@ static void set_child_state(struct child *child, enum child_state to)
   child->state = to;
 }
 
-/* What a child writes, and the function that it is given to. */
+/* The child's output, and the function that receives it. */
 struct output {
   pthread_t thread;
-  bool runs;          /* the thread is to be joined, also after the child has ended */
+  bool runs;          /* the thread must be joined, even if the child has ended */
   int descriptors[2]; /* of the child's stdout and stderr; owned */
-  bool has_ended[2];  /* of each: nothing more comes. The thread's */
+  bool has_ended[2];  /* of each: it has ended. Only the thread uses it */
   int stop;           /* an eventfd: the child has ended */
-  int arrivals; /* an epoll set of both: whether there is anything costs half of what their FIONREADs do */
-  /* Set before the thread reads and cleared when on_output has had what it read: where it is false and the pipes are empty,
-   * nothing is under way. */
+  int arrivals;       /* an epoll set of both: polling it costs half of what two FIONREADs do */
+  /* True from before the thread reads until on_output has received the bytes. If it is false and the pipes
+   * are empty, no output is in flight. */
   atomic_bool is_reading;
-  pthread_mutex_t lock;  /* guards the two counts, and is held while the thread reads */
-  pthread_cond_t handed; /* handed_on has grown */
-  uint64_t read[2];      /* bytes */
-  uint64_t handed_on[2];
+  pthread_mutex_t lock;       /* guards the two counts; held while the thread reads */
+  pthread_cond_t passed_more; /* `passed` has grown */
+  uint64_t read[2];           /* bytes read from each */
+  uint64_t passed[2];
   void (*on_output)(void *context, int descriptor, struct jp_text bytes);
   void *context;
 };
@@ -100,15 +100,15 @@ struct jp_peer {
   struct child child;
   struct output output;
   struct jp_client *client;
-  char folder[PATH_SIZE - sizeof SOCKET_NAME]; /* "": none was made */
+  char folder[PATH_SIZE - sizeof SOCKET_NAME]; /* "": no folder was created */
   char socket[PATH_SIZE];
-  char url[PATH_SIZE + 16];     /* for others */
-  char own_url[PATH_SIZE + 16]; /* of the launch's own connection: over shared memory if the peer offers it */
+  char url[PATH_SIZE + 16];     /* for other clients */
+  char own_url[PATH_SIZE + 16]; /* for the own connection, over shared memory if possible */
 };
 
 /* ---- the command ---- */
 
-/* The options that say what a peer allows (docs/flags.md, "Policy"), with their variables. */
+/* The options that give a peer its policy (docs/flags.md, "Policy"), and their environment variables. */
 static const struct {
   const char *option;
   const char *variable;
@@ -121,14 +121,14 @@ static const struct {
 
 enum { POLICY_OPTIONS = sizeof policy_options / sizeof policy_options[0] };
 
-/* "--rpc-policy" and "--rpc-policy=FILE", but not "--rpc-policy-watch-interval". */
+/* True for "--rpc-policy" and "--rpc-policy=FILE", but not for "--rpc-policy-watch-interval". */
 static bool begins_with_name(const char *word, const char *name)
 {
   size_t length = strlen(name);
   return strncmp(word, name, length) == 0 && (word[length] == '\0' || word[length] == '=');
 }
 
-/* Whether a variable of the environment ("JPEER_RPC_POLICY=...") gives the peer a policy. */
+/* True if a variable of the environment ("JPEER_RPC_POLICY=...") gives the peer a policy. */
 static bool variable_names_policy(const char *variable)
 {
   for (size_t i = 0; i < POLICY_OPTIONS; i++) {
@@ -154,15 +154,15 @@ struct words {
   size_t count;
 };
 
-static void add(struct words *words, const char *word)
+static void add_word(struct words *words, const char *word)
 {
   words->items[words->count++] = word;
 }
 
-static void add_two(struct words *words, const char *option, const char *value)
+static void add_words(struct words *words, const char *option, const char *value)
 {
-  add(words, option);
-  add(words, value);
+  add_word(words, option);
+  add_word(words, value);
 }
 
 static size_t count_words(const char *const *list)
@@ -173,10 +173,10 @@ static size_t count_words(const char *const *list)
   return count;
 }
 
-static void add_all(struct words *words, const char *const *list)
+static void add_list(struct words *words, const char *const *list)
 {
   for (size_t i = 0; list != NULL && list[i] != NULL; i++)
-    add(words, list[i]);
+    add_word(words, list[i]);
 }
 
 static void add_policy(struct words *words, const struct jp_launch_config *config, bool has_policy)
@@ -184,12 +184,12 @@ static void add_policy(struct words *words, const struct jp_launch_config *confi
   for (size_t i = 0; config->options != NULL && config->options[i] != NULL; i++)
     has_policy = has_policy || option_names_policy(config->options[i]);
   if (!has_policy)
-    add_two(words, "--rpc-default-action", "ALLOW");
+    add_words(words, "--rpc-default-action", "ALLOW");
 }
 
 /*
- * The words of the command, NULL behind the last, in the arena; texts are borrowed from the configuration.
- * has_policy: the environment names a policy. NULL: no memory.
+ * Returns the words of the command, NULL-terminated, in the arena; their texts are borrowed from the
+ * configuration. has_policy: the environment gives a policy. NULL: no memory.
  */
 static const char *const *write_command(const struct jp_launch_config *config, const char *folder,
                                         const char *socket_path, bool has_policy, struct arena *arena)
@@ -202,23 +202,23 @@ static const char *const *write_command(const struct jp_launch_config *config, c
   struct text descriptor = arena_printf(arena, "%d", LIFELINE_OF_CHILD);
   if (words.items == NULL || address.data == NULL || descriptor.data == NULL)
     return NULL;
-  add_two(&words, config->program != NULL ? config->program : "jpeer", "run");
-  add_two(&words, "--json-rpc", address.data);
-  add_two(&words, "--stop-on-eof", descriptor.data);
-  add_two(&words, "--remove-on-eof", folder);
+  add_words(&words, config->program != NULL ? config->program : "jpeer", "run");
+  add_words(&words, "--json-rpc", address.data);
+  add_words(&words, "--stop-on-eof", descriptor.data);
+  add_words(&words, "--remove-on-eof", folder);
   add_policy(&words, config, has_policy);
   if (config->class_path != NULL)
-    add_two(&words, "-cp", config->class_path);
+    add_words(&words, "-cp", config->class_path);
   for (size_t i = 0; config->jvm_options != NULL && config->jvm_options[i] != NULL; i++)
-    add_two(&words, "-J", config->jvm_options[i]);
-  add_all(&words, config->options);
-  add(&words, config->main_class != NULL ? config->main_class : "--as-service");
+    add_words(&words, "-J", config->jvm_options[i]);
+  add_list(&words, config->options);
+  add_word(&words, config->main_class != NULL ? config->main_class : "--as-service");
   if (config->main_class != NULL)
-    add_all(&words, config->arguments);
+    add_list(&words, config->arguments);
   return words.items;
 }
 
-/* The locale that says how characters are encoded, by the ranks of setlocale(3). */
+/* The locale that decides the encoding of characters, in the precedence of setlocale(3). */
 static const char *locale_of_characters(bool *is_by_lc_all)
 {
   const char *all = getenv("LC_ALL");
@@ -232,8 +232,8 @@ static const char *locale_of_characters(bool *is_by_lc_all)
   return language == NULL ? "" : language;
 }
 
-/* The environment of the child: this process's, but in a locale without an encoding with UTF-8, or the JVM would take the
- * names of files for ASCII. NULL: memory is short. */
+/* The child's environment: that of this process. If the locale has no encoding, UTF-8 is set, because the JVM
+ * would otherwise read the names of files as ASCII. NULL: no memory. */
 static const char *const *write_environment(struct arena *arena)
 {
   bool is_by_lc_all;
@@ -263,7 +263,7 @@ static bool environment_has_policy(void)
 
 /* ---- the child ---- */
 
-/* The child's ends of the pipes; -1: none. They lie above the descriptors that the child gets them as. */
+/* The child's ends of the pipes; -1: none. Their numbers are above those that the child uses. */
 struct ends {
   int lifeline;
   int output[2];
@@ -279,7 +279,7 @@ static void close_end(int *end)
   *end = -1;
 }
 
-/* Both ends close on exec, in other programs that this process starts, too. */
+/* Both ends are close-on-exec, so that other child processes do not inherit them. */
 static bool make_pipe(int *read_end, int *write_end)
 {
   int ends[2];
@@ -292,7 +292,7 @@ static bool make_pipe(int *read_end, int *write_end)
   return *read_end >= 0 && *write_end >= 0;
 }
 
-/* As make_pipe. A write to a socket need not raise SIGPIPE. */
+/* As make_pipe. Writes to a socket can be made without SIGPIPE. */
 static bool make_lifeline(int *theirs, int *ours)
 {
   int ends[2];
@@ -329,9 +329,9 @@ static int set_attributes(posix_spawnattr_t *attributes)
   return fault != 0 ? fault : posix_spawnattr_setsigdefault(attributes, &all);
 }
 
-/* An errno; 0: it runs. */
-static int spawn(struct child *child, const struct ends *ends, const char *const *command,
-                 const char *const *environment)
+/* Returns an errno; 0: started. */
+static int spawn_child(struct child *child, const struct ends *ends, const char *const *command,
+                       const char *const *environment)
 {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -352,8 +352,8 @@ static int spawn(struct child *child, const struct ends *ends, const char *const
   return fault;
 }
 
-/* Starts it in a process group of its own, so that a Ctrl-C at the terminal is the parent's alone, with an
- * empty signal mask and nothing ignored. */
+/* The child gets its own process group, so that a Ctrl-C at the terminal reaches only the parent, an empty
+ * signal mask, and no ignored signals. */
 static enum jp_client_status start_process(struct child *child, const char *const *command,
                                            const char *const *environment,
                                            const struct jp_launch_config *config,
@@ -365,7 +365,7 @@ static enum jp_client_status start_process(struct child *child, const char *cons
   bool has_pipes = make_lifeline(&ends.lifeline, &child->lifeline) &&
                    (config->on_output == NULL || (make_pipe(&child->output[0], &ends.output[0]) &&
                                                   make_pipe(&child->output[1], &ends.output[1])));
-  int fault = has_pipes ? spawn(child, &ends, command, environment) : errno;
+  int fault = has_pipes ? spawn_child(child, &ends, command, environment) : errno;
   close_end(&ends.lifeline);
   close_end(&ends.output[0]);
   close_end(&ends.output[1]);
@@ -380,7 +380,7 @@ static enum jp_client_status start_process(struct child *child, const char *cons
   return client_fail(error, JP_CLIENT_REFUSED, "cannot start %s: %s", command[0], strerror(fault));
 }
 
-/* Whether no process runs any more; waits for timeout_ms at most. */
+/* True: the process has ended. Waits at most timeout_ms. */
 static bool await_end(struct child *child, int timeout_ms)
 {
   enum { PAUSE_MS = 2 };
@@ -401,24 +401,24 @@ static bool await_end(struct child *child, int timeout_ms)
   }
 }
 
-/* What the child has written to the lifeline, without waiting for it; "" where that is nothing. */
+/* Reads, without waiting, what the child wrote to the lifeline; "" if nothing. */
 static void read_reason(const struct child *child, char *out, size_t size)
 {
   ssize_t count = child->lifeline < 0 ? -1 : recv(child->lifeline, out, size - 1, MSG_DONTWAIT);
   out[count < 0 ? 0 : count] = '\0';
 }
 
-/* Asks it to end, by closing the lifeline, after the word that says that this is planned. */
-static void let_go(struct child *child)
+/* Asks the child to end: sends the word for a planned stop, and closes the lifeline. */
+static void request_end(struct child *child)
 {
   static const char planned[] = "stop"; /* docs/flags.md, --stop-on-eof */
   if (child->lifeline >= 0)
     (void)!send(child->lifeline, planned, sizeof planned - 1,
-                MSG_DONTWAIT | MSG_NOSIGNAL); /* or it has ended */
+                MSG_DONTWAIT | MSG_NOSIGNAL); /* fails if the child has ended */
   close_end(&child->lifeline);
 }
 
-/* "exit status 1", "signal 9"; for people. */
+/* "exit status 1", "signal 9": for error texts. */
 static void describe_end(const struct child *child, char *out, size_t size)
 {
   if (child->status == -1)
@@ -429,9 +429,9 @@ static void describe_end(const struct child *child, char *out, size_t size)
     snprintf(out, size, "exit status %d", WEXITSTATUS(child->status));
 }
 
-/* ---- its output ---- */
+/* ---- the output of the child ---- */
 
-static void hand_on(struct output *output, int which)
+static void pass_output(struct output *output, int which)
 {
   char bytes[CHUNK];
   atomic_store(&output->is_reading, true);
@@ -443,8 +443,8 @@ static void hand_on(struct output *output, int which)
   if (count > 0) {
     output->on_output(output->context, STDOUT_FILENO + which, (struct jp_text){bytes, (size_t)count});
     pthread_mutex_lock(&output->lock);
-    output->handed_on[which] += (uint64_t)count;
-    pthread_cond_broadcast(&output->handed);
+    output->passed[which] += (uint64_t)count;
+    pthread_cond_broadcast(&output->passed_more);
     pthread_mutex_unlock(&output->lock);
   } else if (count == 0 || errno != EINTR) {
     output->has_ended[which] = true;
@@ -452,8 +452,8 @@ static void hand_on(struct output *output, int which)
   atomic_store(&output->is_reading, false);
 }
 
-/* Hands on what there is. False: nothing came in time. */
-static bool read_some(struct output *output, int timeout_ms, bool *is_stopped)
+/* Passes on the available output. False: timed out. */
+static bool pass_available(struct output *output, int timeout_ms, bool *is_stopped)
 {
   struct pollfd set[3] = {{.fd = output->has_ended[0] ? -1 : output->descriptors[0], .events = POLLIN},
                           {.fd = output->has_ended[1] ? -1 : output->descriptors[1], .events = POLLIN},
@@ -461,25 +461,25 @@ static bool read_some(struct output *output, int timeout_ms, bool *is_stopped)
   int ready = poll(set, 3, timeout_ms);
   for (int i = 0; ready > 0 && i < 2; i++) {
     if (set[i].revents != 0)
-      hand_on(output, i);
+      pass_output(output, i);
   }
   *is_stopped = *is_stopped || (ready > 0 && set[2].revents != 0);
   return ready != 0;
 }
 
-static void *read_all(void *argument)
+static void *run_output_thread(void *argument)
 {
   struct output *output = argument;
   bool is_stopped = false;
   while (!is_stopped && (!output->has_ended[0] || !output->has_ended[1]))
-    (void)read_some(output, -1, &is_stopped);
-  int64_t deadline = clock_now_ms() + FAREWELL_MS;
-  while (clock_now_ms() < deadline && read_some(output, 0, &is_stopped))
+    (void)pass_available(output, -1, &is_stopped);
+  int64_t deadline = clock_now_ms() + LAST_OUTPUT_MS;
+  while (clock_now_ms() < deadline && pass_available(output, 0, &is_stopped))
     continue;
   return NULL;
 }
 
-static void close_all(struct output *output)
+static void close_output(struct output *output)
 {
   close_end(&output->descriptors[0]);
   close_end(&output->descriptors[1]);
@@ -496,7 +496,7 @@ static bool watch_arrivals(struct output *output)
          epoll_ctl(output->arrivals, EPOLL_CTL_ADD, output->descriptors[1], &input) == 0;
 }
 
-/* Takes the descriptors, even on failure. */
+/* Takes ownership of the descriptors, even on failure. */
 static enum jp_client_status start_output(struct output *output, const int descriptors[2],
                                           void (*on_output)(void *context, int descriptor,
                                                             struct jp_text bytes),
@@ -506,18 +506,18 @@ static enum jp_client_status start_output(struct output *output, const int descr
                             .stop = -1,
                             .arrivals = -1,
                             .lock = PTHREAD_MUTEX_INITIALIZER,
-                            .handed = PTHREAD_COND_INITIALIZER,
+                            .passed_more = PTHREAD_COND_INITIALIZER,
                             .on_output = on_output,
                             .context = context};
   if (on_output == NULL)
     return JP_CLIENT_OK;
   output->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   bool is_watched = output->stop >= 0 && watch_arrivals(output);
-  int fault = is_watched ? pthread_create(&output->thread, NULL, read_all, output) : errno;
+  int fault = is_watched ? pthread_create(&output->thread, NULL, run_output_thread, output) : errno;
   output->runs = fault == 0;
   if (fault == 0)
     return JP_CLIENT_OK;
-  close_all(output);
+  close_output(output);
   return client_fail(error, JP_CLIENT_LIMIT, "no thread for the peer's output: %s", strerror(fault));
 }
 
@@ -530,7 +530,7 @@ static uint64_t count_waiting(const struct output *output, int which)
 static void await_output(struct output *output)
 {
   struct epoll_event arrival;
-  /* The order matters: the thread says that it reads before it empties a pipe. */
+  /* The order matters: the thread sets is_reading before it empties a pipe. */
   if (epoll_wait(output->arrivals, &arrival, 1, 0) == 0 && !atomic_load(&output->is_reading))
     return;
   int64_t end = clock_now_ns() + (int64_t)OUTPUT_WAIT_MS * 1000000;
@@ -540,24 +540,24 @@ static void await_output(struct output *output)
   for (int i = 0; i < 2; i++)
     wanted[i] = output->read[i] + count_waiting(output, i);
   int failure = 0;
-  while (failure == 0 && (output->handed_on[0] < wanted[0] || output->handed_on[1] < wanted[1]))
-    failure = pthread_cond_clockwait(&output->handed, &output->lock, CLOCK_MONOTONIC, &until);
+  while (failure == 0 && (output->passed[0] < wanted[0] || output->passed[1] < wanted[1]))
+    failure = pthread_cond_clockwait(&output->passed_more, &output->lock, CLOCK_MONOTONIC, &until);
   pthread_mutex_unlock(&output->lock);
 }
 
-/* When the child has ended: waits until its last words were handed on. A grandchild that holds the pipes does
- * not hold this up. */
+/* Call when the child has ended: waits until its last output was passed on. Does not wait for a grandchild
+ * that holds the pipes. */
 static void finish_output(struct output *output)
 {
   if (!output->runs)
     return;
   (void)eventfd_write(output->stop, 1);
   pthread_join(output->thread, NULL);
-  close_all(output);
+  close_output(output);
   output->runs = false;
 }
 
-/* ---- a folder that nobody else may enter ---- */
+/* ---- a private folder ---- */
 
 static bool make_folder_in(struct jp_peer *peer, const char *parent)
 {
@@ -582,7 +582,8 @@ static enum jp_client_status make_folder(struct jp_peer *peer, struct jp_client_
   return JP_CLIENT_OK;
 }
 
-/* The child does the same when this process is gone. A peer that was killed leaves its socket, and while it binds that, the lock beside it (net/unix_socket.c). */
+/* The child removes the folder too, if this process is killed. A peer that was killed leaves its socket, and
+ * perhaps the lock of the socket (net/unix_socket.c). */
 static void remove_folder(struct jp_peer *peer)
 {
   char lock[PATH_SIZE + sizeof LOCK_SUFFIX];
@@ -615,7 +616,7 @@ static enum jp_client_status start_child(struct jp_peer *peer, const struct jp_l
   return status;
 }
 
-/* The socket is there before the JVM is up; what connects early waits for its answer. */
+/* The socket exists before the JVM has started; an early connection waits for its answer. */
 static enum jp_client_status connect_to_child(struct jp_peer *peer, const struct jp_launch_config *config,
                                               struct jp_client_error *error)
 {
@@ -646,7 +647,7 @@ static enum jp_client_status connect_to_child(struct jp_peer *peer, const struct
 static void end_peer(struct jp_peer *peer, int timeout_ms)
 {
   jp_client_close(peer->client);
-  let_go(&peer->child);
+  request_end(&peer->child);
   if (!await_end(&peer->child, timeout_ms)) {
     kill(peer->child.pid, SIGKILL);
     (void)await_end(&peer->child, -1);
@@ -701,7 +702,7 @@ int jp_peer_process_id(const struct jp_peer *peer)
 
 void jp_peer_await_output(struct jp_peer *peer)
 {
-  /* on_output itself may call Java. */
+  /* on_output itself may call this. */
   if (peer->output.runs && !pthread_equal(pthread_self(), peer->output.thread))
     await_output(&peer->output);
 }

@@ -1,4 +1,4 @@
-/* Objects of Python's that Java calls. */
+/* Python objects that Java calls. */
 #include "py_native.h"
 
 #include <stdlib.h>
@@ -6,12 +6,12 @@
 #include <structmember.h>
 #include <time.h>
 
-/* ---- the refs of answers ---- */
+/* ---- refs in answers ---- */
 
 /*
- * The refs of answers to Java's calls. Java's thread reads an answer when it comes to run, and the peer may let go of an
- * object before that, if the message that says so comes over another link than the answer. So the handle of an object that
- * another link was told of stays for a moment.
+ * Refs in answers to Java's calls. A Java thread reads its answer only when it is scheduled. If a release is
+ * sent over another link than the answer, the peer may release the object before that. So the handle of an
+ * object that another link received is held for some time.
  */
 
 enum { HELD_SECONDS = 1 };
@@ -21,7 +21,7 @@ struct answered {
   struct answered *next;
 };
 
-static void release_all(struct answered **list)
+static void release_answered(struct answered **list)
 {
   struct answered *each = *list;
   *list = NULL;
@@ -45,7 +45,7 @@ void answered_release_old(struct py_connection *connection)
   time_t now = seconds_now();
   if (now - connection->answered_since <= HELD_SECONDS)
     return;
-  release_all(&connection->answered_before);
+  release_answered(&connection->answered_before);
   connection->answered_before = connection->answered;
   connection->answered = NULL;
   connection->answered_since = now;
@@ -53,11 +53,11 @@ void answered_release_old(struct py_connection *connection)
 
 void answered_release_all(struct py_connection *connection)
 {
-  release_all(&connection->answered_before);
-  release_all(&connection->answered);
+  release_answered(&connection->answered_before);
+  release_answered(&connection->answered);
 }
 
-/* client: that sends the answer. */
+/* client: the sender of the answer. */
 static void hold_ref(struct py_connection *connection, const struct jp_client *client,
                      const struct jp_ref *ref)
 {
@@ -90,26 +90,27 @@ static void hold_refs(struct py_connection *connection, const struct jp_client *
 }
 
 /*
- * A Callback makes a jp_callback when it is sent first, and as long as Java has that one, it gives it again, as the same
- * Java object, over any link. The Callback lives as long as Java has it: its jp_callback is a holder, until `released` says that
- * nothing of it comes any more.
+ * A Callback creates a jp_callback when it is first sent. As long as Java holds that jp_callback, it is given
+ * again, as the same Java object, over any link. The jp_callback holds the Callback until `released` is
+ * called.
  */
 struct callback {
   PyObject ob_base;
   struct py_connection *connection; /* strong */
-  PyObject *target;                 /* what Python gets where Java returns it; NULL: a Java object */
-  PyObject *find;                   /* the `find` of _native.pyi */
-  PyObject *fault_of;               /* the `throw` of _native.pyi */
+  PyObject *target;   /* the Python object that Python gets if Java returns it; NULL: a Java object */
+  PyObject *find;     /* the `find` of _native.pyi */
+  PyObject *fault_of; /* the `throw` of _native.pyi */
   PyObject *interfaces;
   PyObject *overrides;
   int arity;
-  struct given *current; /* the last one that was made; NULL: it has ended */
-  /* (interface, method, types of the parameters, what `find` gave for these) of the last call; NULL: there was none. */
+  struct given *current; /* the last one created; NULL: it has ended */
+  /* (interface, method, types of the parameters, the result of `find` for these) of the last call; NULL:
+   * none. */
   PyObject *called_as;
   PyObject *weak_references;
 };
 
-/* A jp_callback and whose it is. It may end after another one was made in its place. */
+/* A jp_callback and its Callback. It may end after its successor was created. */
 struct given {
   struct callback *callback; /* strong */
   struct jp_callback *handle;
@@ -164,7 +165,7 @@ static PyObject *find_called(struct callback *callback, const struct jp_callback
   return called_as;
 }
 
-/* What is to be called. Most calls are of the method of the one before. NULL: an exception. */
+/* The function for the call. Most calls are of the same method as the last call. NULL: an exception. */
 static PyObject *function_of_call(struct callback *callback, const struct jp_callback_call *call,
                                   size_t count)
 {
@@ -179,8 +180,8 @@ static PyObject *function_of_call(struct callback *callback, const struct jp_cal
   return Py_NewRef(PyTuple_GetItem(callback->called_as, 3));
 }
 
-static PyObject *arguments_of(struct py_connection *connection, const struct jp_callback_call *call,
-                              size_t count)
+static PyObject *convert_arguments(struct py_connection *connection, const struct jp_callback_call *call,
+                                   size_t count)
 {
   PyObject *values = PyTuple_New((Py_ssize_t)count);
   for (size_t i = 0; values != NULL && i < count; i++) {
@@ -195,14 +196,14 @@ static PyObject *call_function(struct callback *callback, const struct jp_callba
 {
   size_t count = jp_callback_argument_count(call);
   PyObject *function = function_of_call(callback, call, count);
-  PyObject *args = function == NULL ? NULL : arguments_of(callback->connection, call, count);
+  PyObject *args = function == NULL ? NULL : convert_arguments(callback->connection, call, count);
   PyObject *value = args == NULL ? NULL : PyObject_Call(function, args, NULL);
   Py_XDECREF(function);
   Py_XDECREF(args);
   return value;
 }
 
-/* False: it could not be converted, or not be sent; an exception is set. */
+/* False: the value could not be converted or sent; an exception is set. */
 static bool return_value(const struct given *given, struct link *link, struct jp_callback_call *call,
                          PyObject *value)
 {
@@ -226,7 +227,7 @@ static bool return_value(const struct given *given, struct link *link, struct jp
   return good;
 }
 
-/* A str's UTF-8, which lives as long as that; NULL: it is None, or has none. No exception is set. */
+/* A str's UTF-8, valid as long as the str; NULL: None, or not encodable. No exception is set. */
 static const char *text_or_null(PyObject *text)
 {
   const char *utf8 = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
@@ -240,7 +241,7 @@ static const char *text_or_empty(PyObject *text)
   return utf8 == NULL ? "" : utf8;
 }
 
-/* Of the hook's tuples (module, function, file or None, line); those of another form are left out. */
+/* Reads the hook's tuples (module, function, file or None, line); other tuples are skipped. */
 static const struct jp_thrown_frame *read_frames(struct argument_builder *builder, PyObject *list,
                                                  size_t *count)
 {
@@ -256,13 +257,13 @@ static const struct jp_thrown_frame *read_frames(struct argument_builder *builde
                                                   .method = text_or_empty(PyTuple_GetItem(each, 1)),
                                                   .file = text_or_null(PyTuple_GetItem(each, 2)),
                                                   .line = (int)PyLong_AsLong(PyTuple_GetItem(each, 3))};
-    PyErr_Clear(); /* a line that is none */
+    PyErr_Clear(); /* not a line number */
   }
   return frames;
 }
 
-/* As the hook says: (an Object, a class or None; a message or None; frames; the cause or None). NULL: no memory, or it is
- * something else. */
+/* Reads the hook's result: (an Object, a class or None; a message or None; frames; the cause or None). NULL:
+ * no memory, or another value. */
 static struct jp_thrown *read_thrown(struct argument_builder *builder, PyObject *what, size_t depth)
 {
   if (!PyTuple_Check(what) || PyTuple_Size(what) != 4)
@@ -284,7 +285,7 @@ static struct jp_thrown *read_thrown(struct argument_builder *builder, PyObject 
   return thrown;
 }
 
-/* The refs that Java is to find when it reads the answer. */
+/* Holds the refs that Java must find when it reads the answer. */
 static void hold_thrown(struct py_connection *connection, const struct jp_client *client,
                         const struct jp_thrown *thrown)
 {
@@ -311,7 +312,7 @@ static bool throw_as(struct py_connection *connection, struct jp_callback_call *
 static void throw_exception(struct callback *callback, struct jp_callback_call *call)
 {
   struct jp_client_error error;
-  PyObject *raised = take_exception();
+  PyObject *raised = fetch_exception();
   PyObject *what = raised == NULL ? NULL : PyObject_CallFunctionObjArgs(callback->fault_of, raised, NULL);
   if (what == NULL || !throw_as(callback->connection, call, what)) {
     (void)!jp_callback_throw(call, NULL, "the Python function has failed", &error);
@@ -323,14 +324,14 @@ static void throw_exception(struct callback *callback, struct jp_callback_call *
   Py_XDECREF(raised);
 }
 
-static void run_over(const struct given *given, struct link *link, struct jp_callback_call *call)
+static void run_on_link(const struct given *given, struct link *link, struct jp_callback_call *call)
 {
   Py_INCREF((PyObject *)given->callback); /* Java may release it during the call */
   link_hold(link);
-  listen_if_called(link); /* Java may call over it again, for nobody who waits */
+  listen_if_called(link); /* Java may call over it again, and no thread may wait then */
   struct link_frame frame;
   link_push(&frame, link, call);
-  listen_hand_on();
+  listen_elsewhere();
   PyObject *value = call_function(given->callback, call);
   if (value == NULL || !return_value(given, link, call, value))
     throw_exception(given->callback, call);
@@ -340,7 +341,7 @@ static void run_over(const struct given *given, struct link *link, struct jp_cal
   Py_DECREF((PyObject *)given->callback);
 }
 
-/* If the connection has been closed since, the call ends unanswered. */
+/* If the connection has been closed, the call ends without an answer. */
 static void run_call(void *context, struct jp_callback_call *call)
 {
   const struct given given = *(const struct given *)context;
@@ -349,11 +350,11 @@ static void run_call(void *context, struct jp_callback_call *call)
   PyGILState_STATE state = PyGILState_Ensure();
   struct link *link = link_of_client(given.callback->connection, jp_callback_client(call));
   if (link != NULL)
-    run_over(&given, link, call);
+    run_on_link(&given, link, call);
   PyGILState_Release(state);
 }
 
-static void forget(void *context)
+static void forget_given(void *context)
 {
   struct given *given = context;
   if (is_ending)
@@ -382,11 +383,11 @@ PyObject *connection_can_ask(PyObject *self, PyObject *ignored)
   return PyBool_FromLong(link_can_ask((struct py_connection *)self));
 }
 
-/* ---- giving it ---- */
+/* ---- giving callbacks ---- */
 
 enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 255 };
 
-/* NULL-terminated, from a tuple that has room. False: an exception. */
+/* Reads names into an array with room for them, NULL-terminated. False: an exception. */
 static bool read_names(struct argument_builder *builder, PyObject *tuple, const char **names)
 {
   Py_ssize_t count = PyTuple_Size(tuple);
@@ -399,7 +400,7 @@ static bool read_names(struct argument_builder *builder, PyObject *tuple, const 
   return true;
 }
 
-/* The jp_callback keeps the Callback until it is released. */
+/* The jp_callback holds the Callback until it is released. */
 static struct given *create_given(struct argument_builder *builder, struct callback *callback)
 {
   const char *interfaces[INTERFACES_MAX + 1];
@@ -419,7 +420,7 @@ static struct given *create_given(struct argument_builder *builder, struct callb
                                             .overrides = overrides[0] == NULL ? NULL : overrides,
                                             .by_origin = true,
                                             .function = run_call,
-                                            .released = forget,
+                                            .released = forget_given,
                                             .context = given};
   struct jp_callback *made = NULL;
   struct jp_client_error error;
@@ -433,12 +434,12 @@ static struct given *create_given(struct argument_builder *builder, struct callb
   return given;
 }
 
-static bool may_give_again(const struct given *given)
+static bool can_be_given_again(const struct given *given)
 {
   return given != NULL && (given->senders > 0 || jp_callback_keep(given->handle));
 }
 
-struct given *callback_take(struct argument_builder *builder, PyObject *object)
+struct given *callback_acquire(struct argument_builder *builder, PyObject *object)
 {
   struct callback *callback = (struct callback *)object;
   if (callback->connection != builder->connection) {
@@ -453,7 +454,7 @@ struct given *callback_take(struct argument_builder *builder, PyObject *object)
   if (builder->link == NULL)
     builder->link = link_hold(wanted);
   bool is_heard = listen_to(wanted);
-  if (is_heard && !may_give_again(callback->current))
+  if (is_heard && !can_be_given_again(callback->current))
     callback->current = create_given(builder, callback);
   struct given *given = is_heard ? callback->current : NULL;
   if (given != NULL) {
@@ -475,7 +476,7 @@ struct jp_callback *callback_handle(const struct given *given)
   return given->handle;
 }
 
-void callback_let_go(struct given *given)
+void callback_release(struct given *given)
 {
   PyObject *owner = (PyObject *)given->callback;
   if (--given->senders == 0)
@@ -485,7 +486,7 @@ void callback_let_go(struct given *given)
 
 /* ---- the type ---- */
 
-static PyObject *names_of(PyObject *given, Py_ssize_t most, const char *what)
+static PyObject *check_names(PyObject *given, Py_ssize_t most, const char *what)
 {
   PyObject *names = given == NULL ? PyTuple_New(0) : PySequence_Tuple(given);
   if (names != NULL && PyTuple_Size(names) > most) {
@@ -514,8 +515,8 @@ static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|$OiOO:Callback", names, types.connection,
                                    &connection, &find, &fault_of, &interfaces, &arity, &overrides, &target))
     return NULL;
-  interfaces = names_of(interfaces, INTERFACES_MAX, "interfaces");
-  overrides = interfaces == NULL ? NULL : names_of(overrides, OVERRIDES_MAX, "overrides");
+  interfaces = check_names(interfaces, INTERFACES_MAX, "interfaces");
+  overrides = interfaces == NULL ? NULL : check_names(overrides, OVERRIDES_MAX, "overrides");
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   struct callback *made = overrides == NULL ? NULL : (struct callback *)allocate(type, 0);
   if (made == NULL) {
@@ -545,7 +546,7 @@ static int callback_traverse(PyObject *self, visitproc visit, void *arg)
   return 0;
 }
 
-/* Only where Java has it no more: its jp_callback counts as a reference. */
+/* Called only if Java does not hold it: its jp_callback counts as a reference. */
 static int callback_clear(PyObject *self)
 {
   struct callback *callback = (struct callback *)self;

@@ -1,4 +1,4 @@
-/* Connections: opened, launched, used by any number of threads, closed. */
+/* Connections: opening, launching, use by any number of threads, closing. */
 #include "py_native.h"
 
 #include <assert.h>
@@ -14,10 +14,11 @@
 /* ---- signals that end waits ---- */
 
 /*
- * Signals that end waits. Handlers run on Python's main thread alone, so only its waits are ended.
+ * Signals that end waits. Python runs handlers only on its main thread, so only waits of that thread are
+ * ended.
  *
- * Where a request was made from a callback, Java's thread is still inside it when its wait has ended, and answers none of
- * the requests that the callback is part of. So their waits end, too, with the same exception.
+ * If the request was made in a callback, Java's thread is still inside the request after the wait has ended,
+ * and answers none of the outer requests. So the waits for these end too, with the same exception.
  */
 
 static unsigned long main_thread;
@@ -49,10 +50,10 @@ static bool is_interrupted(void *context)
   return is_due;
 }
 
-/* What is set stays set. */
+/* The current exception stays set. */
 static void keep_exception(struct py_connection *connection)
 {
-  PyObject *raised = take_exception();
+  PyObject *raised = fetch_exception();
   PyObject *before = connection->interruption;
   connection->interruption = Py_XNewRef(raised);
   Py_XDECREF(before);
@@ -75,9 +76,9 @@ void connection_end_wait(struct py_connection *connection, enum jp_client_status
     keep_exception(connection);
 }
 
-enum { MS = 1000, GRACE_MS = 5000, DROPPED_MAX = 64 };
+enum { MS_IN_S = 1000, CLOSE_WAIT_MS = 1000, GRACE_MS = 5000, DROPPED_MAX = 64 };
 
-/* Those that are open; the GIL guards the list. */
+/* Open connections; the GIL guards the list. */
 static struct py_connection *open_connections;
 
 /* ---- the state ---- */
@@ -98,7 +99,7 @@ static void set_connection_state(struct py_connection *connection, enum py_conne
 
 /* ---- users ---- */
 
-/* The connection's hold of each of them ends. */
+/* Drops the connection's hold on each link. */
 static void drop_links(struct link *links)
 {
   while (links != NULL) {
@@ -112,8 +113,8 @@ static void drop_links(struct link *links)
   }
 }
 
-/* Closes the clients, when nobody is inside them. */
-static void finish(struct py_connection *connection, int timeout_ms)
+/* Closes the clients. No thread may be inside them. */
+static void close_clients(struct py_connection *connection, int timeout_ms)
 {
   struct link *links = connection->links;
   struct jp_peer *peer = connection->peer;
@@ -127,7 +128,7 @@ static void finish(struct py_connection *connection, int timeout_ms)
   connection->callbacks_fd = -1;
   Py_BEGIN_ALLOW_THREADS;
   for (struct link *each = links->next; each != NULL; each = each->next)
-    jp_client_close(each->client); /* the first one's may be the launched peer's */
+    jp_client_close(each->client); /* the first link's client may belong to the launched peer */
   if (peer != NULL)
     exit_status = jp_peer_stop(peer, timeout_ms);
   else
@@ -156,7 +157,7 @@ struct link *connection_enter(struct py_connection *connection, struct link *wan
     return NULL;
   connection->users++;
   if (connection->dropped >= DROPPED_MAX && connection->link_count > 1)
-    link_flush_others(connection, link); /* those of threads that call no more */
+    link_flush_others(connection, link); /* releases for threads that do not call any more */
   return link;
 }
 
@@ -177,12 +178,12 @@ void connection_leave(struct py_connection *connection)
   PyObject *value;
   PyObject *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  finish(connection, GRACE_MS);
+  close_clients(connection, GRACE_MS);
   PyErr_Restore(type, value, traceback);
 }
 
-/* So that nobody finds one that is being deallocated. */
-static void leave_list(const struct py_connection *connection)
+/* So that a connection that is being deallocated cannot be found. */
+static void remove_from_list(const struct py_connection *connection)
 {
   for (struct py_connection **at = &open_connections; *at != NULL; at = &(*at)->next) {
     if (*at == connection) {
@@ -192,27 +193,28 @@ static void leave_list(const struct py_connection *connection)
   }
 }
 
-/* Threads that wait get a ConnectionError. One that runs a callback, such as the caller, closes when it is over. */
+/* Waiting threads get a ConnectionError. If a thread runs a callback, for example the caller, it closes the
+ * clients when it leaves. */
 static void close_connection(struct py_connection *connection, int timeout_ms)
 {
   const struct timespec millisecond = {.tv_nsec = 1000000};
   if (connection->state != PY_CONNECTION_OPEN)
     return;
-  leave_list(connection);
+  remove_from_list(connection);
   set_connection_state(connection, PY_CONNECTION_CLOSING);
   connection->users++;
   Py_BEGIN_ALLOW_THREADS;
   for (const struct link *each = connection->links; each != NULL; each = each->next)
     jp_client_end(each->client);
   Py_END_ALLOW_THREADS;
-  for (int i = 0; i < MS && connection->users > 1; i++) {
+  for (int i = 0; i < CLOSE_WAIT_MS && connection->users > 1; i++) {
     Py_BEGIN_ALLOW_THREADS;
     nanosleep(&millisecond, NULL);
     Py_END_ALLOW_THREADS;
   }
   connection->users--;
   if (connection->users == 0)
-    finish(connection, timeout_ms);
+    close_clients(connection, timeout_ms);
 }
 
 PyObject *connection_close_all(PyObject *module, PyObject *ignored)
@@ -229,23 +231,23 @@ PyObject *connection_close_all(PyObject *module, PyObject *ignored)
 
 bool connection_read_seconds(double seconds, int *milliseconds)
 {
-  if (!(seconds >= 0 && seconds <= (double)(INT32_MAX / MS))) {
+  if (!(seconds >= 0 && seconds <= (double)(INT32_MAX / MS_IN_S))) {
     PyErr_SetString(PyExc_ValueError, "a timeout is a number of seconds that is not negative");
     return false;
   }
-  *milliseconds = (int)ceil(seconds * MS);
+  *milliseconds = (int)ceil(seconds * MS_IN_S);
   return true;
 }
 
 /* ---- opening ---- */
 
-static bool take_hook(PyObject *hooks, const char *name, PyObject **place)
+static bool read_hook(PyObject *hooks, const char *name, PyObject **place)
 {
   *place = PyObject_GetAttrString(hooks, name);
   return *place != NULL;
 }
 
-/* 128 random bits. False: an exception. */
+/* Generates 128 random bits. False: an exception. */
 static bool name_process(struct py_connection *connection)
 {
   unsigned char random[(PROCESS_NAME_SIZE - 1) / 2];
@@ -258,7 +260,7 @@ static bool name_process(struct py_connection *connection)
   return true;
 }
 
-static struct py_connection *create(PyTypeObject *type, PyObject *hooks)
+static struct py_connection *create_connection(PyTypeObject *type, PyObject *hooks)
 {
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   struct py_connection *made = (struct py_connection *)allocate(type, 0);
@@ -267,11 +269,11 @@ static struct py_connection *create(PyTypeObject *type, PyObject *hooks)
   made->timeout_ms = JP_FOREVER;
   made->callbacks_fd = -1;
   made->process = getpid();
-  if (learn_main_thread() && name_process(made) && take_hook(hooks, "classes", &made->classes) &&
-      take_hook(hooks, "make_class", &made->make_class) && take_hook(hooks, "from_text", &made->from_text) &&
-      take_hook(hooks, "to_java", &made->to_java) &&
-      take_hook(hooks, "other_to_java", &made->other_to_java) &&
-      take_hook(hooks, "in_pieces", &made->in_pieces) && take_hook(hooks, "make_error", &made->make_error)) {
+  if (learn_main_thread() && name_process(made) && read_hook(hooks, "classes", &made->classes) &&
+      read_hook(hooks, "make_class", &made->make_class) && read_hook(hooks, "from_text", &made->from_text) &&
+      read_hook(hooks, "to_java", &made->to_java) &&
+      read_hook(hooks, "other_to_java", &made->other_to_java) &&
+      read_hook(hooks, "in_pieces", &made->in_pieces) && read_hook(hooks, "make_error", &made->make_error)) {
     bool good = PyDict_Check(made->classes) && PyDict_Check(made->from_text) && PyDict_Check(made->to_java);
     if (good)
       return made;
@@ -281,7 +283,7 @@ static struct py_connection *create(PyTypeObject *type, PyObject *hooks)
   return NULL;
 }
 
-/* False: an exception; the client or peer is closed then. */
+/* False: an exception, and the client or peer was closed. */
 static bool note_open(struct py_connection *connection, struct jp_client *client, struct jp_peer *peer,
                       const char *url)
 {
@@ -306,7 +308,7 @@ static bool note_open(struct py_connection *connection, struct jp_client *client
   return false;
 }
 
-/* How links are opened, once the session has a name. */
+/* Keeps the configuration for links; the session gets its name later. */
 static void keep_config(struct py_connection *connection, const struct jp_client_config *config)
 {
   connection->config = *config;
@@ -347,7 +349,7 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
   int connect_timeout_ms;
   if (!connection_read_seconds(connect_timeout, &connect_timeout_ms))
     return NULL;
-  struct py_connection *made = create(type, hooks);
+  struct py_connection *made = create_connection(type, hooks);
   if (made == NULL)
     return NULL;
   struct jp_client_config config =
@@ -360,7 +362,7 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
   status = jp_client_open(url, &config, &client, &error);
   Py_END_ALLOW_THREADS;
   bool good = status == JP_CLIENT_OK && note_open(made, client, NULL, url);
-  if (status != JP_CLIENT_OK) /* a scheme that the library has not is the caller's mistake */
+  if (status != JP_CLIENT_OK) /* an unsupported scheme is the caller's mistake */
     raise_failure(made, status == JP_CLIENT_UNSUPPORTED ? JP_CLIENT_INVALID : status, NULL, &error);
   if (good)
     return (PyObject *)made;
@@ -370,20 +372,20 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
 
 /* ---- launching ---- */
 
-/* What Java writes; on a thread of the library. */
+/* Passes output of Java to on_output; called on a thread of the library. */
 static void pass_output(void *context, int descriptor, struct jp_text bytes)
 {
   struct py_connection *connection = context;
   if (is_ending)
     return;
   PyGILState_STATE state = PyGILState_Ensure();
-  PyObject *taken = NULL;
+  PyObject *result = NULL;
   if (connection->on_output != NULL)
-    taken =
+    result =
         PyObject_CallFunction(connection->on_output, "iy#", descriptor, bytes.data, (Py_ssize_t)bytes.len);
-  if (taken == NULL && PyErr_Occurred())
+  if (result == NULL && PyErr_Occurred())
     PyErr_WriteUnraisable(connection->on_output);
-  Py_XDECREF(taken);
+  Py_XDECREF(result);
   PyGILState_Release(state);
 }
 
@@ -443,7 +445,7 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
     Py_XDECREF(empty);
     return NULL;
   }
-  struct py_connection *made = create(types.connection, hooks);
+  struct py_connection *made = create_connection(types.connection, hooks);
   struct argument_builder builder;
   builder_init(&builder, made);
   client = make_config(made, NULL, 0, 0, 0, 0);
@@ -509,7 +511,7 @@ static int connection_traverse(PyObject *self, visitproc visit, void *arg)
 static int connection_clear(PyObject *self)
 {
   struct py_connection *connection = (struct py_connection *)self;
-  close_connection(connection, GRACE_MS); /* nobody is inside: a thread there holds it */
+  close_connection(connection, GRACE_MS); /* no thread is inside: it would hold the connection */
   answered_release_all(connection);
   Py_CLEAR(connection->interruption);
   Py_CLEAR(connection->on_output);
@@ -543,7 +545,7 @@ static PyObject *get_timeout(PyObject *self, void *ignored)
   int timeout_ms = ((struct py_connection *)self)->timeout_ms;
   if (timeout_ms < 0)
     Py_RETURN_NONE;
-  return PyFloat_FromDouble((double)timeout_ms / MS);
+  return PyFloat_FromDouble((double)timeout_ms / MS_IN_S);
 }
 
 static int set_timeout(PyObject *self, PyObject *value, void *ignored)
@@ -586,7 +588,7 @@ static PyObject *get_session(PyObject *self, void *ignored)
   return PyUnicode_FromString(peer_id);
 }
 
-/* Set once, because threads that open links read it without a lock. */
+/* Set only once, because threads that open links read it without a lock. */
 static int set_session(PyObject *self, PyObject *value, void *ignored)
 {
   (void)ignored;

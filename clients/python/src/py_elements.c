@@ -1,4 +1,4 @@
-/* Elements of buffers: what they are, and copies of them as elements of another type. */
+/* Elements of buffers: their types, and copying them to elements of another type. */
 #include "py_native.h"
 
 #include <math.h>
@@ -68,7 +68,7 @@ static double read_half(uint16_t bits)
   return (bits & 0x8000) != 0 ? -number : number;
 }
 
-/* Rounded to even; infinite where it is too large. */
+/* Rounds to even; infinite if it is too large. */
 static uint16_t make_half(double number)
 {
   enum { MANTISSA = 10, BIAS = 15, LEAST = -14 };
@@ -76,12 +76,12 @@ static uint16_t make_half(double number)
   if (isnan(number))
     return sign | 0x7E00;
   double size = fabs(number);
-  if (size >= 65520) /* half of the way from the greatest to the one behind it */
+  if (size >= 65520) /* half-way between the greatest value and the next one */
     return sign | 0x7C00;
   int exponent = size == 0 ? LEAST : ilogb(size);
   if (exponent < LEAST)
     exponent = LEAST;
-  /* A carry of the mantissa goes on into the exponent. */
+  /* A carry of the mantissa increments the exponent. */
   unsigned mantissa = (unsigned)nearbyint(ldexp(size, MANTISSA - exponent));
   unsigned bits = mantissa < 0x400 ? mantissa : mantissa - 0x400 + ((unsigned)(exponent + BIAS) << MANTISSA);
   return (uint16_t)(sign | bits);
@@ -90,7 +90,7 @@ static uint16_t make_half(double number)
 /* ---- one element ---- */
 
 struct number {
-  enum element_kind kind; /* SIGNED: whole; UNSIGNED: above the signed ones, or not; FRACTION: fraction */
+  enum element_kind kind; /* SIGNED: whole; UNSIGNED: natural, possibly above INT64_MAX; FRACTION: fraction */
   union {
     int64_t whole;
     uint64_t natural;
@@ -149,7 +149,7 @@ static void read_number(const char *at, struct element element, struct number *n
     number->whole = (int64_t)(number->natural << unused) >> unused;
 }
 
-/* False: it is out of the range of these elements, or no whole number. */
+/* False: out of range for the element, or not a whole number. */
 static bool write_fraction(char *at, struct element element, long double fraction)
 {
   uint64_t bits = 0;
@@ -205,7 +205,7 @@ static bool write_number(char *at, struct element element, const struct number *
                                                            : (long double)number->whole);
 }
 
-/* ---- many ---- */
+/* ---- many elements ---- */
 
 static void raise_out_of_range(Py_ssize_t index, const struct number *number, struct element to)
 {
@@ -225,7 +225,7 @@ static void raise_out_of_range(Py_ssize_t index, const struct number *number, st
   Py_XDECREF(shown);
 }
 
-/* Of one size and meaning, or integers of 8 and 16 bits: their bits stay. */
+/* Elements of the same size and meaning, and integers of 8 and 16 bits, keep their bits. */
 static bool keeps_bits(struct element from, struct element to)
 {
   bool are_fractions = from.kind == ELEMENT_FRACTION && to.kind == ELEMENT_FRACTION;

@@ -1,4 +1,4 @@
-/* Errors of the library and of the peer as Python's exceptions. */
+/* Errors of the library and of the peer as Python exceptions. */
 #include "py_native.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static PyObject *text_or_none(const char *text)
   return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogatepass");
 }
 
-static PyObject *frames_of(const struct jp_throwable *throwable)
+static PyObject *make_frames(const struct jp_throwable *throwable)
 {
   PyObject *frames = PyList_New((Py_ssize_t)throwable->stack_count);
   for (size_t i = 0; frames != NULL && i < throwable->stack_count; i++) {
@@ -21,14 +21,14 @@ static PyObject *frames_of(const struct jp_throwable *throwable)
   return frames;
 }
 
-/* The library's text ends at a NUL, and the JSON of the same throwable does not. */
-static PyObject *message_of(const struct jp_throwable *throwable, struct jp_json json)
+/* The library's text ends at a NUL; the JSON of the same throwable does not. */
+static PyObject *make_message(const struct jp_throwable *throwable, struct jp_json json)
 {
   struct jp_json message = jp_json_member(json, "message");
   return message.kind == JP_JSON_STRING ? from_json(message) : text_or_none(throwable->message);
 }
 
-/* From the last cause on, so that a long chain needs no stack. handle: a new reference, which is taken. */
+/* Starts with the last cause, so that a long chain needs no recursion. Takes ownership of handle. */
 static PyObject *throwable_tuple(const struct jp_answer *answer, PyObject *handle)
 {
   enum { CAUSES_MAX = 64 };
@@ -45,8 +45,8 @@ static PyObject *throwable_tuple(const struct jp_answer *answer, PyObject *handl
   PyObject *cause = Py_NewRef(Py_None);
   while (count-- > 0 && cause != NULL) {
     PyObject *type = text_or_none(all[count]->type);
-    PyObject *message = message_of(all[count], json[count]);
-    PyObject *frames = frames_of(all[count]);
+    PyObject *message = make_message(all[count], json[count]);
+    PyObject *frames = make_frames(all[count]);
     PyObject *tuple = type == NULL || message == NULL || frames == NULL
                           ? NULL
                           : PyTuple_Pack(5, type, message, frames, cause, count == 0 ? handle : Py_None);
@@ -60,7 +60,7 @@ static PyObject *throwable_tuple(const struct jp_answer *answer, PyObject *handl
   return cause;
 }
 
-static PyObject *handle_of(struct py_connection *connection, const struct jp_answer *answer)
+static PyObject *make_handle(struct py_connection *connection, const struct jp_answer *answer)
 {
   struct jp_ref *ref = jp_answer_ref(answer);
   if (ref == NULL)
@@ -71,8 +71,8 @@ static PyObject *handle_of(struct py_connection *connection, const struct jp_ans
   return handle;
 }
 
-/* True for an exception of Python's own that a value of the wrong shape raises. Those of the package are made on the
- * heap, and mean what they say. */
+/* True for a built-in exception that a value of the wrong shape raises. The package's exceptions are heap
+ * types, and are raised on purpose. */
 static bool is_of_shape(PyObject *type)
 {
   PyObject *const shapes[] = {PyExc_ArithmeticError, PyExc_AttributeError, PyExc_LookupError, PyExc_TypeError,
@@ -86,15 +86,15 @@ static bool is_of_shape(PyObject *type)
   return false;
 }
 
-PyObject *check_taken_apart(PyObject *value)
+PyObject *check_answer_shape(PyObject *value)
 {
   PyObject *type = value == NULL ? PyErr_Occurred() : NULL;
   if (type == NULL || !is_of_shape(type))
     return value;
-  PyObject *cause = take_exception();
+  PyObject *cause = fetch_exception();
   PyErr_Format(types.protocol_error, "the peer's answer is malformed: %.300R", cause);
-  PyObject *raised = take_exception();
-  PyException_SetCause(raised, cause); /* takes it */
+  PyObject *raised = fetch_exception();
+  PyException_SetCause(raised, cause); /* steals it */
   PyErr_SetObject(types.protocol_error, raised);
   Py_DECREF(raised);
   return NULL;
@@ -103,7 +103,7 @@ PyObject *check_taken_apart(PyObject *value)
 static PyObject *raise_remote(struct py_connection *connection, const struct jp_answer *answer)
 {
   const struct jp_throwable *throwable = jp_answer_throwable(answer);
-  PyObject *handle = handle_of(connection, answer);
+  PyObject *handle = make_handle(connection, answer);
   PyObject *tuple = NULL;
   if (handle != NULL && throwable->type != NULL)
     tuple = throwable_tuple(answer, handle);
@@ -120,7 +120,7 @@ static PyObject *raise_remote(struct py_connection *connection, const struct jp_
   Py_XDECREF(message);
   Py_XDECREF(data);
   if (raised == NULL)
-    return check_taken_apart(NULL);
+    return check_answer_shape(NULL);
   if (raised == Py_NotImplemented)
     PyErr_Clear();
   else if (PyExceptionInstance_Check(raised))
@@ -131,7 +131,7 @@ static PyObject *raise_remote(struct py_connection *connection, const struct jp_
   return NULL;
 }
 
-/* As where the peer has refused it. */
+/* The same exception as if the peer had refused the object. */
 static PyObject *raise_stale(struct py_connection *connection, const struct jp_client_error *error)
 {
   enum { SERVER_ERROR = -32000 };
@@ -148,11 +148,11 @@ static PyObject *raise_stale(struct py_connection *connection, const struct jp_c
   return NULL;
 }
 
-/* Of a peer that this program has launched the text says how it has ended, unless it is this program that closes the
- * connection: then nobody waits for that here. */
+/* If this program launched the peer, the text says how the peer ended, unless this program itself closes the
+ * connection: then the end is not waited for. */
 static PyObject *raise_closed(struct py_connection *connection, const struct jp_client_error *error)
 {
-  enum { END_WAIT_MS = 1500, LOOK_MS = 10 }; /* a peer that ends closes its connections first */
+  enum { END_WAIT_MS = 1500, POLL_MS = 10 }; /* a peer that ends closes its connections first */
   char how[40] = "";
   bool has_ended = false;
   if (strstr(error->text, "fork") != NULL)
@@ -161,9 +161,9 @@ static PyObject *raise_closed(struct py_connection *connection, const struct jp_
     connection->users++;
     struct jp_peer *peer = connection->peer;
     for (int waited_ms = 0; !has_ended && waited_ms < END_WAIT_MS && connection->state == PY_CONNECTION_OPEN;
-         waited_ms += LOOK_MS) {
+         waited_ms += POLL_MS) {
       Py_BEGIN_ALLOW_THREADS;
-      has_ended = jp_peer_has_ended(peer, LOOK_MS, how, sizeof how);
+      has_ended = jp_peer_has_ended(peer, POLL_MS, how, sizeof how);
       Py_END_ALLOW_THREADS;
     }
     connection_leave(connection);
@@ -208,7 +208,7 @@ PyObject *raise_failure(struct py_connection *connection, enum jp_client_status 
   return PyErr_Format(PyExc_RuntimeError, "%s", error->text);
 }
 
-PyObject *take_exception(void)
+PyObject *fetch_exception(void)
 {
   PyObject *type;
   PyObject *value;

@@ -1,4 +1,4 @@
-/* Answers as Python's values. */
+/* Answers to Python values. */
 #include "py_native.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static PyObject *text_to_python(struct jp_text text)
 
 /* ---- objects ---- */
 
-/* Borrowed from the connection's classes. handle: borrowed, or NULL where the class is known. */
+/* Borrowed from the connection's classes. ref: borrowed; may be NULL if the class is known. */
 static PyObject *find_class(struct py_connection *connection, PyObject *name, struct jp_ref *ref)
 {
   PyObject *class = PyDict_GetItemWithError(connection->classes, name);
@@ -22,10 +22,10 @@ static PyObject *find_class(struct py_connection *connection, PyObject *name, st
   Py_XDECREF(handle);
   int put = made == NULL ? -1 : PyDict_SetItem(connection->classes, name, made);
   Py_XDECREF(made);
-  return put == 0 ? made : NULL; /* the dict keeps it */
+  return put == 0 ? made : NULL; /* the dict holds it */
 }
 
-/* The Python value of a text. NULL without an exception: the answer is an object all the same. */
+/* The Python value of a text. NULL without an exception: the answer is an object. */
 static PyObject *value_of_text(struct py_connection *connection, PyObject *name, struct jp_text text)
 {
   PyObject *converter = PyDict_GetItemWithError(connection->from_text, name);
@@ -37,7 +37,7 @@ static PyObject *value_of_text(struct py_connection *connection, PyObject *name,
   return value;
 }
 
-/* An object of that class. Takes the handle, even on failure. */
+/* An object of that class. Takes ownership of the handle, even on failure. */
 static PyObject *make_object(struct py_connection *connection, const char *type, struct jp_ref *ref,
                              struct jp_text text)
 {
@@ -68,29 +68,29 @@ static PyObject *make_object(struct py_connection *connection, const char *type,
 
 /* ---- results ---- */
 
-static PyObject *number_of(const struct jp_answer *answer)
+static PyObject *make_float(const struct jp_answer *answer)
 {
   double number = 0;
   (void)jp_answer_number(answer, &number);
   return PyFloat_FromDouble(number);
 }
 
-static PyObject *integer_of(const struct jp_answer *answer)
+static PyObject *make_integer(const struct jp_answer *answer)
 {
   int64_t number = 0;
   (void)jp_answer_integer(answer, &number);
   return PyLong_FromLongLong(number);
 }
 
-static PyObject *boolean_of(const struct jp_answer *answer)
+static PyObject *make_boolean(const struct jp_answer *answer)
 {
   bool value = false;
   (void)jp_answer_boolean(answer, &value);
   return PyBool_FromLong(value);
 }
 
-/* A value with a text and no handle, as a callback's arguments may be. */
-static PyObject *text_value_of(struct py_connection *connection, const struct jp_answer *answer)
+/* A value with a text and no handle, as a callback's argument may be. */
+static PyObject *make_text_value(struct py_connection *connection, const struct jp_answer *answer)
 {
   PyObject *name = PyUnicode_FromString(jp_answer_type(answer));
   PyObject *value = name == NULL ? NULL : value_of_text(connection, name, jp_answer_text(answer));
@@ -98,7 +98,8 @@ static PyObject *text_value_of(struct py_connection *connection, const struct jp
   return value != NULL || PyErr_Occurred() ? value : text_to_python(jp_answer_text(answer));
 }
 
-/* What Python has given Java, a new reference; NULL: it is none of these. No exception is set. Releases the callback. */
+/* The Python object that was given to Java, as a new reference; NULL: it is another object. No exception is
+ * set. Releases the callback. */
 static PyObject *own_object(struct jp_callback *callback)
 {
   PyObject *target = callback == NULL ? NULL : callback_target(callback);
@@ -128,11 +129,11 @@ static PyObject *value_of_answer(struct py_connection *connection, const struct 
   case JP_ANSWER_ERROR:
     Py_RETURN_NONE;
   case JP_ANSWER_BOOLEAN:
-    return boolean_of(answer);
+    return make_boolean(answer);
   case JP_ANSWER_INTEGER:
-    return integer_of(answer);
+    return make_integer(answer);
   case JP_ANSWER_NUMBER:
-    return number_of(answer);
+    return make_float(answer);
   case JP_ANSWER_STRING:
     return text_to_python(jp_answer_text(answer));
   case JP_ANSWER_JSON:
@@ -142,7 +143,7 @@ static PyObject *value_of_answer(struct py_connection *connection, const struct 
   }
   struct jp_ref *ref = jp_answer_ref(answer);
   if (ref == NULL)
-    return text_value_of(connection, answer);
+    return make_text_value(connection, answer);
   PyObject *own = own_object(jp_answer_keep_callback(answer));
   if (own != NULL)
     return own;
@@ -151,7 +152,7 @@ static PyObject *value_of_answer(struct py_connection *connection, const struct 
 
 PyObject *from_java(struct py_connection *connection, const struct jp_answer *answer)
 {
-  return check_taken_apart(value_of_answer(connection, answer));
+  return check_answer_shape(value_of_answer(connection, answer));
 }
 
 PyObject *from_java_result(struct py_connection *connection, enum jp_operation operation,
@@ -161,12 +162,12 @@ PyObject *from_java_result(struct py_connection *connection, enum jp_operation o
   struct jp_ref *ref = jp_answer_ref(answer);
   if (operation != JP_NEW || ref == NULL)
     return from_java(connection, answer);
-  return check_taken_apart(make_object(connection, jp_answer_type(answer), jp_ref_keep(ref), no_text));
+  return check_answer_shape(make_object(connection, jp_answer_type(answer), jp_ref_keep(ref), no_text));
 }
 
 /* ---- JSON ---- */
 
-/* The peer's own bound of nesting (--depth-max) is 256. The recursion needs 400 bytes of stack a level. */
+/* The peer nests at most 256 levels (--depth-max). The recursion needs 400 bytes of stack for each level. */
 enum { NESTED_MAX = 300 };
 
 static PyObject *json_at(struct jp_json json, int depth);
@@ -271,12 +272,12 @@ static PyObject *json_at(struct jp_json json, int depth)
 
 PyObject *from_json(struct jp_json json)
 {
-  return check_taken_apart(json_at(json, 0));
+  return check_answer_shape(json_at(json, 0));
 }
 
 /* ---- pages ---- */
 
-/* The members of an element that is no plain JSON; cut texts fit nothing. */
+/* The members of an element that is not plain JSON; a text that does not fit counts as absent. */
 struct page_element {
   char type[1024];
   bool has_type;
@@ -293,7 +294,7 @@ static void read_element(struct jp_json json, struct page_element *element)
   element->value = jp_json_member(json, "value");
 }
 
-/* The object that Java makes of a text. */
+/* The object that Java makes from a text. */
 static PyObject *object_of_text(struct py_connection *connection, PyObject *type, PyObject *text)
 {
   PyObject *typed = PyObject_CallFunctionObjArgs((PyObject *)types.typed, type, text, NULL);
@@ -315,7 +316,7 @@ static PyObject *value_or_object(struct py_connection *connection, PyObject *typ
   return object_of_text(connection, type, text);
 }
 
-/* NaN, the infinities and chars have a type and no ref, as have values with a text. */
+/* NaN, infinities and chars have a type and no ref; so do values with a text. */
 static PyObject *typed_value(struct py_connection *connection, const struct page_element *element)
 {
   PyObject *text = json_text(element->value);
@@ -337,7 +338,7 @@ static PyObject *typed_value(struct py_connection *connection, const struct page
 static PyObject *page_element(struct py_connection *connection, struct jp_answer *answer, struct jp_json json,
                               int depth);
 
-/* [key, value] of a map's entry. */
+/* A map's entry [key, value], as a tuple. */
 static PyObject *page_entry(struct py_connection *connection, struct jp_answer *answer, struct jp_json json,
                             int depth)
 {
@@ -379,7 +380,8 @@ static PyObject *page_element(struct py_connection *connection, struct jp_answer
   return make_object(connection, type, ref, none);
 }
 
-static PyObject *rest_of(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
+static PyObject *make_remaining(struct py_connection *connection, struct jp_answer *answer,
+                                PyObject *instance)
 {
   struct jp_json json = jp_answer_json(answer);
   struct jp_json number = jp_json_member(json, "ref");
@@ -395,7 +397,7 @@ static PyObject *rest_of(struct py_connection *connection, struct jp_answer *ans
   return rest;
 }
 
-static PyObject *page_of(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
+static PyObject *make_page(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
 {
   struct jp_json json = jp_answer_json(answer);
   struct jp_json listed = jp_json_member(json, "elements");
@@ -413,7 +415,7 @@ static PyObject *page_of(struct py_connection *connection, struct jp_answer *ans
       Py_CLEAR(elements);
     Py_XDECREF(value);
   }
-  PyObject *rest = elements == NULL ? NULL : rest_of(connection, answer, instance);
+  PyObject *rest = elements == NULL ? NULL : make_remaining(connection, answer, instance);
   PyObject *page = rest == NULL ? NULL : Py_BuildValue("(OOO)", elements, done ? Py_True : Py_False, rest);
   Py_XDECREF(elements);
   Py_XDECREF(rest);
@@ -422,53 +424,53 @@ static PyObject *page_of(struct py_connection *connection, struct jp_answer *ans
 
 PyObject *from_java_page(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
 {
-  return check_taken_apart(page_of(connection, answer, instance));
+  return check_answer_shape(make_page(connection, answer, instance));
 }
 
-/* ---- what a value asks for ---- */
+/* ---- values that need requests ---- */
 
-/* Borrowed; NULL: it is described first. No exception is set. */
+/* Borrowed; NULL: the class must be described first. No exception is set. */
 static PyObject *known_class(struct py_connection *connection, const char *type)
 {
   return PyDict_GetItemString(connection->classes, type);
 }
 
-static bool object_asks(struct py_connection *connection, const char *type)
+static bool object_needs_peer(struct py_connection *connection, const char *type)
 {
   PyObject *class = known_class(connection, type);
   return class == NULL || !PyType_Check(class) || !PyType_IsSubtype((PyTypeObject *)class, types.object);
 }
 
-static bool element_asks(struct py_connection *connection, const struct jp_answer *answer,
-                         struct jp_json json)
+static bool element_needs_peer(struct py_connection *connection, const struct jp_answer *answer,
+                               struct jp_json json)
 {
   struct page_element element;
   if (json.kind != JP_JSON_OBJECT)
     return false;
   read_element(json, &element);
   return element.has_ref && element.has_type && !is_own_element(answer, json) &&
-         object_asks(connection, element.type);
+         object_needs_peer(connection, element.type);
 }
 
-/* Elements are mostly of one class: the first one, or the parts of the first entry. */
-static bool page_asks(struct py_connection *connection, const struct jp_answer *answer,
-                      struct jp_json elements)
+/* Elements mostly have one class, so only the first element, or the parts of the first entry, are checked. */
+static bool page_needs_peer(struct py_connection *connection, const struct jp_answer *answer,
+                            struct jp_json elements)
 {
   struct jp_json_cursor cursor = jp_json_enter(elements);
   struct jp_json first;
   if (!jp_json_next(&cursor, NULL, &first))
     return false;
   if (first.kind != JP_JSON_ARRAY)
-    return element_asks(connection, answer, first);
-  bool asks = false;
+    return element_needs_peer(connection, answer, first);
+  bool needs_peer = false;
   struct jp_json part;
   cursor = jp_json_enter(first);
-  while (!asks && jp_json_next(&cursor, NULL, &part))
-    asks = element_asks(connection, answer, part);
-  return asks;
+  while (!needs_peer && jp_json_next(&cursor, NULL, &part))
+    needs_peer = element_needs_peer(connection, answer, part);
+  return needs_peer;
 }
 
-static bool throwable_asks(struct py_connection *connection, const struct jp_throwable *throwable)
+static bool throwable_needs_peer(struct py_connection *connection, const struct jp_throwable *throwable)
 {
   while (throwable != NULL && throwable->type != NULL) {
     if (known_class(connection, throwable->type) == NULL)
@@ -478,13 +480,13 @@ static bool throwable_asks(struct py_connection *connection, const struct jp_thr
   return false;
 }
 
-bool from_java_asks(struct py_connection *connection, enum jp_operation operation,
-                    const struct jp_answer *answer)
+bool from_java_needs_peer(struct py_connection *connection, enum jp_operation operation,
+                          const struct jp_answer *answer)
 {
   if (jp_answer_kind(answer) == JP_ANSWER_ERROR)
-    return throwable_asks(connection, jp_answer_throwable(answer));
+    return throwable_needs_peer(connection, jp_answer_throwable(answer));
   if (operation == JP_FETCH)
-    return page_asks(connection, answer, jp_json_member(jp_answer_json(answer), "elements"));
+    return page_needs_peer(connection, answer, jp_json_member(jp_answer_json(answer), "elements"));
   if (jp_answer_kind(answer) != JP_ANSWER_OBJECT || jp_answer_ref(answer) == NULL)
     return false;
   if (is_own(answer))
@@ -492,5 +494,5 @@ bool from_java_asks(struct py_connection *connection, enum jp_operation operatio
   const char *type = jp_answer_type(answer);
   bool has_text = operation != JP_NEW && jp_answer_text(answer).data != NULL &&
                   PyDict_GetItemString(connection->from_text, type) != NULL;
-  return !has_text && object_asks(connection, type);
+  return !has_text && object_needs_peer(connection, type);
 }

@@ -1,10 +1,11 @@
 /*
- * The links of a connection: clients of one session, so that no thread waits behind the call of another.
+ * The links of a connection: clients of one session, so that no thread waits for another thread's call.
  *
- * A thread takes a link with its first call, and has it until the thread ends; the next thread takes it
- * then. The first link is the one that the connection was opened with. A loop has links that no thread takes
- * (py_loop.c). What runs in a callback calls over the link that the callback has come by, because Java waits
- * there. Calls from threads of Java's, which no thread of Python's waits for, one thread of the package listens for.
+ * A thread gets a link with its first call and keeps it until the thread ends; then another thread may use
+ * it. The first link is the one that the connection was opened with. A loop has links that no thread uses
+ * (py_loop.c). Code in a callback calls over the link that the callback's call arrived over, because Java
+ * waits there. One thread of the package listens for calls from Java's own threads, which no Python thread
+ * waits for.
  */
 #include "py_native.h"
 
@@ -19,7 +20,7 @@
 
 enum { LINKS_MAX = 256, RETRY_SECONDS = 1 };
 
-/* The callbacks that run on this thread. */
+/* The innermost callback on this thread. */
 static _Thread_local struct link_frame *innermost;
 
 /* ---- one link ---- */
@@ -89,7 +90,7 @@ const struct link_frame *link_frame(const struct py_connection *connection)
 bool link_can_ask(const struct py_connection *connection)
 {
   const struct link_frame *frame = link_frame(connection);
-  return frame == NULL || !frame->link->was_left;
+  return frame == NULL || !frame->link->has_abandoned;
 }
 
 bool link_is_nested(const struct py_connection *connection)
@@ -101,7 +102,7 @@ bool link_is_nested(const struct py_connection *connection)
 
 static const char lease_name[] = "jpeer._native.lease";
 
-/* With the GIL: who closes the connection says so before it lets go of it. */
+/* With the GIL: the connection's state is set before its lock is released. */
 static bool may_flush(const struct link *link)
 {
   return !is_ending && link->state != LINK_CLOSED && link->connection->state == PY_CONNECTION_OPEN;
@@ -144,7 +145,7 @@ void link_unpin(struct link *link)
   link->is_pinned = false;
 }
 
-/* The name of this thread in Python: a new reference; NULL: it has none that Java can have. No exception is set. */
+/* The name of this thread in Python: a new reference; NULL: none that Java accepts. No exception is set. */
 static PyObject *name_thread(void)
 {
   PyObject *module = PyImport_ImportModule("threading");
@@ -170,18 +171,18 @@ static bool pin_for_thread(struct link *link)
   return good;
 }
 
-/* The thread has ended, or its leases were looked through. */
+/* Called when the thread ends, or when its lease was forgotten. */
 static void end_lease(PyObject *lease)
 {
   struct link *link = PyCapsule_GetPointer(lease, lease_name);
   link->thread = 0;
   link_unpin(link);
-  if (may_flush(link)) /* what the thread has let go of would wait for the next one */
+  if (may_flush(link)) /* otherwise the thread's releases would wait for the link's next thread */
     (void)jp_client_flush(link->client);
   link_drop(link);
 }
 
-/* Those of closed connections go. */
+/* Removes the leases of closed connections. */
 static bool forget_old_leases(PyObject *leases)
 {
   PyObject *items = PyDict_Items(leases);
@@ -196,7 +197,7 @@ static bool forget_old_leases(PyObject *leases)
   return good;
 }
 
-/* The thread's leases by their links; they end with the thread. Borrowed; NULL: an exception. */
+/* The thread's leases by link; they end with the thread. Borrowed; NULL: an exception. */
 static PyObject *leases_of_thread(void)
 {
   PyObject *of_thread = PyThreadState_GetDict();
@@ -208,14 +209,14 @@ static PyObject *leases_of_thread(void)
   leases = PyDict_New();
   if (leases != NULL && PyDict_SetItemString(of_thread, lease_name, leases) != 0)
     Py_CLEAR(leases);
-  Py_XDECREF(leases); /* the dict has it */
+  Py_XDECREF(leases); /* the dict holds it */
   return leases;
 }
 
 /* False: an exception. */
-static bool lease(struct link *link)
+static bool lease_link(struct link *link)
 {
-  link->thread = PyThread_get_thread_ident(); /* first: what follows may let another thread run */
+  link->thread = PyThread_get_thread_ident(); /* set first: the calls below may let another thread run */
   link_hold(link);
   bool is_pinned = !link->connection->pins || pin_for_thread(link);
   PyObject *made = is_pinned ? PyCapsule_New(link, lease_name, end_lease) : NULL;
@@ -240,7 +241,7 @@ static bool may_open(const struct py_connection *connection)
          connection->process == getpid() && time(NULL) >= connection->retry_at;
 }
 
-/* Over shared memory, where the connection's own link may be; without the GIL. */
+/* Over shared memory, if the connection's own link may use it; without the GIL. */
 static enum jp_client_status open_client(const struct py_connection *connection, const char *url,
                                          struct jp_client **client)
 {
@@ -256,7 +257,7 @@ static enum jp_client_status open_client(const struct py_connection *connection,
   return jp_client_open(url, &connection->config, client, &error);
 }
 
-/* NULL: it could not be opened; perhaps with an exception. */
+/* NULL: could not be opened; an exception may be set. */
 static struct link *open_link(struct py_connection *connection, enum link_state state)
 {
   const char *url = PyUnicode_AsUTF8AndSize(connection->url, NULL);
@@ -269,8 +270,8 @@ static struct link *open_link(struct py_connection *connection, enum link_state 
   Py_BEGIN_ALLOW_THREADS;
   status = open_client(connection, url, &link->client);
   Py_END_ALLOW_THREADS;
-  bool is_wanted =
-      status == JP_CLIENT_OK && connection->state == PY_CONNECTION_OPEN; /* who closes it walks the list */
+  bool is_wanted = status == JP_CLIENT_OK &&
+                   connection->state == PY_CONNECTION_OPEN; /* whoever closes the connection walks the list */
   if (is_wanted) {
     link->number = ++connection->numbered_links;
     if (state != link->state)
@@ -294,18 +295,18 @@ struct link *link_open_for_loop(struct py_connection *connection)
   return may_open(connection) ? open_link(connection, LINK_FOR_LOOP) : NULL;
 }
 
-/* False: a request would wait behind one that nobody waits for any more. */
+/* False: a new request would wait for an abandoned request. */
 static bool is_free(struct link *link)
 {
   struct jp_client_error error;
   if (link->state != LINK_FOR_THREADS)
     return false;
-  if (link->was_left) {
+  if (link->has_abandoned) {
     (void)!jp_client_process_answers(link->client,
-                                     &error); /* the late answer; its end is told by the next call */
-    link->was_left = jp_client_pending(link->client) > 0;
+                                     &error); /* consumes the late answer; the next call reports an end */
+    link->has_abandoned = jp_client_pending(link->client) > 0;
   }
-  return !link->was_left;
+  return !link->has_abandoned;
 }
 
 static struct link *find_link(const struct py_connection *connection, unsigned long thread)
@@ -317,9 +318,9 @@ static struct link *find_link(const struct py_connection *connection, unsigned l
   return NULL;
 }
 
-/* One that nobody has, else a new one, else the first, which is shared then unless threads have Java threads of their own.
- * NULL: an exception. */
-static struct link *take_link(struct py_connection *connection)
+/* Uses a free link, opens one, or shares the first. The first is not shared if threads have Java threads of
+ * their own. NULL: an exception. */
+static struct link *choose_link(struct py_connection *connection)
 {
   struct link *link = find_link(connection, 0);
   if (link == NULL && may_open(connection))
@@ -340,7 +341,7 @@ static struct link *take_link(struct py_connection *connection)
   }
   if (link == NULL)
     return connection->links;
-  return lease(link) ? link : NULL;
+  return lease_link(link) ? link : NULL;
 }
 
 bool link_pin_own(const struct py_connection *connection)
@@ -363,12 +364,12 @@ struct link *link_of_thread(struct py_connection *connection)
   if (connection->links->thread == thread && is_free(connection->links))
     return connection->links;
   struct link *link = find_link(connection, thread);
-  return link == NULL ? take_link(connection) : link;
+  return link == NULL ? choose_link(connection) : link;
 }
 
 bool link_learn_epoch(const struct link *link, int timeout_ms)
 {
-  enum { TRIES = 2 }; /* the first one may find out that the connection has ended */
+  enum { TRIES = 2 }; /* the first try may find that the connection has ended */
   const struct jp_request ping = jp_build_ping();
   enum jp_client_status status = JP_CLIENT_CLOSED;
   for (int i = 0; i < TRIES && status == JP_CLIENT_CLOSED; i++) {
@@ -387,22 +388,23 @@ void link_note_status(struct link *link, enum jp_client_status status)
       link != link->connection->links)
     link_set_state(link, LINK_ENDED);
   if (status == JP_CLIENT_INTERRUPTED || status == JP_CLIENT_TIMEOUT) {
-    link->was_left = true;
-    listen_if_called(link); /* what Java calls for the request, nobody waits for */
+    link->has_abandoned = true;
+    listen_if_called(link); /* no thread waits for calls of the request any more */
   }
 }
 
-/* ---- listening for calls from threads of Java's ---- */
+/* ---- listening for calls from Java's own threads ---- */
 
-/* Calls from threads of Java's, which no thread of Python's waits for: one thread of the package's listens for them. */
+/* Calls from Java's own threads, which no Python thread waits for: one thread of the package listens for
+ * them. */
 
 enum { EVENTS_MAX = 16 };
-/* What comes is mostly an answer, and the thread that waits for it reads. So this one leaves it the time in which a thread
- * wakes up, some 50 us, several times over; a longer pause would put off Java's calls where that thread is held up. */
+/* Input is mostly an answer, which the waiting thread reads. So the listener gives that thread several times
+ * the 50 us in which a thread wakes. A longer pause would delay Java's calls if that thread is blocked. */
 enum { PAUSE_US = 300 };
 
-/* What this thread calls before it runs a function of Python's; NULL: nothing. Borrowed. */
-static _Thread_local PyObject *hands_on;
+/* Called before this thread runs a Python function; NULL: nothing. Borrowed. */
+static _Thread_local PyObject *before_function;
 
 bool listen_to(struct link *link)
 {
@@ -428,7 +430,7 @@ void listen_if_called(struct link *link)
   if (connection == NULL || connection->state != PY_CONNECTION_OPEN || connection->callbacks_fd < 0 ||
       !link_is_usable(link))
     return;
-  PyObject *raised = take_exception();
+  PyObject *raised = fetch_exception();
   if (!listen_to(link))
     PyErr_WriteUnraisable(NULL);
   if (raised != NULL)
@@ -436,14 +438,15 @@ void listen_if_called(struct link *link)
   Py_XDECREF(raised);
 }
 
-/* A link whose connection has ended is left alone from then on. The peer calls over others what was given over it. */
+/* A link whose connection has ended is not listened to any more. The peer calls callbacks that were given
+ * over it over other links. */
 static void process_link(struct py_connection *connection, struct link *link)
 {
   struct jp_client_error error;
   enum jp_client_status status;
   Py_BEGIN_ALLOW_THREADS;
   (void)jp_client_await_calls(link->client,
-                              PAUSE_US); /* a thread that waits for its answer reads this, too */
+                              PAUSE_US); /* a thread that waits for its answer may read the input first */
   status = jp_client_process(link->client, &error);
   Py_END_ALLOW_THREADS;
   if (status == JP_CLIENT_OK || connection->config.reconnects)
@@ -456,7 +459,7 @@ static void process_link(struct py_connection *connection, struct link *link)
     raise_failure(connection, status, NULL, &error);
 }
 
-/* The connection is entered, so that its links stay. */
+/* The connection must be entered, so that its links stay. */
 static void process_ready(struct py_connection *connection, int timeout_ms)
 {
   struct epoll_event events[EVENTS_MAX];
@@ -470,10 +473,10 @@ static void process_ready(struct py_connection *connection, int timeout_ms)
     process_link(connection, events[i].data.ptr);
 }
 
-void listen_hand_on(void)
+void listen_elsewhere(void)
 {
-  PyObject *hand_on = hands_on;
-  hands_on = NULL;
+  PyObject *hand_on = before_function;
+  before_function = NULL;
   if (hand_on == NULL)
     return;
   PyObject *nothing = PyObject_CallNoArgs(hand_on);
@@ -494,12 +497,12 @@ PyObject *connection_listen(PyObject *self, PyObject *args)
   struct link *first = connection_enter_first(connection);
   if (first == NULL)
     return NULL;
-  PyObject *before = hands_on;
-  hands_on = hand_on;
+  PyObject *before = before_function;
+  before_function = hand_on;
   answered_release_old(connection);
-  if (listen_to(first)) /* its end ends the wait */
+  if (listen_to(first)) /* the end of the first link ends the wait */
     process_ready(connection, timeout_ms);
-  hands_on = before;
+  before_function = before;
   connection_leave(connection);
   if (PyErr_Occurred())
     return NULL;

@@ -1,6 +1,6 @@
 /*
- * Requests that a loop of the caller's completes (jpeer.aio), over links of its own: no thread takes these,
- * and the loop watches their descriptors. A link is named by its number; 0 is the first one.
+ * Requests that a loop of the caller completes (jpeer.aio). They use links of their own, which no thread uses
+ * and whose descriptors the loop watches. A link is named by its number; 0 is the first link.
  */
 #include "py_native.h"
 
@@ -11,17 +11,17 @@
 /* A request that a loop completes. */
 struct sent {
   struct py_connection *connection; /* strong */
-  struct link *link;                /* strong; that it goes over */
+  struct link *link;                /* strong; the link that it is sent over */
   PyObject *step;
   PyObject *done;
-  PyObject *later;  /* what makes another thread convert an answer, or None */
+  PyObject *later;  /* schedules the conversion of an answer on another thread, or None */
   PyObject *within; /* a str, or None */
   int timeout_ms;
   enum jp_operation operation;
-  bool is_second; /* the first one was refused, as request_retry says */
+  bool is_second; /* a second attempt after a refusal, as in request_retry */
   struct attempt attempt;
   PyObject *first;          /* the exception of the first form; NULL: none */
-  struct builder_out *outs; /* of the arguments that are on their way */
+  struct builder_out *outs; /* of the arguments of the request in flight */
 };
 
 static void free_sent(struct sent *sent)
@@ -51,16 +51,16 @@ static PyObject *value_of_sent(const struct sent *sent, enum jp_client_status st
   return from_java_result(sent->connection, sent->operation, answer);
 }
 
-/* Calls `done` with the value, which is taken, or with the exception that is set. */
-static void tell(struct sent *sent, PyObject *value)
+/* Calls `done` with the value, of which it takes ownership, or with the current exception. */
+static void report_done(struct sent *sent, PyObject *value)
 {
-  PyObject *fault = value == NULL ? take_exception() : NULL;
+  PyObject *fault = value == NULL ? fetch_exception() : NULL;
   if (fault == NULL)
     fault = Py_NewRef(Py_None);
-  PyObject *told = PyObject_CallFunctionObjArgs(sent->done, value == NULL ? Py_None : value, fault, NULL);
-  if (told == NULL)
+  PyObject *result = PyObject_CallFunctionObjArgs(sent->done, value == NULL ? Py_None : value, fault, NULL);
+  if (result == NULL)
     PyErr_WriteUnraisable(sent->done);
-  Py_XDECREF(told);
+  Py_XDECREF(result);
   Py_XDECREF(value);
   Py_DECREF(fault);
   free_sent(sent);
@@ -68,14 +68,14 @@ static void tell(struct sent *sent, PyObject *value)
 
 static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used);
 
-/* As request_retry; an exception is set. True: values have taken other forms, and it was sent. */
+/* As request_retry; an exception is set. True: the request was sent with other forms of the values. */
 static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
 {
-  struct argument_builder told;
-  request_note_fate(&told, answer);
-  sent->attempt.fate = told.fate;
+  struct argument_builder refused;
+  request_note_fate(&refused, answer);
+  sent->attempt.fate = refused.fate;
   while (attempt_next(&sent->attempt)) {
-    PyObject *failure = take_exception();
+    PyObject *failure = fetch_exception();
     if (sent->first == NULL)
       sent->first = Py_XNewRef(failure);
     Py_XDECREF(failure);
@@ -90,8 +90,8 @@ static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
   return false;
 }
 
-/* Takes the answer; with the GIL. */
-static void finish(struct sent *sent, enum jp_client_status status, struct jp_answer *answer)
+/* Takes ownership of the answer; with the GIL. */
+static void finish_sent(struct sent *sent, enum jp_client_status status, struct jp_answer *answer)
 {
   PyObject *value = value_of_sent(sent, status, answer);
   bool is_refused = value == NULL && !PyErr_Occurred();
@@ -106,16 +106,16 @@ static void finish(struct sent *sent, enum jp_client_status status, struct jp_an
   }
   jp_answer_free(answer);
   if (!is_sent)
-    tell(sent, value);
+    report_done(sent, value);
 }
 
-/* ---- answers whose values ask the peer ---- */
+/* ---- answers whose values need requests ---- */
 
 static const char late_name[] = "jpeer._native.late";
 
 /* An answer that another thread converts. */
 struct late {
-  struct sent *sent; /* NULL: it was converted */
+  struct sent *sent; /* NULL: converted */
   enum jp_client_status status;
   struct jp_answer *answer;
 };
@@ -125,7 +125,7 @@ static void finish_late(struct late *late)
   struct sent *sent = late->sent;
   late->sent = NULL;
   if (sent != NULL)
-    finish(sent, late->status, late->answer);
+    finish_sent(sent, late->status, late->answer);
 }
 
 static PyObject *convert_late(PyObject *capsule, PyObject *ignored)
@@ -138,7 +138,7 @@ static PyObject *convert_late(PyObject *capsule, PyObject *ignored)
   Py_RETURN_NONE;
 }
 
-/* Whoever waits is to be told in any case. */
+/* `done` must be called in any case. */
 static void free_late(PyObject *capsule)
 {
   struct late *late = PyCapsule_GetPointer(capsule, late_name);
@@ -146,8 +146,8 @@ static void free_late(PyObject *capsule)
   PyMem_Free(late);
 }
 
-/* False: the answer is the caller's still. No exception is set. */
-static bool leave_to_thread(struct sent *sent, enum jp_client_status status, struct jp_answer *answer)
+/* False: the caller still owns the answer. No exception is set. */
+static bool convert_on_thread(struct sent *sent, enum jp_client_status status, struct jp_answer *answer)
 {
   static PyMethodDef convert = {"convert", convert_late, METH_NOARGS, NULL};
   struct late *late = PyMem_Malloc(sizeof *late);
@@ -159,16 +159,16 @@ static bool leave_to_thread(struct sent *sent, enum jp_client_status status, str
   }
   *late = (struct late){sent, status, answer};
   PyObject *function = PyCFunction_New(&convert, capsule);
-  PyObject *left = function == NULL ? NULL : PyObject_CallFunctionObjArgs(sent->later, function, NULL);
-  if (left == NULL)
-    PyErr_Clear(); /* it is converted here, as the capsule ends */
-  Py_XDECREF(left);
+  PyObject *result = function == NULL ? NULL : PyObject_CallFunctionObjArgs(sent->later, function, NULL);
+  if (result == NULL)
+    PyErr_Clear(); /* converted here, when the capsule is freed */
+  Py_XDECREF(result);
   Py_XDECREF(function);
   Py_DECREF(capsule);
   return true;
 }
 
-static void complete(void *context, enum jp_client_status status, struct jp_answer *answer)
+static void complete_sent(void *context, enum jp_client_status status, struct jp_answer *answer)
 {
   struct sent *sent = context;
   if (is_ending) {
@@ -176,10 +176,10 @@ static void complete(void *context, enum jp_client_status status, struct jp_answ
     return;
   }
   PyGILState_STATE state = PyGILState_Ensure();
-  bool asks =
-      answer != NULL && sent->later != Py_None && from_java_asks(sent->connection, sent->operation, answer);
-  if (!asks || !leave_to_thread(sent, status, answer))
-    finish(sent, status, answer);
+  bool needs_peer = answer != NULL && sent->later != Py_None &&
+                    from_java_needs_peer(sent->connection, sent->operation, answer);
+  if (!needs_peer || !convert_on_thread(sent, status, answer))
+    finish_sent(sent, status, answer);
   PyGILState_Release(state);
 }
 
@@ -193,9 +193,9 @@ static bool send_request(struct sent *sent, const struct jp_request *request)
     return false;
   enum jp_client_status status;
   int timeout_ms = sent->timeout_ms;
-  Py_INCREF((PyObject *)connection); /* `sent` may be over */
+  Py_INCREF((PyObject *)connection); /* `sent` may have been freed */
   Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_send(link->client, request, timeout_ms, complete, sent, &error);
+  status = jp_client_send(link->client, request, timeout_ms, complete_sent, sent, &error);
   Py_END_ALLOW_THREADS;
   if (status != JP_CLIENT_OK)
     raise_failure(connection, status, NULL, &error);
@@ -204,8 +204,8 @@ static bool send_request(struct sent *sent, const struct jp_request *request)
   return status == JP_CLIENT_OK;
 }
 
-/* for_callbacks: the link where it gives a callback that Java has not; NULL: it goes over its own in any
- * case. *used, which the caller drops: over which it went, since `sent` may be over. */
+/* for_callbacks: the link if the step gives a callback that Java does not hold; NULL: always the step's own
+ * link. *used, which the caller drops: the link that was used, because `sent` may have been freed. */
 static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used)
 {
   struct argument_builder builder;
@@ -230,7 +230,7 @@ static bool send_step(struct sent *sent, struct link *for_callbacks, struct link
     request.options = &options;
     good = options.within != NULL;
   }
-  sent->attempt.choice = builder.choice; /* once it is on its way, `sent` may be over */
+  sent->attempt.choice = builder.choice; /* once the request is in flight, `sent` may be freed */
   outs_free(sent->outs);
   sent->outs = builder.outs;
   builder.outs = NULL;
@@ -298,7 +298,7 @@ PyObject *loop_send(PyObject *self, PyObject *args)
   return answer;
 }
 
-/* The link whose number the arguments name, entered; NULL: an exception. */
+/* Enters the link whose number is in the arguments; NULL: an exception. */
 static struct link *enter_link(PyObject *self, PyObject *args)
 {
   unsigned number = 0;
@@ -332,7 +332,7 @@ PyObject *loop_process(PyObject *self, PyObject *args)
   status = jp_client_process_answers(link->client, &error);
   Py_END_ALLOW_THREADS;
   if (status == JP_CLIENT_OK && !link->gives_callbacks && jp_client_await_calls(link->client, 0))
-    listen_if_called(link); /* a call of a function that was given over another link */
+    listen_if_called(link); /* a call of a callback that was given over another link */
   if (status != JP_CLIENT_OK) {
     link_note_status(link, status);
     raise_failure(connection, status, NULL, &error);

@@ -16,9 +16,9 @@ struct member {
   bool has_instance;
 };
 
-/* ---- what all of them are ---- */
+/* ---- members ---- */
 
-/* Takes the names of the class and the member; name NULL: a constructor. */
+/* Takes ownership of the names of the class and the member; name NULL: a constructor. */
 static struct member *create_member(PyTypeObject *type, PyObject *connection, PyObject *class_name,
                                     PyObject *name)
 {
@@ -85,7 +85,7 @@ static PyMemberDef method_members[] = {
 
 /* ---- a call ---- */
 
-/* What a call is made of. receiver NULL: none; the arguments are those of the tuple from `from` on. */
+/* The parts of a call. receiver NULL: none; the arguments begin at index `from` of the tuple. */
 struct member_call {
   const struct member *member;
   enum jp_operation operation;
@@ -148,7 +148,8 @@ static PyObject *method_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return (PyObject *)made;
 }
 
-/* With overloads of both kinds: an instance of the class in front is the receiver. -1: an exception. */
+/* If a name has static and instance overloads, a first argument that is an instance of the class is the receiver. -1: an
+ * exception. */
 static int first_is_receiver(const struct member *member, PyObject *args)
 {
   if (PyTuple_Size(args) == 0 || !is_object(PyTuple_GetItem(args, 0)))
@@ -261,7 +262,7 @@ static PyObject *bound_doc(PyObject *self, void *ignored)
   return PyObject_GetAttrString(((struct bound_method *)self)->method, "__doc__");
 }
 
-/* That of the method without its receiver, for inspect; AttributeError where the method has none. */
+/* The signature of the method without its receiver, for inspect; AttributeError if the method has none. */
 static PyObject *bound_signature(PyObject *self, void *ignored)
 {
   (void)ignored;
@@ -354,7 +355,7 @@ static PyObject *field_new(PyTypeObject *type, PyObject *args, PyObject *keyword
   return (PyObject *)made;
 }
 
-/* object NULL: the field is static. value NULL: it is read. */
+/* object NULL: a static field. value NULL: reads the field. */
 struct access {
   const struct member *member;
   PyObject *object;
@@ -441,7 +442,7 @@ static PyType_Slot method_slots[] = {MEMBER_SLOTS,
 PyType_Spec method_spec = {"jpeer._native.Method", sizeof(struct member), 0, GC_FLAGS | Py_TPFLAGS_BASETYPE,
                            method_slots};
 
-/* Its first argument is always the receiver, so that the interpreter calls it without binding it. */
+/* Its first argument is always the receiver, so the interpreter calls it without binding it. */
 static PyType_Slot instance_method_slots[] = {MEMBER_SLOTS, {0, NULL}};
 PyType_Spec instance_method_spec = {"jpeer._native.InstanceMethod", sizeof(struct member), 0,
                                     GC_FLAGS | Py_TPFLAGS_METHOD_DESCRIPTOR, instance_method_slots};

@@ -38,7 +38,7 @@ static bool add_protocol_error(PyObject *module)
          PyModule_AddObjectRef(module, "ProtocolError", types.protocol_error) == 0;
 }
 
-/* Hooks have attributes and nothing else. */
+/* Hooks only need attributes. */
 static bool add_hooks(PyObject *module)
 {
   PyObject *python_types = PyImport_ImportModule("types");
@@ -49,7 +49,7 @@ static bool add_hooks(PyObject *module)
   return added == 0;
 }
 
-/* Connections that are left open end before the interpreter does. */
+/* Closes open connections before the interpreter ends. */
 static bool close_at_exit(PyObject *module)
 {
   PyObject *function = PyObject_GetAttrString(module, "_close_all");

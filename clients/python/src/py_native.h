@@ -1,14 +1,15 @@
 #ifndef JPEER_PYTHON_PY_NATIVE_H
 #define JPEER_PYTHON_PY_NATIVE_H
 /*
- * The parts of the extension _native and what they share. jpeer/_native.pyi says what Python sees.
+ * The parts of the extension _native, and what they share. jpeer/_native.pyi describes its interface to
+ * Python.
  *
- * Threads: the GIL guards all of it. It is released around every function of libjpeer-client that waits for the peer;
- * functions that only take the library's lock for a moment are called with it, because whoever holds that lock never
- * waits for the GIL.
+ * Threads: the GIL guards everything. It is released around every function of libjpeer-client that waits for
+ * the peer. Functions that only need the library's lock are called with the GIL, because the holder of that
+ * lock never waits for the GIL.
  *
- * Ownership: PyObject pointers are strong unless a comment says "borrowed". Functions give NULL, -1 or false with a
- * Python exception set.
+ * Ownership: PyObject pointers are strong unless a comment says "borrowed". Functions return NULL, -1 or
+ * false with a Python exception set.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -17,10 +18,11 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* For tables of transitions, as in native/base/transitions.h: the package is built of this folder and the installed library. */
+/* For tables of transitions, as in native/base/transitions.h: the package is built from this folder and the
+ * installed library only. */
 #define TO(state) ((uint16_t)(1U << (state)))
 
-/* ---- types (py_module.c makes them) ---- */
+/* ---- types (created in py_module.c) ---- */
 
 struct native_types {
   PyTypeObject *connection;
@@ -44,7 +46,7 @@ extern PyType_Spec connection_spec, object_spec, array_spec, buffered_spec, type
     forms_spec, method_spec, instance_method_spec, bound_method_spec, constructor_spec, field_spec,
     callback_spec;
 
-/* The process ends, or is about to: no Python any more. */
+/* The process is ending: Python must not be used any more. */
 extern atomic_bool is_ending;
 
 /* ---- py_connection.c ---- */
@@ -55,9 +57,9 @@ enum { PEER_ID_SIZE = 37, PROCESS_NAME_SIZE = 33 };
  * Whether a connection may be used. The GIL guards it; py_connection.c has the transitions.
  *
  * | state                 | what holds                          | who leaves it, on what                        |
- * | PY_CONNECTION_NEW     | it is being opened: `links` is NULL | its opening, where that succeeds              |
+ * | PY_CONNECTION_NEW     | it is being opened: `links` is NULL | its opening, if that succeeds                 |
  * | PY_CONNECTION_OPEN    | threads may enter it                | close_connection                              |
- * | PY_CONNECTION_CLOSING | nobody enters it any more; threads  | the last of `users`, which closes the clients |
+ * | PY_CONNECTION_CLOSING | no thread enters it any more; some  | the last of `users`, which closes the clients |
  * |                       | may still be inside its clients     |                                               |
  * | PY_CONNECTION_CLOSED  | its clients are closed, or are      | nobody                                        |
  * |                       | being closed: `links` is NULL       |                                               |
@@ -72,51 +74,52 @@ enum py_connection_state {
 struct py_connection {
   PyObject ob_base;
   enum py_connection_state state;
-  struct link *links; /* the first is the connection's own; NULL while it is new, and when it is closed */
-  size_t link_count;  /* those that are being opened included */
-  unsigned numbered_links; /* but for the first, which is 0 */
-  size_t dropped;          /* objects that were let go of since all links were flushed */
-  struct jp_peer *peer;    /* of launch(); it owns the first link's client then */
+  struct link *links;      /* the first belongs to the connection; NULL while new and when closed */
+  size_t link_count;       /* including links that are being opened */
+  unsigned numbered_links; /* numbers given to links; the first link has 0 */
+  size_t dropped;          /* objects released since all links were flushed */
+  struct jp_peer *peer;    /* of launch(); it then owns the first link's client */
   size_t users;            /* threads inside the clients */
-  /* How links are opened. No name of a session: there is but one. */
+  /* How links are opened. peer_id is set when the session gets a name. */
   struct jp_client_config config;
   char peer_id[PEER_ID_SIZE];
-  char process_name[PROCESS_NAME_SIZE]; /* what the peer knows all links by, which share their callbacks so */
-  pid_t process;                        /* that has opened it */
+  char process_name[PROCESS_NAME_SIZE]; /* names the process to the peer: links share their callbacks */
+  pid_t process;                        /* the process that opened it */
   bool pins;                            /* each thread's link has a Java thread of its own */
-  time_t retry_at;                      /* a link could not be opened: none is tried before */
-  int callbacks_fd;                     /* an epoll of the links that have given callbacks; -1: none has */
+  time_t retry_at;                      /* after a failure, no link is opened before this time */
+  int callbacks_fd; /* an epoll set of the links that have given callbacks; -1: none has */
   int timeout_ms;
   int exit_status; /* of the launched peer */
   int process_id;  /* 0: none */
   PyObject *url;
   PyObject *on_output;          /* NULL: none */
-  struct jp_peer_limits limits; /* all zero: not known */
+  struct jp_peer_limits limits; /* all zero: unknown */
   PyObject *classes, *make_class, *from_text, *to_java, *other_to_java, *in_pieces, *make_error;
-  PyObject
-      *interruption; /* what has ended a wait within a callback, until the outermost wait ends; NULL: none */
+  PyObject *interruption; /* ended a wait within a callback; kept until the outermost wait ends; NULL: none */
   struct answered *answered,
-      *answered_before;       /* refs of answers to Java's calls: the last ones, and older ones */
-  time_t answered_since;      /* when `answered` began */
-  struct py_connection *next; /* of those that are open; borrowed */
+      *answered_before;       /* refs in answers to Java's calls: the latest, and older ones */
+  time_t answered_since;      /* the start of `answered` */
+  struct py_connection *next; /* in the list of open connections; borrowed */
   PyObject *weak_references;
 };
 
-/* The link for one call, which connection_leave ends: `wanted`, or where that is NULL the thread's. NULL: an exception. */
+/* Returns the link for one call, which ends with connection_leave: `wanted`, or, if that is NULL, the
+ * thread's link. NULL: an exception. */
 struct link *connection_enter(struct py_connection *connection, struct link *wanted);
-/* The same with the connection's own link. */
+/* The same with the connection's first link. */
 struct link *connection_enter_first(struct py_connection *connection);
 void connection_leave(struct py_connection *connection);
-/* Closes those that are open, when the interpreter ends. */
+/* Closes all open connections, when the interpreter ends. */
 PyObject *connection_close_all(PyObject *module, PyObject *ignored);
 /* Methods of Connection, for the table in py_requests.c. */
 PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keywords);
 PyObject *connection_close(PyObject *self, PyObject *ignored);
 PyObject *connection_stop(PyObject *self, PyObject *timeout);
-/* False: a ValueError. Rounded up. */
+/* Converts to milliseconds, rounded up. False: a ValueError. */
 bool connection_read_seconds(double seconds, int *milliseconds);
 
-/* A wait of this thread has ended so. Sets the exception where an inner wait was interrupted by a signal's handler. */
+/* Call when a wait of this thread has ended. Sets the exception if a signal's handler interrupted an inner
+ * wait. */
 void connection_end_wait(struct py_connection *connection, enum jp_client_status status);
 
 /* ---- py_links.c ---- */
@@ -125,45 +128,45 @@ void connection_end_wait(struct py_connection *connection, enum jp_client_status
  * Who may use a link. The GIL guards it; py_links.c has the transitions.
  *
  * | state            | what holds                                        | who leaves it, on what        |
- * | LINK_FOR_THREADS | a thread without a link may take it               | a loop reserves it; its       |
+ * | LINK_FOR_THREADS | a thread without a link may use it                | a loop reserves it; its       |
  * |                  |                                                   | client ends; it is closed     |
- * | LINK_FOR_LOOP    | a loop's: no thread takes it                      | its client ends; it is closed |
+ * | LINK_FOR_LOOP    | only a loop uses it                               | its client ends; it is closed |
  * | LINK_ENDED       | its client has ended: nobody begins to use it     | it is closed                  |
  * | LINK_CLOSED      | its connection is closed; connection, client NULL | nobody                        |
  */
 enum link_state {
-  LINK_FOR_THREADS, /* a thread without a link may take this one */
-  LINK_FOR_LOOP,    /* the link is a loop's: no thread takes it */
+  LINK_FOR_THREADS, /* a thread without a link may use this one */
+  LINK_FOR_LOOP,    /* only a loop uses the link */
   LINK_ENDED,       /* the client of the link has ended: nobody begins to use the link */
   LINK_CLOSED       /* the connection of the link is closed */
 };
 
-/* A client of the connection's session. Its memory stays as long as it has holders: the connection, the lease of a
- * thread, requests that are being built, callbacks. */
+/* A client of the connection's session. Its memory is freed after its last holder: the connection, the lease
+ * of a thread, requests that are being built, callbacks. */
 struct link {
   size_t holders;
   enum link_state state;
   struct py_connection *connection; /* borrowed */
   struct jp_client *client;
-  unsigned long thread; /* that calls over it; 0: none */
-  unsigned number;      /* of the connection's */
+  unsigned long thread; /* the thread that uses it; 0: none */
+  unsigned number;      /* the link's number in its connection */
   bool is_pinned;       /* it has a Java thread of its own */
-  bool was_left;        /* a wait was abandoned: its request may still be inside Java. In any state */
-  bool gives_callbacks; /* it was put into the connection's callbacks_fd. In any state */
-  struct link *next;    /* of the connection; each holds the next */
+  bool has_abandoned;   /* a wait was abandoned: its request may still run in Java. In any state */
+  bool gives_callbacks; /* added to the connection's callbacks_fd. In any state */
+  struct link *next;    /* in the connection's list */
 };
 
-/* A callback that runs on this thread, and by which link it has come. */
+/* A callback that runs on this thread, and the link that its call arrived over. */
 struct link_frame {
   struct link *link;
   const struct jp_callback_call *call;
   struct link_frame *outer;
 };
 
-/* With one holder. NULL: no memory; no exception is set. */
+/* Returns a link with one holder. NULL: no memory; no exception is set. */
 struct link *link_create(struct py_connection *connection, struct jp_client *client);
 void link_set_state(struct link *link, enum link_state to);
-/* Its client has neither ended nor been closed, as far as it is known. */
+/* As far as is known, its client has neither ended nor been closed. */
 static inline bool link_is_usable(const struct link *link)
 {
   return link->state == LINK_FOR_THREADS || link->state == LINK_FOR_LOOP;
@@ -174,39 +177,39 @@ void link_push(struct link_frame *frame, struct link *link, const struct jp_call
 void link_pop(const struct link_frame *frame);
 /* A callback of the connection runs on this thread. */
 bool link_is_nested(const struct py_connection *connection);
-/* The innermost of them, and the link that it has come by; NULL: none does. */
+/* The innermost callback of the connection on this thread, with its link; NULL: none. */
 const struct link_frame *link_frame(const struct py_connection *connection);
-/* False: it is one whose Java thread is still inside a request that was abandoned. */
+/* False: the innermost callback's link has an abandoned request whose Java thread is still inside. */
 bool link_can_ask(const struct py_connection *connection);
-/* Borrowed. The connection is open. NULL: an exception. */
+/* Returns the thread's link, borrowed. The connection must be open. NULL: an exception. */
 struct link *link_of_thread(struct py_connection *connection);
-/* Gives the link a Java thread of its own, with this name; NULL: the peer's choice. False: an exception. The link has
- * another holder. */
+/* Gives the link a Java thread of its own, with this name; NULL: the peer's choice. False: an exception. The
+ * caller is another holder of the link. */
 bool link_pin(struct link *link, const char *name);
 /* The same for the link of this thread, if it has one, with the thread's name. */
 bool link_pin_own(const struct py_connection *connection);
-/* The Java thread ends. Waits for no answer. */
+/* Ends the link's Java thread. Does not wait for an answer. */
 void link_unpin(struct link *link);
-/* Another one, which no thread takes. Borrowed. NULL: none can be opened now; perhaps with an exception. */
+/* Opens another link for a loop; borrowed. NULL: none can be opened now; an exception may be set. */
 struct link *link_open_for_loop(struct py_connection *connection);
-/* Tells the peer what was let go of, where other links have told of it. Never waits. */
+/* Sends the releases of objects that other links received. Never waits. */
 void link_flush_others(struct py_connection *connection, const struct link *link);
-/* Asks the peer for nothing, so that the link's client knows the epoch of the session: of another link's object it cannot say
- * before whether the object is of a peer that has ended, or whether its own connection is. Without the GIL. False: the peer
- * does not answer. */
+/* Sends a ping, so that the link's client knows the epoch of the session. Before that the client cannot
+ * distinguish another link's object of an ended peer from an end of its own connection. Without the GIL.
+ * False: the peer does not answer. */
 bool link_learn_epoch(const struct link *link, int timeout_ms);
-/* What a call has given: a link whose connection has ended is not used any more. */
+/* Call with the status of each call: a link whose connection has ended is not used any more. */
 void link_note_status(struct link *link, enum jp_client_status status);
-/* Java may call over the link from now on. False: an exception. */
+/* From now on listens for calls over the link. False: an exception. */
 bool listen_to(struct link *link);
-/* The same where the connection has given callbacks, and Java may be about to call what no thread waits for. */
+/* The same if the connection has given callbacks, because Java may make calls that no thread waits for. */
 void listen_if_called(struct link *link);
 /* Borrowed; NULL: the connection is closed. */
 struct link *link_of_client(const struct py_connection *connection, const struct jp_client *client);
-/* A method of Connection: waits for calls from threads of Java's, and runs those that have come. */
+/* A method of Connection: waits for calls from Java's own threads, and runs those that have arrived. */
 PyObject *connection_listen(PyObject *self, PyObject *args);
-/* A function of Python's is about to run on this thread: if it listens, another one is to. */
-void listen_hand_on(void);
+/* Call before a Python function runs on this thread: if this thread listens, another thread must do so. */
+void listen_elsewhere(void);
 
 /* ---- py_object.c ---- */
 
@@ -239,7 +242,8 @@ static inline bool is_object(PyObject *value)
   return PyObject_TypeCheck(value, types.object);
 }
 
-/* Takes the handle, even on failure. type is a type whose instances are Objects, java_type a str (borrowed). */
+/* Takes ownership of the handle, even on failure. type is a type whose instances are Objects, java_type a str
+ * (borrowed). */
 PyObject *object_create(PyTypeObject *type, struct py_connection *connection, struct jp_ref *ref,
                         PyObject *java_type);
 
@@ -250,15 +254,15 @@ enum element_kind { ELEMENT_SIGNED, ELEMENT_UNSIGNED, ELEMENT_FRACTION, ELEMENT_
 struct element {
   enum element_kind kind;
   size_t size;
-  bool is_swapped; /* the most significant byte is the first */
+  bool is_swapped; /* the most significant byte is first */
 };
 
-/* Of a buffer's format. False: Java has no primitive for it. */
+/* Reads a buffer's format. False: Java has no such primitive. */
 bool element_of_format(const Py_buffer *view, struct element *out);
-/* Of a primitive type, by its name. False: it is none. */
+/* Reads the name of a primitive type. False: not a primitive type. */
 bool element_of_name(const char *name, struct element *out);
-/* Copies elements that are `stride` bytes apart. Integers of one size keep their bits; others keep their values, and floats
- * are rounded. False: an OverflowError that names the element. */
+/* Copies elements that are `stride` bytes apart. Integers of the same size keep their bits; other elements
+ * keep their values, and floats are rounded. False: an OverflowError that names the element. */
 bool elements_copy(const char *at, Py_ssize_t stride, struct element from, char *out, Py_ssize_t out_stride,
                    struct element to, Py_ssize_t count);
 
@@ -266,56 +270,55 @@ bool elements_copy(const char *at, Py_ssize_t stride, struct element from, char 
 struct builder_out {
   Py_buffer view;
   struct element element;
-  unsigned step;   /* of a batch; else 0 */
+  unsigned step;   /* of a batch; otherwise 0 */
   size_t argument; /* its index */
   struct builder_out *next;
 };
 
 /* Releases the buffers; NULL is fine. */
 void outs_free(struct builder_out *outs);
-/* Writes what the call of that step has changed. False: an exception. */
+/* Writes the elements that the call of that step changed. False: an exception. */
 bool outs_write(const struct builder_out *outs, unsigned step, const struct jp_answer *answer);
 
-/* ---- py_to_java.c: Python's values as arguments ---- */
+/* ---- py_to_java.c: Python values to arguments ---- */
 
 enum { BUILDER_BYTES = 1024 };
 
 enum { FORM_PLACES = 8, FORM_MAX = 255 };
 
-/* Which of their forms values take: one number for the receiver and one for each of the first
- * arguments, because what is inside one argument changes together. Values that have fewer forms take their last. */
+/* The chosen forms of values: one number for the receiver and one for each of the first arguments, because
+ * all values inside one argument change form together. A value with fewer forms uses its last form. */
 struct form_choice {
   unsigned char form[FORM_PLACES];
-  unsigned char last[FORM_PLACES]; /* the greatest number that makes a difference, as far as it is known */
+  unsigned char last[FORM_PLACES]; /* the greatest number that makes a difference, as far as is known */
 };
 
-/* What has become of the request of a builder. */
+/* What happened to the builder's request. */
 enum builder_fate {
   BUILDER_NOT_SENT,
   BUILDER_SENT,
-  BUILDER_REFUSED, /* by the peer, for its arguments: nothing of Java's has run */
-  BUILDER_TOO_LONG /* for one message: it was not sent */
+  BUILDER_REFUSED, /* the peer refused its arguments: no Java code has run */
+  BUILDER_TOO_LONG /* too long for one message: it was not sent */
 };
 
-/* What the arguments of one request borrow from. */
+/* The memory and objects that the arguments of one request borrow. */
 struct argument_builder {
   struct py_connection *connection; /* borrowed */
-  struct link *link;                /* strong: what the request goes over; NULL: the thread's */
-  struct link
-      *for_callbacks; /* borrowed: in place of the thread's where it gives callbacks; NULL: the thread's */
+  struct link *link;                /* strong: the link for the request; NULL: the thread's */
+  struct link *for_callbacks; /* borrowed: the link if the request gives callbacks; NULL: the thread's */
   struct builder_chunk *chunks;
   struct builder_buffer *buffers;
   struct builder_owned *owned;
-  struct builder_out *outs; /* of buffers that the call may change */
+  struct builder_out *outs; /* for buffers that the call may change */
   const char *wanted; /* the primitive type of the array that a value becomes; NULL: the member decides */
   struct builder_callback *callbacks;
   struct form_choice choice;
-  size_t place;   /* in the choice, of the value that is converted */
-  unsigned level; /* of lists around that; the arguments are one */
-  bool is_call;   /* the arguments are those of a method or constructor */
-  unsigned step;  /* of a batch, whose arguments are converted */
+  size_t place;   /* in the choice, of the value being converted */
+  unsigned level; /* nesting of lists around that value; the arguments are one level */
+  bool is_call;   /* the arguments of a method or constructor */
+  unsigned step;  /* the step of a batch whose arguments are being converted */
   enum builder_fate fate;
-  bool in_pieces; /* long values are sent before, in pieces */
+  bool in_pieces; /* long values are sent before the request, in pieces */
   size_t values;  /* elements of lists and maps */
   size_t used;    /* bytes of `first` */
   _Alignas(16) char first[BUILDER_BYTES];
@@ -343,87 +346,89 @@ static inline void builder_init(struct argument_builder *builder, struct py_conn
   builder->used = 0;
 }
 void builder_fini(struct argument_builder *builder);
-/* NULL with MemoryError. Zeroed. */
+/* Returns zeroed memory. NULL with MemoryError. */
 void *builder_alloc(struct argument_builder *builder, size_t size);
-/* UTF-8 of the name of a class or member, which holds no NUL; borrowed from the str or from the builder. NULL: an exception. */
+/* The UTF-8 of the name of a class or member, without NULs; borrowed from the str or from the builder. NULL:
+ * an exception. */
 const char *builder_name(struct argument_builder *builder, PyObject *text);
 /* The value is borrowed until the builder ends. */
 bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argument *out);
-/* The same for receivers: a value without a type of its own takes the class's. */
+/* The same for receivers: a value without a type of its own has the class's type. */
 bool to_java_receiver(struct argument_builder *builder, PyObject *value, const char *type,
                       struct jp_argument *out);
 /* The same for the value of a field. */
 bool to_java_field(struct argument_builder *builder, PyObject *value, struct jp_argument *out);
-/* Of a sequence's items; *count is how many. NULL: an exception. */
+/* Converts a sequence's items; *count is their number. NULL: an exception. */
 struct jp_argument *to_java_all(struct argument_builder *builder, PyObject *tuple, Py_ssize_t from,
                                 size_t *count);
 
-/* ---- py_from_java.c: answers as Python's values ---- */
+/* ---- py_from_java.c: answers to Python values ---- */
 
-/* A value of a result or of a callback's argument. The answer stays the caller's. */
+/* Converts a result or an argument of a callback. The caller still owns the answer. */
 PyObject *from_java(struct py_connection *connection, const struct jp_answer *answer);
-/* The same of a request's result: what `new` makes is an object, even where its text would be a value. */
+/* The same for a request's result: the result of `new` is an object, even if its text could be a value. */
 PyObject *from_java_result(struct py_connection *connection, enum jp_operation operation,
                            const struct jp_answer *answer);
 /* jpeer.fetch: (elements, done, handle or None). */
 PyObject *from_java_page(struct py_connection *connection, struct jp_answer *answer, PyObject *instance);
-/* Whether making the value of a result or page would ask the peer, as far as its first element tells: a class
- * is not known, or its objects are read by Python. */
-bool from_java_asks(struct py_connection *connection, enum jp_operation operation,
-                    const struct jp_answer *answer);
-/* Any JSON as Python's own values. */
+/* True: converting a result or page needs a request to the peer, because a class is not known, or because
+ * Python reads its objects. Only the first element of a page is checked. */
+bool from_java_needs_peer(struct py_connection *connection, enum jp_operation operation,
+                          const struct jp_answer *answer);
+/* Converts any JSON. */
 PyObject *from_json(struct jp_json json);
 
 /* ---- py_errors.c ---- */
 
-/* Sets the exception for an error of the library; gives NULL. The answer (may be NULL) stays the caller's. No exception
- * is set where make_error gives NotImplemented: the request is to be built and sent once more. */
+/* Sets the exception for an error of the library; returns NULL. The caller still owns the answer (may be
+ * NULL). No exception is set if make_error returns NotImplemented: then the request must be built and sent
+ * again. */
 PyObject *raise_failure(struct py_connection *connection, enum jp_client_status status,
                         const struct jp_answer *answer, const struct jp_client_error *error);
-/* Clears the exception that is set, and gives it; NULL: there is none. */
-PyObject *take_exception(void);
-/* Whoever takes an answer apart passes the value through it: where Python has raised because the answer has the wrong
- * shape, it raises ProtocolError in its place. Takes and gives value, or NULL. */
-PyObject *check_taken_apart(PyObject *value);
+/* Clears the current exception and returns it; NULL: none. */
+PyObject *fetch_exception(void);
+/* Converters of answers return through this function: if Python has raised an exception because the answer
+ * has the wrong shape, it raises ProtocolError instead. Returns value, or NULL. */
+PyObject *check_answer_shape(PyObject *value);
 
-/* ---- py_requests.c: requests, sent and waited for ---- */
+/* ---- py_requests.c: sending requests and waiting for answers ---- */
 
-/* Sends, waits without the GIL, and gives the answer, which the caller frees; NULL: as raise_failure. builder: what the
- * request was built with; NULL: it borrows nothing. */
+/* Sends, waits without the GIL, and returns the answer, which the caller frees; NULL: as raise_failure.
+ * builder: the one that built the request; NULL: the request borrows nothing. */
 struct jp_answer *request_call(struct py_connection *connection, struct argument_builder *builder,
                                const struct jp_request *request);
-/* The same, with the answer's value. */
+/* The same, but returns the answer's value. */
 PyObject *request_value(struct py_connection *connection, struct argument_builder *builder,
                         const struct jp_request *request);
-/* Notes in the builder whether the peer has refused the arguments. */
+/* Records in the builder whether the peer refused the arguments. */
 void request_note_fate(struct argument_builder *builder, const struct jp_answer *answer);
-/* JP_METHOD: it is no step. */
+/* JP_METHOD: not a step. */
 enum jp_operation request_step_kind(PyObject *step);
-/* A step of batch() and send() as a request. False: an exception. */
+/* Converts a step of batch() and send() to a request. False: an exception. */
 bool request_from_step(struct argument_builder *builder, PyObject *step, struct jp_request *request);
-/* An operation of the connection, by its name. */
+/* Runs an operation of the connection, by its name. */
 PyObject *request_operation(struct py_connection *connection, const char *name, PyObject *args);
 
 /* Of Connection. */
 extern PyMethodDef connection_methods[];
 
-/* A request that is built and sent once more: which forms its values take, and how it ended. */
+/* A request that may be built and sent again: the forms of its values, and how it ended. */
 struct attempt {
   struct form_choice choice;
-  unsigned count; /* of those before it */
+  unsigned count; /* the number of earlier attempts */
   bool in_pieces;
   enum builder_fate fate;
 };
 
 void attempt_begin(const struct attempt *attempt, struct argument_builder *builder,
                    struct py_connection *connection);
-/* Ends the builder, too. */
+/* Also frees the builder. */
 void attempt_end(struct attempt *attempt, struct argument_builder *builder);
-/* Runs `attempt`: once more where it failed without an exception, and with the values' other forms where the peer has
- * refused their first ones. Where it takes none, the exception is that of the first. */
+/* Runs `attempt`: again if it failed without an exception, and with other forms of the values if the peer
+ * refused the first forms. If the peer accepts none, the exception is that of the first attempt. */
 PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *context), void *context);
 PyObject *request_fail_twice(void);
-/* True: the next attempt is to be made; false: none is left, or Java has run. */
+/* True: make the next attempt; false: none is left, or Java code has run. */
 bool attempt_next(struct attempt *attempt);
 
 /* ---- py_loop.c: requests that a loop completes. Methods of Connection ---- */
@@ -440,21 +445,21 @@ PyObject *loop_unpin_link(PyObject *self, PyObject *number);
 
 /* ---- py_callbacks.c ---- */
 
-/* A callback that Java may have. */
+/* A callback that Java may hold. */
 struct given;
 
-/* What to give Java; the builder lets go of it, and goes over its link. NULL: an exception. */
-struct given *callback_take(struct argument_builder *builder, PyObject *callback);
+/* Returns the callback to give; the builder releases it and sends over its link. NULL: an exception. */
+struct given *callback_acquire(struct argument_builder *builder, PyObject *callback);
 struct jp_callback *callback_handle(const struct given *given);
-void callback_let_go(struct given *given);
-/* The Python object that Java has as this callback: a new reference. NULL: there is none; no exception is set. */
+void callback_release(struct given *given);
+/* The Python object that Java holds as this callback: a new reference. NULL: none; no exception is set. */
 PyObject *callback_target(const struct jp_callback *callback);
 /* Methods of Connection. */
 PyObject *connection_calling(PyObject *self, PyObject *ignored);
 PyObject *connection_can_ask(PyObject *self, PyObject *ignored);
 
-/* The refs of an answer that was sent stay for a moment, so that Java finds the objects when it reads it: releases those
- * whose moment is over. */
+/* Refs in a sent answer are held for some time, so that Java finds the objects when it reads the answer.
+ * Releases those whose time is over. */
 void answered_release_old(struct py_connection *connection);
 void answered_release_all(struct py_connection *connection);
 

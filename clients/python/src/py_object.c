@@ -63,7 +63,7 @@ static PyMemberDef object_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct object, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-/* The same Java object with another Python class, which is one of Java objects. */
+/* The same Java object with another Python class, which must be a class of Java objects. */
 static PyObject *object_as(PyObject *self, PyObject *class)
 {
   struct object *object = (struct object *)self;
@@ -131,7 +131,7 @@ static PyMemberDef typed_members[] = {{"type", T_OBJECT_EX, offsetof(struct type
                                       {"value", T_OBJECT_EX, offsetof(struct typed, value), READONLY, NULL},
                                       {NULL, 0, 0, 0, NULL}};
 
-static PyType_Slot typed_slots[] = {{Py_tp_doc, "A value with the Java type that it goes as."},
+static PyType_Slot typed_slots[] = {{Py_tp_doc, "A value with its Java type."},
                                     {Py_tp_new, typed_new},
                                     {Py_tp_dealloc, typed_dealloc},
                                     {Py_tp_repr, typed_repr},
@@ -176,7 +176,7 @@ PyType_Spec result_spec = {"jpeer._native.Result", sizeof(struct result), 0, Py_
 static PyObject *forms_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
   if (PyTuple_Size(args) == 0 || keywords != NULL)
-    return PyErr_Format(PyExc_TypeError, "Forms takes one form or more");
+    return PyErr_Format(PyExc_TypeError, "Forms needs at least one form");
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   struct forms *made = (struct forms *)allocate(type, 0);
   if (made != NULL)
@@ -193,17 +193,18 @@ static void forms_dealloc(PyObject *self)
 static PyMemberDef forms_members[] = {{"forms", T_OBJECT_EX, offsetof(struct forms, forms), READONLY, NULL},
                                       {NULL, 0, 0, 0, NULL}};
 
-static PyType_Slot forms_slots[] = {{Py_tp_doc, "What a value may go as, in the order in which it is tried."},
-                                    {Py_tp_new, forms_new},
-                                    {Py_tp_dealloc, forms_dealloc},
-                                    {Py_tp_members, forms_members},
-                                    {0, NULL}};
+static PyType_Slot forms_slots[] = {
+    {Py_tp_doc, "The forms of a value, in the order in which they are tried."},
+    {Py_tp_new, forms_new},
+    {Py_tp_dealloc, forms_dealloc},
+    {Py_tp_members, forms_members},
+    {0, NULL}};
 
 PyType_Spec forms_spec = {"jpeer._native.Forms", sizeof(struct forms), 0, Py_TPFLAGS_DEFAULT, forms_slots};
 
 /* ---- Array: copies of the elements by the buffer protocol ---- */
 
-/* The element types: how JVM descriptors and buffers name them. */
+/* The element types with their names in JVM descriptors and buffers. */
 static const struct element_type {
   const char *descriptor; /* "[I" */
   const char *name;       /* "int[]" */
@@ -224,11 +225,11 @@ static const struct element_type *find_type(const char *name)
 
 enum {
   RANGE_SIZE = 64,
-  PIECE_BYTES = 4 << 20, /* of elements in one answer, at first */
+  PIECE_BYTES = 4 << 20, /* bytes of elements in one answer, at first */
   PIECE_LEAST = 64
 };
 
-/* What a field of the array, or a range of it, gives. NULL: a Python error. */
+/* Gets a field of the array, or a range of it. NULL: an exception. */
 static struct jp_answer *get_member(struct object *array, const struct element_type *type, const char *member)
 {
   enum { ELEMENTS_MAX = 1 << 30 };
@@ -244,7 +245,7 @@ static struct jp_answer *get_member(struct object *array, const struct element_t
   return answer;
 }
 
-/* -1: a Python error. */
+/* -1: an exception. */
 static Py_ssize_t read_length(struct object *array, const struct element_type *type)
 {
   int64_t length = -1;
@@ -257,8 +258,8 @@ static Py_ssize_t read_length(struct object *array, const struct element_type *t
   return (Py_ssize_t)length;
 }
 
-/* Reads up to count elements from start; returns how many. *piece: what an answer has room for, as far as it is known. -1:
- * a Python error. */
+/* Reads up to count elements from start; returns how many. *piece: the most elements that fit into an answer,
+ * as far as is known. -1: an exception. */
 static Py_ssize_t read_piece(struct object *array, const struct element_type *type, Py_ssize_t start,
                              Py_ssize_t count, Py_ssize_t *piece, char *into)
 {
@@ -282,7 +283,7 @@ static Py_ssize_t read_piece(struct object *array, const struct element_type *ty
   }
 }
 
-/* A copy of elements, as a bytes, in as many answers as it takes. stop -1: to the end. */
+/* A copy of elements, as a bytes, read in as many answers as necessary. stop -1: to the end. */
 static PyObject *copy_elements(struct object *array, const struct element_type *type, Py_ssize_t start,
                                Py_ssize_t stop)
 {
@@ -333,14 +334,14 @@ static PyObject *array_read(PyObject *self, PyObject *args)
   return cast;
 }
 
-/* What a view keeps. */
+/* The content of a view. */
 struct copy {
   PyObject *bytes;
   Py_ssize_t count;
   Py_ssize_t stride;
 };
 
-/* Takes the bytes, even on failure. */
+/* Takes ownership of the bytes, even on failure. */
 static struct copy *keep_copy(PyObject *bytes, const struct element_type *type)
 {
   struct copy *copy = bytes == NULL ? NULL : PyMem_Malloc(sizeof *copy);

@@ -1,6 +1,6 @@
 /*
- * Requests: sent and waited for without the GIL; steps and batches of them; built and sent once more where the peer has
- * refused how they were built; and the methods of Connection.
+ * Requests: sent and waited for without the GIL; steps and batches; repeated attempts after a refusal; and
+ * the methods of Connection.
  */
 #include "py_native.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- attempts ---- */
 
-/* Requests that are built and sent once more, because the peer has refused how they were built. */
+/* Requests that are built and sent again, because the peer refused their arguments. */
 
 void attempt_begin(const struct attempt *attempt, struct argument_builder *builder,
                    struct py_connection *connection)
@@ -68,7 +68,7 @@ PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *cont
   }
   if (value != NULL || state.fate != BUILDER_REFUSED || !attempt_next(&state))
     return value;
-  PyObject *first = take_exception();
+  PyObject *first = fetch_exception();
   do {
     PyErr_Clear();
     value = try_twice(attempt, &state, context);
@@ -81,7 +81,7 @@ PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *cont
 
 enum { FETCHED = 1000 };
 
-/* Errors come with the throwable, elements with their types. */
+/* Errors contain the throwable, and elements their types. */
 static const struct jp_options default_options = {.size = sizeof default_options, .throwables = true};
 static const struct jp_options fetch_options = {
     .size = sizeof fetch_options, .types = true, .throwables = true, .array_value_max = 1};
@@ -93,7 +93,8 @@ void request_note_fate(struct argument_builder *builder, const struct jp_answer 
   enum { NOT_FOUND = -32601, INVALID_PARAMS = -32602 };
   int code = answer == NULL || jp_answer_kind(answer) != JP_ANSWER_ERROR ? 0 : jp_answer_error_code(answer);
   builder->fate = code == NOT_FOUND || code == INVALID_PARAMS ? BUILDER_REFUSED : BUILDER_SENT;
-  /* A number that is too large: the other arguments suit the member, and no form of it would be another number. */
+  /* A number was out of range: the other arguments fit the member, and no form of the number would be another
+   * number. */
   const char *message = code == INVALID_PARAMS ? jp_answer_throwable(answer)->message : NULL;
   if (message != NULL && strstr(message, ": out of range for ") != NULL)
     builder->fate = BUILDER_SENT;
@@ -108,7 +109,7 @@ struct jp_answer *request_call(struct py_connection *connection, struct argument
       builder->values > connection->limits.values_max) {
     builder->fate = BUILDER_TOO_LONG;
     PyErr_Format(PyExc_OverflowError,
-                 "the request has %zu values, and the peer takes at most %zu (values-max)", builder->values,
+                 "the request has %zu values, and the peer accepts at most %zu (values-max)", builder->values,
                  connection->limits.values_max);
     return NULL;
   }
@@ -158,8 +159,8 @@ PyObject *request_value(struct py_connection *connection, struct argument_builde
 
 /* ---- steps ---- */
 
-/* What a position of the step has, or None. Borrowed. */
-static PyObject *part(PyObject *step, Py_ssize_t index)
+/* The item of the step at the index, or None. Borrowed. */
+static PyObject *part_of_step(PyObject *step, Py_ssize_t index)
 {
   return index < PyTuple_Size(step) ? PyTuple_GetItem(step, index) : Py_None;
 }
@@ -169,7 +170,7 @@ static bool read_instance(struct argument_builder *builder, PyObject *instance, 
   return instance == Py_None || to_java_receiver(builder, instance, request->type, &request->instance);
 }
 
-/* The class loader that names of the request are looked up in, or None. */
+/* The class loader that resolves the names of the request, or None. */
 static bool read_loader(struct argument_builder *builder, PyObject *loader, struct jp_request *request)
 {
   if (loader == Py_None)
@@ -187,7 +188,7 @@ static bool read_args(struct argument_builder *builder, PyObject *args, struct j
   PyObject *tuple = args == Py_None ? PyTuple_New(0) : PySequence_Tuple(args);
   if (tuple == NULL)
     return false;
-  /* The items have to live as long as the builder, which a list keeps. */
+  /* The items must live as long as the builder, so a list keeps them. */
   struct jp_argument list;
   builder->is_call = true;
   bool good = to_java(builder, tuple, &list);
@@ -208,32 +209,32 @@ static bool read_value(struct argument_builder *builder, PyObject *value, struct
 
 static bool read_type(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
-  request->type = builder_name(builder, part(step, 1));
+  request->type = builder_name(builder, part_of_step(step, 1));
   return request->type != NULL;
 }
 
 static bool read_member(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
-  request->member = builder_name(builder, part(step, 2));
+  request->member = builder_name(builder, part_of_step(step, 2));
   return request->member != NULL;
 }
 
 static bool read_fetch(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
   request->options = &fetch_options;
-  request->max = part(step, 2) == Py_None ? FETCHED : PyLong_AsLongLong(part(step, 2));
-  request->from = part(step, 3) == Py_None ? 0 : PyLong_AsLongLong(part(step, 3));
+  request->max = part_of_step(step, 2) == Py_None ? FETCHED : PyLong_AsLongLong(part_of_step(step, 2));
+  request->from = part_of_step(step, 3) == Py_None ? 0 : PyLong_AsLongLong(part_of_step(step, 3));
   return !PyErr_Occurred() &&
-         to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
+         to_java_receiver(builder, part_of_step(step, 1), "java.lang.Object", &request->instance);
 }
 
 static bool read_describe(struct argument_builder *builder, PyObject *step, struct jp_request *request)
 {
-  request->members_only = PyTuple_Size(step) > 3 && part(step, 3) == Py_True;
-  if (part(step, 1) != Py_None)
-    return to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
-  request->type = builder_name(builder, part(step, 2));
-  return request->type != NULL && read_loader(builder, part(step, 4), request);
+  request->members_only = PyTuple_Size(step) > 3 && part_of_step(step, 3) == Py_True;
+  if (part_of_step(step, 1) != Py_None)
+    return to_java_receiver(builder, part_of_step(step, 1), "java.lang.Object", &request->instance);
+  request->type = builder_name(builder, part_of_step(step, 2));
+  return request->type != NULL && read_loader(builder, part_of_step(step, 4), request);
 }
 
 enum jp_operation request_step_kind(PyObject *step)
@@ -243,7 +244,7 @@ enum jp_operation request_step_kind(PyObject *step)
     enum jp_operation operation;
   } names[] = {{"new", JP_NEW},     {"call", JP_CALL},         {"get", JP_GET},        {"put", JP_PUT},
                {"fetch", JP_FETCH}, {"describe", JP_DESCRIBE}, {"control", JP_CONTROL}};
-  PyObject *name = PyTuple_Check(step) && PyTuple_Size(step) > 1 ? part(step, 0) : Py_None;
+  PyObject *name = PyTuple_Check(step) && PyTuple_Size(step) > 1 ? part_of_step(step, 0) : Py_None;
   for (size_t i = 0; PyUnicode_Check(name) && i < sizeof names / sizeof names[0]; i++) {
     if (PyUnicode_CompareWithASCIIString(name, names[i].name) == 0)
       return names[i].operation;
@@ -256,25 +257,28 @@ bool request_from_step(struct argument_builder *builder, PyObject *step, struct 
   *request = (struct jp_request){.operation = request_step_kind(step), .options = &default_options};
   switch (request->operation) {
   case JP_NEW:
-    return read_type(builder, step, request) && read_args(builder, part(step, 2), request) &&
-           read_loader(builder, part(step, 3), request);
+    return read_type(builder, step, request) && read_args(builder, part_of_step(step, 2), request) &&
+           read_loader(builder, part_of_step(step, 3), request);
   case JP_CALL:
     return read_type(builder, step, request) && read_member(builder, step, request) &&
-           read_instance(builder, part(step, 3), request) && read_args(builder, part(step, 4), request) &&
-           read_loader(builder, part(step, 5), request);
+           read_instance(builder, part_of_step(step, 3), request) &&
+           read_args(builder, part_of_step(step, 4), request) &&
+           read_loader(builder, part_of_step(step, 5), request);
   case JP_GET:
     return read_type(builder, step, request) && read_member(builder, step, request) &&
-           read_instance(builder, part(step, 3), request) && read_loader(builder, part(step, 4), request);
+           read_instance(builder, part_of_step(step, 3), request) &&
+           read_loader(builder, part_of_step(step, 4), request);
   case JP_PUT:
     return read_type(builder, step, request) && read_member(builder, step, request) &&
-           read_instance(builder, part(step, 3), request) && read_value(builder, part(step, 4), request) &&
-           read_loader(builder, part(step, 5), request);
+           read_instance(builder, part_of_step(step, 3), request) &&
+           read_value(builder, part_of_step(step, 4), request) &&
+           read_loader(builder, part_of_step(step, 5), request);
   case JP_FETCH:
     return read_fetch(builder, step, request);
   case JP_DESCRIBE:
     return read_describe(builder, step, request);
   case JP_CONTROL:
-    request->member = builder_name(builder, part(step, 1));
+    request->member = builder_name(builder, part_of_step(step, 1));
     return request->member != NULL;
   default:
     PyErr_Format(PyExc_ValueError, "this is no step of a batch: %R", step);
@@ -318,7 +322,7 @@ PyObject *request_operation(struct py_connection *connection, const char *name, 
   return value;
 }
 
-/* A method of Connection whose arguments are those of the step of that name. */
+/* A method of Connection with the arguments of the step of that name. */
 static PyObject *run_operation(PyObject *self, const char *name, PyObject *args)
 {
   return request_operation((struct py_connection *)self, name, args);
@@ -374,7 +378,7 @@ static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywo
   return page;
 }
 
-/* Asks the peer for its limits, which all links keep from then on. */
+/* Gets the peer's limits, which all links use from then on. */
 static PyObject *learn_limits(PyObject *self, PyObject *ignored)
 {
   (void)ignored;
@@ -393,7 +397,7 @@ static PyObject *learn_limits(PyObject *self, PyObject *ignored)
   if (PyErr_Occurred())
     return NULL;
   if (status != JP_CLIENT_OK &&
-      status != JP_CLIENT_UNSUPPORTED) /* a peer that does not tell them refuses itself */
+      status != JP_CLIENT_UNSUPPORTED) /* a peer that does not report its limits checks them itself */
     return raise_failure(connection, status, NULL, &error);
   if (status == JP_CLIENT_OK) {
     connection->limits = limits;
@@ -438,7 +442,7 @@ static PyObject *operation_assemble(PyObject *self, PyObject *args)
   return made;
 }
 
-/* What Java has of a value, as a handle, also of an object of Python's. None: Java has given a value back. */
+/* A handle of Java's object for a value, also for a Python object. None: Java returned a plain value. */
 static PyObject *operation_handle(PyObject *self, PyObject *value)
 {
   struct py_connection *connection = (struct py_connection *)self;
@@ -498,8 +502,8 @@ static const char *const *read_names(struct argument_builder *builder, PyObject 
   return good ? names : NULL;
 }
 
-/* What the JSON in an answer's text says. Takes the answer; NULL: an exception is set. */
-static PyObject *metadata_of(struct jp_answer *answer)
+/* The value of the JSON in an answer's text. Takes ownership of the answer; NULL: an exception. */
+static PyObject *parse_metadata(struct jp_answer *answer)
 {
   enum { DEPTH = 64 };
   struct jp_json json;
@@ -530,7 +534,7 @@ static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject
     struct jp_request request = jp_build_fetch_classes_info(included, NULL, false, merge != 0);
     answer = request_call(connection, &builder, &request);
   }
-  PyObject *list = metadata_of(answer);
+  PyObject *list = parse_metadata(answer);
   builder_fini(&builder);
   return list;
 }
@@ -545,7 +549,7 @@ static PyObject *operation_list_names(PyObject *self, PyObject *args)
   struct argument_builder builder;
   builder_init(&builder, connection);
   struct jp_request request = jp_build_list_names(prefix, max);
-  PyObject *names = metadata_of(request_call(connection, &builder, &request));
+  PyObject *names = parse_metadata(request_call(connection, &builder, &request));
   builder_fini(&builder);
   return names;
 }
@@ -576,7 +580,7 @@ static PyObject *value_of_answer(const struct argument_builder *builder, const s
   return from_java_result(connection, request_step_kind(step), answer);
 }
 
-/* Steps that have run would run twice. */
+/* Refuses to repeat the batch, because steps that have run would run twice. */
 static void refuse_retry(const struct jp_chain *chain, Py_ssize_t count)
 {
   for (Py_ssize_t i = 0; i < count; i++) {
@@ -589,7 +593,7 @@ static void refuse_retry(const struct jp_chain *chain, Py_ssize_t count)
   }
 }
 
-/* Gives the value of each step, or raises the first failure. */
+/* Returns the value of each step, or raises the first failure. */
 static PyObject *values_of_chain(const struct argument_builder *builder, const struct jp_chain *chain,
                                  PyObject *steps)
 {
@@ -620,7 +624,7 @@ static bool add_steps(struct argument_builder *builder, struct jp_chain *chain, 
   return true;
 }
 
-/* is_stale: where not NULL, it is set in place of the exception where nothing was sent. */
+/* is_stale: if not NULL and nothing was sent, it is set and no exception is. */
 static PyObject *send_chain(const struct argument_builder *builder, struct link *link, struct jp_chain *chain,
                             PyObject *steps, bool *is_stale)
 {
@@ -671,8 +675,7 @@ static PyObject *build_batch(struct attempt *attempt, const struct batch *batch,
   else if (add_steps(&builder, chain, steps))
     values = send_chain(&builder, link, chain, steps, is_stale);
   jp_chain_destroy(chain);
-  attempt_end(attempt,
-              &builder); /* values have their first forms: steps before one that was refused have run */
+  attempt_end(attempt, &builder); /* values have their first forms: steps before a refused step have run */
   connection_leave(connection);
   return values;
 }

@@ -1,4 +1,4 @@
-/* Python's values as arguments for Java. */
+/* Python values to arguments for Java. */
 #include "py_native.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what arguments borrow from ---- */
+/* ---- memory that arguments borrow ---- */
 
 struct builder_chunk {
   struct builder_chunk *next;
@@ -31,7 +31,7 @@ struct builder_callback {
 void builder_fini(struct argument_builder *builder)
 {
   for (struct builder_callback *each = builder->callbacks; each != NULL; each = each->next)
-    callback_let_go(each->given);
+    callback_release(each->given);
   outs_free(builder->outs);
   for (struct builder_buffer *each = builder->buffers; each != NULL; each = each->next)
     PyBuffer_Release(&each->view);
@@ -63,8 +63,8 @@ void *builder_alloc(struct argument_builder *builder, size_t size)
   return chunk->bytes;
 }
 
-/* Takes the value, even on failure. */
-static bool own(struct argument_builder *builder, PyObject *value)
+/* Takes ownership of the value, even on failure. */
+static bool own_value(struct argument_builder *builder, PyObject *value)
 {
   struct builder_owned *owned = value == NULL ? NULL : builder_alloc(builder, sizeof *owned);
   if (owned == NULL) {
@@ -79,7 +79,7 @@ static bool own(struct argument_builder *builder, PyObject *value)
 
 /* ---- texts ---- */
 
-/* UTF-8 of a str, borrowed from it or from the builder. False: an exception. */
+/* The UTF-8 of a str, borrowed from the str or from the builder. False: an exception. */
 static bool read_text(struct argument_builder *builder, PyObject *text, struct jp_text *out)
 {
   Py_ssize_t length;
@@ -87,9 +87,9 @@ static bool read_text(struct argument_builder *builder, PyObject *text, struct j
   if (data == NULL) {
     if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
       return false;
-    PyErr_Clear(); /* lone surrogates, which Java's strings may hold, too */
+    PyErr_Clear(); /* lone surrogates, which Java's strings may contain, too */
     PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
-    if (!own(builder, bytes))
+    if (!own_value(builder, bytes))
       return false;
     data = PyBytes_AsString(bytes);
     length = PyBytes_Size(bytes);
@@ -122,8 +122,8 @@ static bool put_text(struct argument_builder *builder, PyObject *value, struct j
 
 /* ---- numbers ---- */
 
-/* int and str have a limit of digits, decimal has none. */
-static PyObject *digits_of(PyObject *integer)
+/* Conversions between int and str have a limit of digits; decimal has none. */
+static PyObject *format_digits(PyObject *integer)
 {
   PyObject *digits = PyNumber_ToBase(integer, 10);
   if (digits != NULL || !PyErr_ExceptionMatches(PyExc_ValueError))
@@ -148,8 +148,8 @@ static bool put_integer(struct argument_builder *builder, PyObject *value, struc
     out->as.integer = number;
     return true;
   }
-  PyObject *digits = digits_of(value);
-  if (!own(builder, digits) || !put_text(builder, digits, out))
+  PyObject *digits = format_digits(value);
+  if (!own_value(builder, digits) || !put_text(builder, digits, out))
     return false;
   *out = jp_json_argument(out->as.text);
   return true;
@@ -163,14 +163,14 @@ static void put_number(double number, struct jp_argument *out)
 
 /* ---- lists and maps ---- */
 
-/* What the elements of a list have in common. Java has no order of an Integer and a Long: where one of a list of whole numbers
- * is no Integer, and nothing declares what they are, none is. */
+/* The common type of a list's elements. Java cannot compare an Integer and a Long: if one of the integers in
+ * a list does not fit an Integer, and no type is declared, none of them is an Integer. */
 enum width { WIDTH_NONE, WIDTH_INTEGER, WIDTH_LONG, WIDTH_BIG, WIDTH_MIXED };
 
-static enum width wider(enum width width, const struct jp_argument *element)
+static enum width widen_width(enum width width, const struct jp_argument *element)
 {
   enum width own = WIDTH_MIXED;
-  if (element->kind == JP_ARGUMENT_JSON) /* put_integer makes these alone */
+  if (element->kind == JP_ARGUMENT_JSON) /* only put_integer makes these */
     own = WIDTH_BIG;
   else if (element->kind == JP_ARGUMENT_INTEGER && element->type == NULL)
     own = element->as.integer >= INT32_MIN && element->as.integer <= INT32_MAX ? WIDTH_INTEGER : WIDTH_LONG;
@@ -182,12 +182,12 @@ static const char *width_elements(enum width width)
   return width == WIDTH_LONG ? "long" : width == WIDTH_BIG ? "java.math.BigInteger" : NULL;
 }
 
-/* A list, a tuple, or what iterates a set. */
+/* Converts a list, a tuple, or an iterator of a set. */
 static bool put_items(struct argument_builder *builder, PyObject *sequence, const char *type,
                       struct jp_argument *out)
 {
   PyObject *tuple = PySequence_Tuple(sequence);
-  if (!own(builder, tuple))
+  if (!own_value(builder, tuple))
     return false;
   if (Py_EnterRecursiveCall(" in an argument for Java"))
     return false;
@@ -198,13 +198,14 @@ static bool put_items(struct argument_builder *builder, PyObject *sequence, cons
   Py_LeaveRecursiveCall();
   enum width width = WIDTH_NONE;
   for (size_t i = 0; out->as.list.items != NULL && i < out->as.list.count && width != WIDTH_MIXED; i++)
-    width = wider(width, &out->as.list.items[i]);
-  if (builder->wanted == NULL) /* nothing declares what it becomes */
+    width = widen_width(width, &out->as.list.items[i]);
+  if (builder->wanted == NULL) /* no type is declared */
     out->elements = width_elements(width);
   return out->as.list.items != NULL;
 }
 
-/* A bare object with one of these members would be read as an argument (docs/protocol.md, "Arguments"). */
+/* The peer would read a bare object with one of these members as an argument (docs/protocol.md,
+ * "Arguments"). */
 static bool looks_like_argument(struct jp_text key)
 {
   static const char *const names[] = {"type", "value", "ref"};
@@ -215,8 +216,8 @@ static bool looks_like_argument(struct jp_text key)
   return false;
 }
 
-/* Whether the keys go as texts: str, or numbers of one kind alone, which the peer makes what is declared, or else what their
- * kind is in Java. Those of a dict that goes in pieces are str. */
+/* True: the keys are sent as texts: str, or numbers of one kind. The peer converts them to the declared type,
+ * or else to the Java type of their kind. In pieces, only str keys are plain. */
 static bool has_plain_keys(const struct argument_builder *builder, PyObject *dict)
 {
   Py_ssize_t at = 0;
@@ -236,7 +237,7 @@ static bool has_plain_keys(const struct argument_builder *builder, PyObject *dic
 static PyObject *key_text(PyObject *key)
 {
   if (PyLong_CheckExact(key))
-    return digits_of(key);
+    return format_digits(key);
   if (PyBool_Check(key))
     return PyUnicode_FromString(key == Py_True ? "true" : "false");
   double number = PyFloat_AsDouble(key);
@@ -250,10 +251,10 @@ static bool read_key(struct argument_builder *builder, PyObject *key, struct jp_
   if (PyUnicode_Check(key))
     return read_text(builder, key, out);
   PyObject *text = key_text(key);
-  return own(builder, text) && read_text(builder, text, out);
+  return own_value(builder, text) && read_text(builder, text, out);
 }
 
-/* As wider, of the keys of one dict; those that are no whole numbers alike are all of one kind. */
+/* As widen_width, for the keys of one dict; keys that are not integers all have one kind. */
 static const char *key_type(PyObject *key, enum width width)
 {
   if (PyLong_CheckExact(key))
@@ -273,7 +274,7 @@ static enum width key_width(PyObject *key)
 static bool put_dict(struct argument_builder *builder, PyObject *dict, struct jp_argument *out)
 {
   PyObject *copy = PyDict_Copy(dict); /* converting a value may run Python code that changes the dict */
-  if (!own(builder, copy) || Py_EnterRecursiveCall(" in an argument for Java"))
+  if (!own_value(builder, copy) || Py_EnterRecursiveCall(" in an argument for Java"))
     return false;
   struct jp_entry *entries = builder_alloc(builder, ((size_t)PyDict_Size(copy) + 1) * sizeof *entries);
   Py_ssize_t at = 0;
@@ -292,7 +293,7 @@ static bool put_dict(struct argument_builder *builder, PyObject *dict, struct jp
     if (good && looks_like_argument(entries[count].key))
       out->type = "java.util.Map";
     if (good)
-      width = wider(width, &entries[count].value);
+      width = widen_width(width, &entries[count].value);
     count++;
   }
   out->elements = width_elements(width);
@@ -322,7 +323,7 @@ struct jp_argument *to_java_all(struct argument_builder *builder, PyObject *tupl
 
 /* ---- buffers ---- */
 
-/* The number of the form that a value takes, of 0 to last. */
+/* The number of the value's form, from 0 to last. */
 static Py_ssize_t choose_form(struct argument_builder *builder, Py_ssize_t last)
 {
   struct form_choice *choice = &builder->choice;
@@ -334,7 +335,7 @@ static Py_ssize_t choose_form(struct argument_builder *builder, Py_ssize_t last)
   return choice->form[place] < last ? choice->form[place] : last;
 }
 
-/* A scalar of numpy's has a buffer, too. */
+/* A numpy scalar has a buffer, too. */
 static bool is_scalar(PyObject *value)
 {
   if (PyBytes_Check(value) || PyByteArray_Check(value))
@@ -346,21 +347,21 @@ static bool is_scalar(PyObject *value)
   return is_zero;
 }
 
-/* 1: as put_buffer. */
+/* Returns 1 or -1, as put_buffer. */
 static int put_elements(struct argument_builder *builder, PyObject *buffer, struct jp_argument *out)
 {
   PyObject *list = PyObject_HasAttrString(buffer, "tolist") ? PyObject_CallMethod(buffer, "tolist", NULL)
                                                             : PySequence_List(buffer);
-  return own(builder, list) && put_items(builder, list, NULL, out) ? 1 : -1;
+  return own_value(builder, list) && put_items(builder, list, NULL, out) ? 1 : -1;
 }
 
-/* The arrays that a buffer may become, in the order in which they are tried; after them it is a list. */
+/* The arrays that a buffer may become, in the order in which they are tried; after them, a list. */
 static const struct buffer_forms {
   enum element_kind kind;
   size_t size;
   struct buffer_form {
-    /* Of a number of more than one form: "char[]" is this array and no other. Else "int": elements of this type, of which the
-     * peer makes the array that the member takes, if that holds them exactly. */
+    /* For a type with more than one form: "char[]" is exactly this array. Otherwise "int": elements of this
+     * type, which the peer converts to the member's array if that holds them exactly. */
     const char *type;
     struct element to;
   } forms[3]; /* type NULL: no more */
@@ -384,7 +385,7 @@ static const struct buffer_forms {
     {ELEMENT_BOOLEAN, 1, {{"boolean[]", {ELEMENT_BOOLEAN, 1, false}}}},
 };
 
-/* NULL: Java has no array for these. */
+/* NULL: Java has no such array. */
 static const struct buffer_forms *find_forms(struct element element)
 {
   for (size_t i = 0; i < sizeof buffer_forms / sizeof *buffer_forms; i++) {
@@ -408,7 +409,8 @@ static Py_ssize_t count_forms(const struct buffer_forms *forms)
   return count;
 }
 
-/* The form for an array whose type is known: of the elements' own size by their bits, else by their values. */
+/* The form for an array whose type is known: elements of the same size keep their bits, others their
+ * values. */
 static const struct buffer_form *form_for(const struct buffer_forms *forms, const char *element)
 {
   const struct buffer_form *by_value = &forms->forms[0];
@@ -423,7 +425,7 @@ static const struct buffer_form *form_for(const struct buffer_forms *forms, cons
   return by_value;
 }
 
-/* A row of a buffer: its elements lie one after the other, as Java has them. */
+/* Converts a row of a buffer to consecutive elements. */
 static bool put_row(struct argument_builder *builder, const Py_buffer *view, struct element from,
                     const char *at, const struct buffer_form *form, struct jp_argument *out)
 {
@@ -443,7 +445,7 @@ static bool put_row(struct argument_builder *builder, const Py_buffer *view, str
   return true;
 }
 
-/* One dimension of it: a list of those below. */
+/* Converts one dimension: a list of the dimensions below. */
 static bool put_dimension(struct argument_builder *builder, const Py_buffer *view, struct element from,
                           int dimension, const char *at, const struct buffer_form *form,
                           struct jp_argument *out)
@@ -460,9 +462,10 @@ static bool put_dimension(struct argument_builder *builder, const Py_buffer *vie
   return good;
 }
 
-/* The member may change the array: what it has changed comes back, perhaps after the builder's end. */
-static bool want_back(struct argument_builder *builder, PyObject *value, const Py_buffer *view,
-                      struct element element, struct jp_argument *out)
+/* The member may change the array: its changed elements are written to the buffer, perhaps after the builder
+ * was freed. */
+static bool note_out(struct argument_builder *builder, PyObject *value, const Py_buffer *view,
+                     struct element element, struct jp_argument *out)
 {
   if (builder->level != 1 || !builder->is_call || view->readonly || view->ndim != 1)
     return true;
@@ -487,11 +490,11 @@ static Py_ssize_t count_elements(const Py_buffer *view)
   return view->itemsize == 0 ? 0 : view->len / view->itemsize;
 }
 
-/* The form that the buffer takes now. NULL: a list, or an exception. */
+/* The form of the buffer in this attempt. NULL: a list, or an exception. */
 static const struct buffer_form *choose_buffer_form(struct argument_builder *builder,
                                                     const struct buffer_forms *forms, const Py_buffer *view)
 {
-  enum { LISTED_MAX = 1 << 22 }; /* elements that a call which fits nothing may cost as a list */
+  enum { LISTED_MAX = 1 << 22 }; /* the most elements that a call without a fitting form converts to a list */
   if (builder->wanted != NULL)
     return form_for(forms, builder->wanted);
   const Py_ssize_t count = count_forms(forms);
@@ -500,7 +503,7 @@ static const struct buffer_form *choose_buffer_form(struct argument_builder *bui
   return chosen < count ? &forms->forms[chosen] : NULL;
 }
 
-/* Of a buffer in one piece that has no strides although they were asked for, as those of ctypes. */
+/* For contiguous buffers without strides although strides were requested, as those of ctypes. */
 static bool set_strides(struct argument_builder *builder, Py_buffer *view)
 {
   Py_ssize_t stride = view->itemsize;
@@ -512,7 +515,8 @@ static bool set_strides(struct argument_builder *builder, Py_buffer *view)
   return view->strides != NULL;
 }
 
-/* 1: it is an array, in its last form a list; 0: no buffer, or none that Java has an array for; -1: an exception. */
+/* 1: converted to an array, or in the last form to a list; 0: not a buffer, or Java has no such array; -1: an
+ * exception. */
 static int put_buffer(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   struct element element;
@@ -522,14 +526,15 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
   if (buffer == NULL)
     return -1;
   if (PyObject_GetBuffer(value, &buffer->view, PyBUF_RECORDS_RO) != 0) {
-    PyErr_Clear(); /* its elements lie behind pointers, or have a type that no buffer has */
+    PyErr_Clear(); /* its elements are behind pointers, or their type has no format */
     return 0;
   }
   size_t longest = builder->connection->limits.message_max;
   if (longest > 0 && !builder->in_pieces &&
-      (size_t)buffer->view.len > longest) { /* without writing it first */
-    PyErr_Format(PyExc_OverflowError, "a buffer has %zd bytes, and the peer takes at most %zu (message-max)",
-                 buffer->view.len, longest);
+      (size_t)buffer->view.len > longest) { /* avoids writing it first */
+    PyErr_Format(PyExc_OverflowError,
+                 "a buffer has %zd bytes, and the peer accepts at most %zu (message-max)", buffer->view.len,
+                 longest);
     builder->fate = BUILDER_TOO_LONG;
     PyBuffer_Release(&buffer->view);
     return -1;
@@ -547,8 +552,8 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
   if (form == NULL)
     return put_elements(builder, value, out);
   if (put_dimension(builder, &buffer->view, element, 0, buffer->view.buf, form, out))
-    return want_back(builder, value, &buffer->view, element, out) ? 1 : -1;
-  /* Unsigned integers that are no long: a list of them may be what is wanted. */
+    return note_out(builder, value, &buffer->view, element, out) ? 1 : -1;
+  /* Unsigned integers that do not fit a long: the member may accept a list of them. */
   if (element.kind != ELEMENT_UNSIGNED || !PyErr_ExceptionMatches(PyExc_OverflowError))
     return -1;
   PyErr_Clear();
@@ -575,7 +580,7 @@ static bool put_object(struct argument_builder *builder, PyObject *value, struct
 static bool put_callback(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   struct builder_callback *kept = builder_alloc(builder, sizeof *kept);
-  struct given *given = kept == NULL ? NULL : callback_take(builder, value);
+  struct given *given = kept == NULL ? NULL : callback_acquire(builder, value);
   if (given == NULL)
     return false;
   *kept = (struct builder_callback){.given = given, .next = builder->callbacks};
@@ -584,7 +589,7 @@ static bool put_callback(struct argument_builder *builder, PyObject *value, stru
   return true;
 }
 
-/* "int" of "int[][]" and "[[I", "" of another array type. NULL: it is none. */
+/* "int" for "int[][]" and "[[I", "" for other array types. NULL: not an array type. */
 static const char *element_of_array(const char *type)
 {
   static const char *const names[] = {"boolean", "byte", "char", "short", "int", "long", "float", "double"};
@@ -606,8 +611,8 @@ static const char *element_of_array(const char *type)
   return "";
 }
 
-/* A long value that the Python half has sent in pieces goes as the object that these have made. 1: it does; 0: it is sent
- * whole; -1: an exception. */
+/* A long value that the Python half has sent in pieces is replaced by the object of these pieces. 1:
+ * replaced; 0: not in pieces; -1: an exception. */
 static int put_in_pieces(struct argument_builder *builder, PyObject *value, PyObject *type,
                          struct jp_argument *out)
 {
@@ -618,7 +623,7 @@ static int put_in_pieces(struct argument_builder *builder, PyObject *value, PyOb
     Py_DECREF(made);
     return 0;
   }
-  return own(builder, made) && put_object(builder, made, out) ? 1 : -1;
+  return own_value(builder, made) && put_object(builder, made, out) ? 1 : -1;
 }
 
 static bool put_typed(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
@@ -646,7 +651,7 @@ static bool put_typed(struct argument_builder *builder, PyObject *value, struct 
   if (out->kind == JP_ARGUMENT_ARRAY && element != NULL && !is_primitives &&
       put_elements(builder, typed->value, out) < 0)
     return false;
-  if (out->kind == JP_ARGUMENT_JSON) /* digits */
+  if (out->kind == JP_ARGUMENT_JSON) /* the digits of a large integer */
     out->kind = JP_ARGUMENT_TEXT;
   if (out->kind != JP_ARGUMENT_ARRAY || (is_primitives && out->elements != NULL))
     out->type = type;
@@ -673,12 +678,12 @@ static bool put_forms(struct argument_builder *builder, PyObject *value, struct 
     Py_DECREF(form);
     form = made;
   }
-  return own(builder, form) && to_java(builder, form, out);
+  return own_value(builder, form) && to_java(builder, form, out);
 }
 
-/* ---- by the hooks ---- */
+/* ---- conversions by the hooks ---- */
 
-/* The Python half makes something of it that is known here. */
+/* The Python half converts the value to a type that is known here. */
 static bool put_converted(struct argument_builder *builder, PyObject *converter, PyObject *value,
                           struct jp_argument *out)
 {
@@ -687,14 +692,14 @@ static bool put_converted(struct argument_builder *builder, PyObject *converter,
     PyErr_Format(PyExc_TypeError, "%R has no form in Java", (PyObject *)Py_TYPE(value));
     Py_CLEAR(made);
   }
-  if (!own(builder, made) || Py_EnterRecursiveCall(" in an argument for Java"))
+  if (!own_value(builder, made) || Py_EnterRecursiveCall(" in an argument for Java"))
     return false;
   bool good = to_java(builder, made, out);
   Py_LeaveRecursiveCall();
   return good;
 }
 
-/* Borrowed; NULL: the hooks know none of its types. */
+/* Borrowed; NULL: the hooks know none of the value's types. */
 static PyObject *find_converter(const struct argument_builder *builder, PyObject *value)
 {
   PyObject *mro = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__mro__");
@@ -706,7 +711,8 @@ static PyObject *find_converter(const struct argument_builder *builder, PyObject
   return found;
 }
 
-/* What derives from Python's own types goes as these do. 1: it does; 0: no such type; -1: an exception. */
+/* Subclasses of Python's own types are converted like these types. 1: converted; 0: not such a type; -1: an
+ * exception. */
 static int put_derived(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   if (PyUnicode_Check(value))

@@ -522,9 +522,9 @@ class LongValues(unittest.TestCase):
 
     def test_what_cannot_go_in_pieces_is_refused_before_it_is_sent(self):
         held = self.java.java.util.ArrayList([1])
-        with self.assertRaisesRegex(OverflowError, "the peer takes at most 65536 .values-max"):
+        with self.assertRaisesRegex(OverflowError, "the peer accepts at most 65536 .values-max"):
             self.java.java.util.HashSet(set(range(70_001)))
-        with self.assertRaisesRegex(OverflowError, "bytes, and the peer takes at most 1048576 .message-max"):
+        with self.assertRaisesRegex(OverflowError, "bytes, and the peer accepts at most 1048576 .message-max"):
             self.java.java.util.ArrayList(["s" * 2_000] * 900)
         with self.assertRaisesRegex(OverflowError, "2000000 bytes that Java could fill"):
             self.java.java.io.ByteArrayInputStream(b"abc").read(bytearray(2_000_000))

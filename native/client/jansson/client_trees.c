@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *fail(struct jp_client_error *error, enum jp_client_status status, const char *what,
-                    const char *why)
+static json_t *fail_tree(struct jp_client_error *error, enum jp_client_status status, const char *what,
+                         const char *why)
 {
   if (error != NULL) {
     error->status = status;
@@ -14,20 +14,21 @@ static json_t *fail(struct jp_client_error *error, enum jp_client_status status,
   return NULL;
 }
 
-static json_t *load(struct jp_text json, json_error_t *fault)
+static json_t *load_tree(struct jp_text json, json_error_t *fault)
 {
   return json_loadb(json.data, json.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, fault);
 }
 
-/* The tree of what the writer holds. */
+/* The tree of the writer's text. */
 static json_t *read_writer(const struct jp_json_writer *writer, struct jp_client_error *error)
 {
   json_error_t fault;
   struct jp_text json = jp_json_writer_text(writer);
   if (json.data == NULL)
-    return fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request", "");
-  json_t *tree = load(json, &fault);
-  return tree != NULL ? tree : fail(error, JP_CLIENT_INVALID, "jansson cannot hold this request", fault.text);
+    return fail_tree(error, JP_CLIENT_NO_MEMORY, "no memory for a request", "");
+  json_t *tree = load_tree(json, &fault);
+  return tree != NULL ? tree
+                      : fail_tree(error, JP_CLIENT_INVALID, "jansson cannot hold this request", fault.text);
 }
 
 json_t *jp_request_tree(const struct jp_request *request, const json_t *id, struct jp_client_error *error)
@@ -36,7 +37,7 @@ json_t *jp_request_tree(const struct jp_request *request, const json_t *id, stru
   struct jp_json_writer *writer = jp_json_writer_create();
   json_t *tree = NULL;
   if (writer == NULL || (id != NULL && id_text == NULL)) {
-    tree = fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request", "");
+    tree = fail_tree(error, JP_CLIENT_NO_MEMORY, "no memory for a request", "");
   } else {
     struct jp_text id_json = {id_text, id_text == NULL ? 0 : strlen(id_text)};
     if (jp_request_write_json(request, id_json, writer, error) == JP_CLIENT_OK)
@@ -50,7 +51,7 @@ json_t *jp_request_tree(const struct jp_request *request, const json_t *id, stru
 json_t *jp_answer_tree(const struct jp_answer *answer)
 {
   struct jp_json json = jp_answer_json(answer);
-  return json.kind == JP_JSON_ABSENT ? NULL : load(json.text, NULL);
+  return json.kind == JP_JSON_ABSENT ? NULL : load_tree(json.text, NULL);
 }
 
 struct jp_ref *jp_answer_take_ref_tree(struct jp_answer *answer, const json_t *value)

@@ -8,8 +8,8 @@ static enum jp_client_status fail_protocol(struct jp_client_error *error, const 
   return client_fail(error, JP_CLIENT_PROTOCOL, "this is no reply: %s", what);
 }
 
-static enum jp_client_status decode(struct text bytes, struct arena *arena, struct colfer_message *message,
-                                    struct jp_client_error *error)
+static enum jp_client_status decode_message(struct text bytes, struct arena *arena,
+                                            struct colfer_message *message, struct jp_client_error *error)
 {
   struct jp_error fault;
   enum jp_status status = colfer_decode(&colfer_message_type, bytes, arena, message, &fault);
@@ -25,7 +25,7 @@ enum jp_client_status answer_find_binary_id(struct text message, struct text *id
   struct colfer_message read;
   *id = TEXT_ABSENT;
   arena_init(&arena);
-  enum jp_client_status status = decode(message, &arena, &read, error);
+  enum jp_client_status status = decode_message(message, &arena, &read, error);
   if (status == JP_CLIENT_OK) {
     if (read.exec_message != NULL)
       *id = read.exec_message->response_to_id;
@@ -42,7 +42,7 @@ enum jp_client_status answer_find_binary_id(struct text message, struct text *id
 
 /* ---- values ---- */
 
-/* The text of a value whose JSON a reply has: a string without its quotes, all else as it stands. */
+/* The text of a value in JSON: a string without its quotes, and any other value unchanged. */
 static bool read_value(struct jp_answer *answer, struct text json, struct text *value)
 {
   const struct json_limits limits = {.max_depth = 300};
@@ -80,7 +80,7 @@ static enum jp_client_status fill_object(struct jp_answer *answer, const struct 
 
 enum { CODE_SERVER = -32000, CODE_DENIED = -32001, CODE_INVALID = -32602, CODE_NOT_FOUND = -32601 };
 
-/* The codes that JSON-RPC has for what these types say (docs/binary.md, "Errors"). */
+/* The JSON-RPC codes for these types (docs/binary.md, "Errors"). */
 static int code_of(struct text type)
 {
   static const struct {
@@ -107,7 +107,7 @@ static const char *message_of(int code)
                                   : "Server error";
 }
 
-static const char *keep(struct jp_answer *answer, struct text t, bool *good)
+static const char *keep_string(struct jp_answer *answer, struct text t, bool *good)
 {
   const char *kept = t.len == 0 ? NULL : answer_keep_text(answer, t).data;
   *good = *good && (t.len == 0 || kept != NULL);
@@ -125,12 +125,12 @@ static bool keep_throwable(struct jp_answer *answer, const struct colfer_throwab
     if (throwable == NULL || frames == NULL)
       return false;
     for (size_t i = 0; i < count; i++) {
-      frames[i] = keep(answer, read->stack_trace_elements.items[i], &good);
+      frames[i] = keep_string(answer, read->stack_trace_elements.items[i], &good);
       if (frames[i] == NULL)
         frames[i] = "";
     }
-    *throwable = (struct jp_throwable){.type = keep(answer, read->type, &good),
-                                       .message = keep(answer, read->message, &good),
+    *throwable = (struct jp_throwable){.type = keep_string(answer, read->type, &good),
+                                       .message = keep_string(answer, read->message, &good),
                                        .stack = frames,
                                        .stack_count = count};
     *place = throwable;
@@ -151,15 +151,15 @@ static enum jp_client_status fill_error(struct jp_answer *answer, int code,
   return keep_throwable(answer, throwable, &answer->throwable) ? JP_CLIENT_OK : answer_fail_memory(error);
 }
 
-/* What a control or meta message says in place of a throwable. */
+/* The error of a control or meta message, which has no throwable. */
 static enum jp_client_status fill_status(struct jp_answer *answer, uint8_t status, struct text body,
                                          struct jp_client_error *error)
 {
   int code = status == COLFER_STATUS_UNAUTHORIZED  ? CODE_DENIED
              : status == COLFER_STATUS_UNSUPPORTED ? CODE_NOT_FOUND
                                                    : CODE_SERVER;
-  struct colfer_throwable said = {.message = body};
-  return fill_error(answer, code, &said, error);
+  struct colfer_throwable thrown = {.message = body};
+  return fill_error(answer, code, &thrown, error);
 }
 
 /* ---- replies ---- */
@@ -198,7 +198,7 @@ enum jp_client_status answer_fill_binary(struct jp_answer *answer, struct text m
                                          struct answer_refs *refs, struct jp_client_error *error)
 {
   struct colfer_message read;
-  enum jp_client_status status = decode(message, &answer->arena, &read, error);
+  enum jp_client_status status = decode_message(message, &answer->arena, &read, error);
   if (status != JP_CLIENT_OK)
     return status;
   if (read.exec_message != NULL)

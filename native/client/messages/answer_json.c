@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-/* The peer writes at most 256 levels (--depth-max), and a level takes some stack of a thread that may have 256 KiB. */
+/* The peer writes at most 256 levels (--depth-max). Each level takes some stack of a thread that may have
+ * only 256 KiB. */
 enum { DEPTH_MAX = 300, CAUSES_MAX = 1000 };
 
 static enum jp_client_status fail_protocol(struct jp_client_error *error, const char *what)
@@ -18,8 +19,8 @@ static enum jp_client_status fail_protocol(struct jp_client_error *error, const 
 
 enum { ID, RESULT, ERROR, METHOD, OUTS, MEMBERS };
 
-static enum jp_client_status read_one(struct json_value value, struct answer_reader *reader,
-                                      struct jp_client_error *error)
+static enum jp_client_status read_message(struct json_value value, struct answer_reader *reader,
+                                          struct jp_client_error *error)
 {
   static const struct text names[] = {TEXT("id"), TEXT("result"), TEXT("error"), TEXT("method"),
                                       TEXT("outs")};
@@ -54,14 +55,14 @@ enum jp_client_status answers_read_json(struct text message, struct answer_reade
                        fault.reason);
   struct json_value root = json_root_indexed(message, &index);
   if (root.kind != JSON_KIND_ARRAY)
-    return read_one(root, reader, error);
+    return read_message(root, reader, error);
   struct json_cursor cursor = json_enter(root);
   struct json_value element;
   if (!json_next_element(&cursor, &element))
     return fail_protocol(error, "it is an empty batch");
   enum jp_client_status status;
   do {
-    status = read_one(element, reader, error);
+    status = read_message(element, reader, error);
   } while (status == JP_CLIENT_OK && json_next_element(&cursor, &element));
   return status;
 }
@@ -78,21 +79,21 @@ static bool read_ref_number(struct json_value value, uint32_t *ref)
   return number.fits && number.integer > 0 && number.integer <= INT32_MAX;
 }
 
-static bool keep_told(struct jp_answer *answer, uint32_t number, struct answer_refs *refs)
+static bool keep_inner_ref(struct jp_answer *answer, uint32_t number, struct answer_refs *refs)
 {
-  struct jp_ref **told =
-      array_grow(answer->told, answer->told_count, &answer->told_capacity, sizeof(struct jp_ref *));
-  if (told == NULL)
+  struct jp_ref **inner_refs = array_grow(answer->inner_refs, answer->inner_ref_count,
+                                          &answer->inner_ref_capacity, sizeof(struct jp_ref *));
+  if (inner_refs == NULL)
     return false;
-  answer->told = told;
-  struct jp_ref *ref = refs->told(refs, number, TEXT(""));
+  answer->inner_refs = inner_refs;
+  struct jp_ref *ref = refs->receive(refs, number, TEXT(""));
   if (ref != NULL)
-    told[answer->told_count++] = ref;
+    inner_refs[answer->inner_ref_count++] = ref;
   return ref != NULL;
 }
 
-/* Notes each ref inside a value, as often as the value has it. */
-static bool find_refs(struct jp_answer *answer, struct json_value value, struct answer_refs *refs)
+/* Keeps a handle for each occurrence of a ref inside a value. */
+static bool collect_refs(struct jp_answer *answer, struct json_value value, struct answer_refs *refs)
 {
   struct json_cursor cursor;
   struct json_value inside;
@@ -104,18 +105,18 @@ static bool find_refs(struct jp_answer *answer, struct json_value value, struct 
   cursor = json_enter(value);
   if (value.kind == JSON_KIND_ARRAY) {
     while (good && json_next_element(&cursor, &inside))
-      good = find_refs(answer, inside, refs);
+      good = collect_refs(answer, inside, refs);
     return good;
   }
   while (good && json_next_member(&cursor, &key, &inside)) {
     bool is_ref = json_key_is(key, TEXT("ref")) && read_ref_number(inside, &ref);
-    good = is_ref ? keep_told(answer, ref, refs) : find_refs(answer, inside, refs);
+    good = is_ref ? keep_inner_ref(answer, ref, refs) : collect_refs(answer, inside, refs);
   }
   return good;
 }
 
-/* The text of an array of objects is JSON, in which {"ref":N} is an element. */
-static bool find_refs_of_text(struct jp_answer *answer, struct answer_refs *refs)
+/* The text of an array of objects is JSON in which {"ref":N} is an element. */
+static bool collect_refs_of_text(struct jp_answer *answer, struct answer_refs *refs)
 {
   struct text text = {answer->text.data, answer->text.len};
   const struct json_limits limits = {.max_depth = DEPTH_MAX};
@@ -123,23 +124,23 @@ static bool find_refs_of_text(struct jp_answer *answer, struct answer_refs *refs
   if (answer->kind != JP_ANSWER_OBJECT || text.data == NULL || text.len == 0 || text.data[0] != '[' ||
       json_validate(text, limits, TEXT_ABSENT, &fault) != JP_OK)
     return true;
-  return find_refs(answer, json_root(text), refs);
+  return collect_refs(answer, json_root(text), refs);
 }
 
 /* ---- results in the envelope ---- */
 
 enum { TYPE, NULLED, REF, VALUE, CALLBACK, VALUE_MEMBERS };
 
-/* What it says wrongly names no callback. */
-static void read_callback(struct jp_answer *answer, struct json_value told)
+/* A malformed callback is ignored. */
+static void read_callback(struct jp_answer *answer, struct json_value callback)
 {
   static const struct text names[] = {TEXT("id"), TEXT("client")};
   struct json_members members;
   struct number id;
   struct number client;
-  if (told.kind != JSON_KIND_OBJECT)
+  if (callback.kind != JSON_KIND_OBJECT)
     return;
-  json_members_collect(told, names, 2, &members);
+  json_members_collect(callback, names, 2, &members);
   if (!members.has[0] || !members.has[1] || members.value[0].kind != JSON_KIND_NUMBER ||
       members.value[1].kind != JSON_KIND_NUMBER)
     return;
@@ -222,7 +223,7 @@ static bool keep_json(struct jp_answer *answer, struct json_value value)
       [JSON_KIND_STRING] = JP_JSON_STRING, [JSON_KIND_ARRAY] = JP_JSON_ARRAY,
       [JSON_KIND_OBJECT] = JP_JSON_OBJECT};
   buffer_append_text(&answer->bytes, value.span);
-  buffer_append_char(&answer->bytes, '\0'); /* behind its end */
+  buffer_append_char(&answer->bytes, '\0'); /* after the value */
   answer->json = (struct jp_json){.kind = kinds[value.kind], .text = {answer->bytes.data, value.span.len}};
   bool good = !answer->bytes.failed;
   answer->bytes.failed = false;
@@ -236,14 +237,15 @@ static enum jp_client_status fill_plain(struct jp_answer *answer, struct json_va
   answer->kind = JP_ANSWER_JSON;
   if (!keep_json(answer, body))
     return answer_fail_memory(error);
-  if (form == ANSWER_PLAIN && !find_refs(answer, body, refs))
+  if (form == ANSWER_PLAIN && !collect_refs(answer, body, refs))
     return answer_fail_memory(error);
   return JP_CLIENT_OK;
 }
 
 /* ---- errors ---- */
 
-/* Of a member that is a string; data NULL: it is absent or null. *good becomes false where memory is short. */
+/* The text of a string member; data NULL: absent, null or not a string. *good becomes false if there is no
+ * memory. */
 static struct text keep_member(struct jp_answer *answer, const struct json_members *members, int index,
                                bool *good)
 {
@@ -273,7 +275,7 @@ static bool keep_stack(struct jp_answer *answer, struct json_value list, struct 
 
 enum { THROWABLE_TYPE, MESSAGE, STACK_TRACE, CAUSE, THROWABLE_MEMBERS };
 
-/* One throwable; *cause is the JSON of its cause. NULL: no memory. */
+/* Reads one throwable; *cause is the JSON of its cause. NULL: no memory. */
 static struct jp_throwable *keep_throwable(struct jp_answer *answer, struct json_value data,
                                            struct json_value *cause, bool *has_cause)
 {
@@ -310,14 +312,15 @@ static bool keep_throwables(struct jp_answer *answer, struct json_value data)
   return true;
 }
 
-/* The refs that an error tells; those inside a cause repeat what another answer has told. */
+/* Keeps the refs in an error. Refs inside a cause are not sent references: another answer contains them,
+ * too. */
 static bool keep_error_refs(struct jp_answer *answer, struct json_value data, struct answer_refs *refs)
 {
   static const struct text names[] = {TEXT("loaders"), TEXT("ref")};
   struct json_members members;
   uint32_t ref;
   json_members_collect(data, names, 2, &members);
-  if (members.has[0] && !find_refs(answer, members.value[0], refs))
+  if (members.has[0] && !collect_refs(answer, members.value[0], refs))
     return false;
   struct text type = text_of(answer->throwable->type == NULL ? "" : answer->throwable->type);
   if (!members.has[1] || !read_ref_number(members.value[1], &ref))
@@ -388,7 +391,7 @@ enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct an
   }
   if (form == ANSWER_ENVELOPE || form == ANSWER_ELEMENTS) {
     enum jp_client_status status = fill_envelope(answer, message->body, refs, error);
-    bool is_short = status == JP_CLIENT_OK && form == ANSWER_ELEMENTS && !find_refs_of_text(answer, refs);
+    bool is_short = status == JP_CLIENT_OK && form == ANSWER_ELEMENTS && !collect_refs_of_text(answer, refs);
     return is_short ? answer_fail_memory(error) : status;
   }
   return fill_plain(answer, message->body, form, refs, error);
@@ -396,8 +399,8 @@ enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct an
 
 /* ---- the usual answer ---- */
 
-/* Takes the expected bytes off the message; false: they are not what comes. */
-static bool take(struct text *message, struct text expected)
+/* Removes the expected bytes from the beginning of the message; false: it begins with other bytes. */
+static bool consume_text(struct text *message, struct text expected)
 {
   if (message->len < expected.len || !text_equal_bytes(message->data, expected.data, expected.len))
     return false;
@@ -405,7 +408,7 @@ static bool take(struct text *message, struct text expected)
   return true;
 }
 
-static bool take_digits(struct text *message, struct text *digits)
+static bool consume_digits(struct text *message, struct text *digits)
 {
   size_t length = 0;
   while (length < message->len && message->data[length] >= '0' && message->data[length] <= '9')
@@ -415,9 +418,9 @@ static bool take_digits(struct text *message, struct text *digits)
   return length > 0 && (length == 1 || digits->data[0] != '0');
 }
 
-/* A string up to its quote that stands for itself: printable ASCII without an escape. A long one is left to
- * the reader, which looks at many bytes at once. */
-static bool take_plain_string(struct text *message, struct text *string)
+/* Removes a string of printable ASCII without escapes, up to its quote. A long string is left to the JSON
+ * reader, which scans many bytes at once. */
+static bool consume_plain_string(struct text *message, struct text *string)
 {
   enum { LONGEST = 128 };
   size_t length = 0;
@@ -434,11 +437,12 @@ static bool take_plain_string(struct text *message, struct text *string)
 
 bool answer_read_usual(struct text message, struct usual_answer *usual)
 {
-  return take(&message, TEXT("{\"jsonrpc\":\"2.0\",\"id\":")) && take_digits(&message, &usual->id) &&
-         take(&message, TEXT(",\"result\":{\"void\":false,\"value\":{\"type\":\"")) &&
-         take_plain_string(&message, &usual->type) &&
-         take(&message, TEXT("\",\"null\":false,\"value\":\"")) &&
-         take_plain_string(&message, &usual->value) && text_equal(message, TEXT("\"}}}"));
+  return consume_text(&message, TEXT("{\"jsonrpc\":\"2.0\",\"id\":")) &&
+         consume_digits(&message, &usual->id) &&
+         consume_text(&message, TEXT(",\"result\":{\"void\":false,\"value\":{\"type\":\"")) &&
+         consume_plain_string(&message, &usual->type) &&
+         consume_text(&message, TEXT("\",\"null\":false,\"value\":\"")) &&
+         consume_plain_string(&message, &usual->value) && text_equal(message, TEXT("\"}}}"));
 }
 
 enum jp_client_status answer_fill_usual(struct jp_answer *answer, const struct usual_answer *usual,

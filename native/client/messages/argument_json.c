@@ -10,13 +10,13 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* Lists and maps inside one another, and levels of JSON that the caller wrote; a peer takes at most 256. */
+/* Nesting of lists and maps, and of the caller's JSON; a peer accepts at most 256 levels. */
 enum { DEPTH_MAX = 256 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "packed elements go as they are: little-endian");
 
-__attribute__((format(printf, 3, 4))) static void fault(struct argument_writer *writer,
-                                                        enum jp_client_status status, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+set_fault(struct argument_writer *writer, enum jp_client_status status, const char *format, ...)
 {
   if (writer->status != JP_CLIENT_OK)
     return;
@@ -26,9 +26,9 @@ __attribute__((format(printf, 3, 4))) static void fault(struct argument_writer *
   va_end(args);
 }
 
-static void fault_no_callbacks(struct argument_writer *writer)
+static void set_fault_no_callbacks(struct argument_writer *writer)
 {
-  fault(writer, JP_CLIENT_UNSUPPORTED, "a callback needs a connection over WebSocket or shared memory");
+  set_fault(writer, JP_CLIENT_UNSUPPORTED, "a callback needs a connection over WebSocket or shared memory");
 }
 
 static struct text text_from(struct jp_text t)
@@ -44,7 +44,7 @@ static bool is_surrogate(struct text t)
   return t.len >= 3 && bytes[0] == 0xED && bytes[1] >= 0xA0 && bytes[1] <= 0xBF && (bytes[2] & 0xC0) == 0x80;
 }
 
-/* The first byte that is no WTF-8; the length where all are. */
+/* The offset of the first byte that is not WTF-8; the length if all are. */
 static size_t find_bad_byte(struct text t)
 {
   size_t at = text_valid_utf8(t);
@@ -60,9 +60,9 @@ void argument_write_text(struct argument_writer *writer, struct jp_text t)
   struct text text = text_from(t);
   size_t bad = t.data == NULL ? 0 : find_bad_byte(text);
   if (t.data == NULL)
-    fault(writer, JP_CLIENT_INVALID, "a text is NULL");
+    set_fault(writer, JP_CLIENT_INVALID, "a text is NULL");
   else if (bad < text.len)
-    fault(writer, JP_CLIENT_INVALID, "a text is not UTF-8: byte %zu of %zu", bad, text.len);
+    set_fault(writer, JP_CLIENT_INVALID, "a text is not UTF-8: byte %zu of %zu", bad, text.len);
   else
     json_write_string(writer->out, text);
 }
@@ -70,7 +70,7 @@ void argument_write_text(struct argument_writer *writer, struct jp_text t)
 void argument_write_name(struct argument_writer *writer, const char *name, const char *what)
 {
   if (name == NULL || name[0] == '\0')
-    fault(writer, JP_CLIENT_INVALID, "%s is missing", what);
+    set_fault(writer, JP_CLIENT_INVALID, "%s is missing", what);
   else
     argument_write_text(writer, jp_text_of(name));
 }
@@ -80,9 +80,9 @@ void argument_write_raw(struct argument_writer *writer, struct jp_text json, con
   struct json_fault where;
   const struct json_limits limits = {.max_depth = DEPTH_MAX};
   if (json.data == NULL)
-    fault(writer, JP_CLIENT_INVALID, "%s is missing", what);
+    set_fault(writer, JP_CLIENT_INVALID, "%s is missing", what);
   else if (json_validate(text_from(json), limits, TEXT(""), &where) != JP_OK)
-    fault(writer, JP_CLIENT_INVALID, "%s is no JSON: byte %zu: %s", what, where.offset, where.reason);
+    set_fault(writer, JP_CLIENT_INVALID, "%s is no JSON: byte %zu: %s", what, where.offset, where.reason);
   else
     buffer_append(writer->out, json.data, json.len);
 }
@@ -130,7 +130,7 @@ static void write_map(struct argument_writer *writer, const struct jp_argument *
   buffer_append_char(writer->out, '}');
 }
 
-/* NULL: it is no array of primitives. */
+/* NULL: not an array of primitives. */
 static const struct primitive *find_element(const char *type)
 {
   struct text name = type == NULL ? TEXT("") : text_of(type);
@@ -197,12 +197,12 @@ static void write_array(struct argument_writer *writer, const struct jp_argument
   size_t count = argument->as.array.count;
   if (element == NULL) {
     const char *type = argument->elements == NULL ? argument->type : argument->elements;
-    fault(writer, JP_CLIENT_INVALID, "\"%s\" is no %s", type == NULL ? "" : type,
-          argument->elements == NULL ? "array of primitives" : "primitive type");
+    set_fault(writer, JP_CLIENT_INVALID, "\"%s\" is no %s", type == NULL ? "" : type,
+              argument->elements == NULL ? "array of primitives" : "primitive type");
   } else if ((count > 0 && argument->as.array.elements == NULL) || count > SIZE_MAX / sizeof(double)) {
-    fault(writer, JP_CLIENT_INVALID, "the elements of an array are missing");
+    set_fault(writer, JP_CLIENT_INVALID, "the elements of an array are missing");
   } else if (is_bad_boolean(element, argument)) {
-    fault(writer, JP_CLIENT_INVALID, "an element of a boolean[] is neither 0 nor 1");
+    set_fault(writer, JP_CLIENT_INVALID, "an element of a boolean[] is neither 0 nor 1");
   } else if (writer->without_base64) {
     write_elements(writer, element, argument);
   } else {
@@ -215,7 +215,7 @@ static void write_array(struct argument_writer *writer, const struct jp_argument
 static void write_nested(struct argument_writer *writer, const struct jp_argument *argument)
 {
   if (writer->depth >= DEPTH_MAX) {
-    fault(writer, JP_CLIENT_INVALID, "lists and maps are more than %d levels deep", DEPTH_MAX);
+    set_fault(writer, JP_CLIENT_INVALID, "lists and maps are more than %d levels deep", DEPTH_MAX);
     return;
   }
   writer->depth++;
@@ -255,7 +255,7 @@ void argument_write_value(struct argument_writer *writer, const struct jp_argume
     argument_write_raw(writer, argument->as.text, "an argument");
     return;
   case JP_ARGUMENT_CALLBACK:
-    fault_no_callbacks(writer);
+    set_fault_no_callbacks(writer);
     return;
   case JP_ARGUMENT_NONE:
   case JP_ARGUMENT_REF:
@@ -263,7 +263,7 @@ void argument_write_value(struct argument_writer *writer, const struct jp_argume
   case JP_ARGUMENT_NAMED:
     break;
   }
-  fault(writer, JP_CLIENT_INVALID, "this is no value (an argument of kind %d)", (int)argument->kind);
+  set_fault(writer, JP_CLIENT_INVALID, "this is no value (an argument of kind %d)", (int)argument->kind);
 }
 
 /* ---- refs ---- */
@@ -273,13 +273,13 @@ static void write_named(struct argument_writer *writer, struct jp_text name)
 {
   const struct message_names *names = writer->names;
   if (names == NULL) {
-    fault(writer, JP_CLIENT_INVALID, "a named result (\"%.*s\") belongs into a chain", (int)name.len,
-          name.data);
+    set_fault(writer, JP_CLIENT_INVALID, "a named result (\"%.*s\") belongs into a chain", (int)name.len,
+              name.data);
     return;
   }
   struct text id = names->find(names, text_from(name));
   if (id.data == NULL) {
-    fault(writer, JP_CLIENT_INVALID, "no earlier step is named \"%.*s\"", (int)name.len, name.data);
+    set_fault(writer, JP_CLIENT_INVALID, "no earlier step is named \"%.*s\"", (int)name.len, name.data);
     return;
   }
   BUFFER_LITERAL(writer->out, "{\"result\":");
@@ -310,7 +310,7 @@ bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref)
   return true;
 }
 
-/* The number of a ref, or what names a result. A number alone is of no epoch that is known. */
+/* Writes the number of a ref, or the reference to a named result. A bare number has no known epoch. */
 static void write_target(struct argument_writer *writer, const struct jp_argument *argument)
 {
   if (argument->kind == JP_ARGUMENT_NAMED) {
@@ -322,7 +322,7 @@ static void write_target(struct argument_writer *writer, const struct jp_argumen
                     : ref == NULL                            ? 0
                                                              : jp_ref_number(ref);
   if (number == 0) {
-    fault(writer, JP_CLIENT_INVALID, "an object is NULL; jp_null makes a null");
+    set_fault(writer, JP_CLIENT_INVALID, "an object is NULL; jp_null makes a null");
     return;
   }
   if (writer->refs != NULL && ref == NULL)
@@ -353,20 +353,20 @@ static void write_ref(struct argument_writer *writer, const struct jp_argument *
   buffer_append_char(writer->out, '}');
 }
 
-/* A type that the argument declares comes in place of the callback's own interfaces. */
+/* A declared type of the argument replaces the callback's own interfaces. */
 static void write_callback(struct argument_writer *writer, const struct jp_argument *argument)
 {
   struct message_callback form;
   if (writer->callbacks == NULL) {
-    fault_no_callbacks(writer);
+    set_fault_no_callbacks(writer);
     return;
   }
   if (argument->as.callback == NULL) {
-    fault(writer, JP_CLIENT_INVALID, "a callback is NULL");
+    set_fault(writer, JP_CLIENT_INVALID, "a callback is NULL");
     return;
   }
   enum jp_client_status status =
-      writer->callbacks->give(writer->callbacks, argument->as.callback, &form, writer->error);
+      writer->callbacks->add(writer->callbacks, argument->as.callback, &form, writer->error);
   if (status != JP_CLIENT_OK) {
     writer->status = writer->status == JP_CLIENT_OK ? status : writer->status;
     return;
@@ -385,7 +385,7 @@ static void write_callback(struct argument_writer *writer, const struct jp_argum
   buffer_append_char(writer->out, '}');
 }
 
-/* JSON has no number for these: without a type they are texts that say so. */
+/* JSON has no number for infinities and NaN: without a type they are written as text. */
 static bool is_number_text(const struct jp_argument *argument)
 {
   return argument->kind == JP_ARGUMENT_NUMBER && argument->type == NULL && !isfinite(argument->as.number);
@@ -418,7 +418,7 @@ static void write_typed(struct argument_writer *writer, const struct jp_argument
   buffer_append_char(writer->out, '}');
 }
 
-/* A bare object with one of these members is read as something else than a map. */
+/* The peer reads a bare object with one of these members as something other than a map. */
 static bool looks_like_argument(const struct jp_argument *map)
 {
   static const struct text members[] = {TEXT("type"), TEXT("value"), TEXT("ref")};
@@ -432,7 +432,7 @@ static bool looks_like_argument(const struct jp_argument *map)
   return false;
 }
 
-/* The type that a value without one needs, so that it is not read as something else. */
+/* The type that an argument without a type needs to be read as a map. */
 static const char *implied_type(const struct jp_argument *argument)
 {
   return argument->kind == JP_ARGUMENT_MAP && looks_like_argument(argument) ? "java.util.Map" : NULL;
@@ -459,9 +459,9 @@ void argument_write_instance(struct argument_writer *writer, const struct jp_arg
   if (argument_is_object(instance))
     write_target(writer, instance);
   else if (instance->kind == JP_ARGUMENT_CALLBACK)
-    fault(writer, JP_CLIENT_INVALID, "a callback is no object of Java's");
+    set_fault(writer, JP_CLIENT_INVALID, "a callback is no object of Java's");
   else if (instance->type == NULL)
-    fault(writer, JP_CLIENT_INVALID, "an instance that is a value needs a type");
+    set_fault(writer, JP_CLIENT_INVALID, "an instance that is a value needs a type");
   else
     write_typed(writer, instance);
 }

@@ -118,7 +118,7 @@ enum jp_client_status callback_read_json(struct json_value message, struct callb
   json_members_collect(message, names, MEMBERS, &members);
   bool is_call = is_method(members.value[NAME], TEXT("callback"));
   if (!is_call && !is_method(members.value[NAME], TEXT("callback_released")))
-    return client_fail(error, JP_CLIENT_PROTOCOL, "the peer asks something of the client: %.*s",
+    return client_fail(error, JP_CLIENT_PROTOCOL, "the peer sends an unknown request: %.*s",
                        TEXT_ARGS(text_cut(message.span, 500)));
   if (!members.has[PARAMS] || members.value[PARAMS].kind != JSON_KIND_OBJECT)
     return fail_protocol(error, "params is no object");
@@ -129,7 +129,7 @@ enum jp_client_status callback_read_json(struct json_value message, struct callb
                  : read_releases(members.value[PARAMS], reader, error);
 }
 
-/* ---- keeping what was read ---- */
+/* ---- copying ---- */
 
 static const char *keep_string(struct json_value string, struct arena *arena)
 {
@@ -191,13 +191,13 @@ static void write_names(struct argument_writer *writer, const char *const *names
   buffer_append_char(writer->out, ']');
 }
 
-/* docs/callbacks.md: what a peer refuses, it refuses with every argument. */
+/* docs/callbacks.md: the peer refuses every argument with such a callback. */
 static enum jp_client_status check_form(const struct jp_callback_config *config,
                                         struct jp_client_error *error)
 {
   enum { ARITY_MAX = 255 };
   if (config->interfaces != NULL && config->interfaces[0] == NULL)
-    return client_fail(error, JP_CLIENT_INVALID, "interfaces is empty; NULL: the parameter tells");
+    return client_fail(error, JP_CLIENT_INVALID, "interfaces is empty; NULL: the parameter's type");
   if (config->overrides != NULL && config->overrides[0] == NULL)
     return client_fail(error, JP_CLIENT_INVALID, "overrides is empty; NULL: none");
   if (config->has_arity && (config->arity < 0 || config->arity > ARITY_MAX))
@@ -278,7 +278,7 @@ static void write_frame(struct argument_writer *writer, const struct jp_thrown_f
   buffer_append_char(writer->out, '}');
 }
 
-/* Members of an error's data; the first one without a comma. */
+/* Writes members of an error's data. The first member has no comma. */
 static void write_thrown(struct argument_writer *writer, const struct jp_thrown *thrown)
 {
   struct buffer *out = writer->out;

@@ -1,4 +1,4 @@
-/* An answer: its memory, the value that readers of messages set, and what programs ask of it. */
+/* An answer: its memory, the setters for readers of messages, and the getters for programs. */
 #include "client/messages/client_answer.h"
 
 #include "base/base64.h"
@@ -24,10 +24,10 @@ struct jp_answer *answer_create(void)
 void answer_clear(struct jp_answer *answer)
 {
   jp_ref_release(answer->ref);
-  for (size_t i = 0; i < answer->told_count; i++) /* NULL: the caller has taken it */
-    jp_ref_release(answer->told[i]);
-  answer->told_count = 0;
-  answer->next_told = 0;
+  for (size_t i = 0; i < answer->inner_ref_count; i++) /* NULL: the caller has taken it */
+    jp_ref_release(answer->inner_refs[i]);
+  answer->inner_ref_count = 0;
+  answer->next_inner_ref = 0;
   arena_reset(&answer->arena);
   buffer_clear(&answer->bytes);
   answer->kind = JP_ANSWER_VOID;
@@ -49,7 +49,7 @@ void answer_destroy(struct jp_answer *answer)
   answer_clear(answer);
   arena_fini(&answer->arena);
   buffer_fini(&answer->bytes);
-  free(answer->told);
+  free(answer->inner_refs);
   free(answer);
 }
 
@@ -58,8 +58,8 @@ void jp_answer_free(struct jp_answer *answer)
   if (answer == NULL)
     return;
   answer_clear(answer);
-  if (answer->give_back != NULL)
-    answer->give_back(answer->owner, answer);
+  if (answer->recycle != NULL)
+    answer->recycle(answer->owner, answer);
   else
     answer_destroy(answer);
 }
@@ -81,7 +81,7 @@ enum jp_client_status answer_fail_memory(struct jp_client_error *error)
   return client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory");
 }
 
-/* The primitive types are named in most answers. */
+/* Most answers name primitive types, which need no copy. */
 static const char *find_keyword(struct text type)
 {
 #define KEYWORD(letter, member, keyword, ...)                                                                \
@@ -106,7 +106,7 @@ bool answer_set_type(struct jp_answer *answer, struct text type)
 bool answer_set_ref(struct jp_answer *answer, uint32_t number, struct text type, struct answer_refs *refs)
 {
   answer->kind = JP_ANSWER_OBJECT;
-  answer->ref = refs->told(refs, number, type);
+  answer->ref = refs->receive(refs, number, type);
   return answer->ref != NULL;
 }
 
@@ -179,29 +179,29 @@ bool answer_set_value(struct jp_answer *answer, struct text type, struct text va
   }
 }
 
-/* ---- what it says ---- */
+/* ---- getters ---- */
 
-/* jp_chain_answer gives NULL for a name that no step has: that is an answer without anything. */
+/* jp_chain_answer returns NULL if no step has the name: treated as an answer without a value. */
 static const struct jp_answer NO_ANSWER = {.kind = JP_ANSWER_VOID, .type = ""};
 
-static const struct jp_answer *or_none(const struct jp_answer *answer)
+static const struct jp_answer *answer_or_none(const struct jp_answer *answer)
 {
   return answer == NULL ? &NO_ANSWER : answer;
 }
 
 enum jp_answer_kind jp_answer_kind(const struct jp_answer *answer)
 {
-  return or_none(answer)->kind;
+  return answer_or_none(answer)->kind;
 }
 
 const char *jp_answer_type(const struct jp_answer *answer)
 {
-  return or_none(answer)->type;
+  return answer_or_none(answer)->type;
 }
 
 struct jp_text jp_answer_text(const struct jp_answer *answer)
 {
-  return or_none(answer)->text;
+  return answer_or_none(answer)->text;
 }
 
 bool jp_answer_boolean(const struct jp_answer *answer, bool *out)
@@ -230,15 +230,15 @@ bool jp_answer_number(const struct jp_answer *answer, double *out)
 
 struct jp_ref *jp_answer_ref(const struct jp_answer *answer)
 {
-  return or_none(answer)->ref;
+  return answer_or_none(answer)->ref;
 }
 
 struct jp_json jp_answer_json(const struct jp_answer *answer)
 {
-  return or_none(answer)->json;
+  return answer_or_none(answer)->json;
 }
 
-/* The value's own `ref`; 0: it has none. */
+/* The member `ref` of the value; 0: none. */
 static uint32_t read_ref(struct jp_json value)
 {
   int64_t number;
@@ -249,13 +249,13 @@ static uint32_t read_ref(struct jp_json value)
 struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value)
 {
   uint32_t number = read_ref(value);
-  for (size_t i = 0; answer != NULL && number != 0 && i < answer->told_count; i++) {
-    size_t at = (answer->next_told + i) % answer->told_count;
-    struct jp_ref *ref = answer->told[at];
+  for (size_t i = 0; answer != NULL && number != 0 && i < answer->inner_ref_count; i++) {
+    size_t at = (answer->next_inner_ref + i) % answer->inner_ref_count;
+    struct jp_ref *ref = answer->inner_refs[at];
     if (ref == NULL || jp_ref_number(ref) != number)
       continue;
-    answer->told[at] = NULL;
-    answer->next_told = at + 1;
+    answer->inner_refs[at] = NULL;
+    answer->next_inner_ref = at + 1;
     return ref;
   }
   return NULL;
@@ -263,25 +263,25 @@ struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value
 
 int jp_answer_error_code(const struct jp_answer *answer)
 {
-  return or_none(answer)->code;
+  return answer_or_none(answer)->code;
 }
 
 const char *jp_answer_error_message(const struct jp_answer *answer)
 {
-  const char *message = or_none(answer)->message;
+  const char *message = answer_or_none(answer)->message;
   return message == NULL ? "" : message;
 }
 
 const struct jp_throwable *jp_answer_throwable(const struct jp_answer *answer)
 {
   static const struct jp_throwable none = {0};
-  const struct jp_throwable *throwable = or_none(answer)->throwable;
+  const struct jp_throwable *throwable = answer_or_none(answer)->throwable;
   return throwable == NULL ? &none : throwable;
 }
 
 /* ---- arrays of primitives ---- */
 
-/* "[I" of "int[]"; NULL: it names no array of primitives. */
+/* The element type of "[I" or "int[]"; NULL: not an array of primitives. */
 static const struct primitive *find_element(const char *type)
 {
   struct text name = text_of(type);
@@ -384,7 +384,7 @@ size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *e
   return read_base64(value, element, elements, count);
 }
 
-/* The entry of `outs` about an argument. False: there is none. */
+/* Finds the entry of `outs` for an argument. False: none. */
 static bool find_out(const struct jp_answer *answer, size_t argument, struct json_members *entry)
 {
   static const struct text names[] = {TEXT("argument"), TEXT("type"), TEXT("value")};
@@ -423,7 +423,7 @@ size_t jp_answer_out(const struct jp_answer *answer, size_t argument, const char
     return read_list(value.span, element, elements, count);
   if (value.kind != JSON_KIND_STRING)
     return SIZE_MAX;
-  /* Base64 needs no escape, but may have some. */
+  /* Base64 needs no escapes, but may contain some. */
   struct arena arena;
   arena_init(&arena);
   struct text text = json_read_string(value, &arena);

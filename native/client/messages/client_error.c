@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* A peer chooses parts of the text, and the program may show it on a terminal. */
+/* Escapes control characters: the peer chooses parts of the text, and the program may print it to a
+ * terminal. */
 static void write_text(struct jp_client_error *error, const char *format, va_list args)
 {
   char text[2 * sizeof error->text];
@@ -66,7 +67,7 @@ const char *jp_client_status_text(enum jp_client_status status)
       [JP_CLIENT_PROTOCOL] = "not understood",
       [JP_CLIENT_NO_MEMORY] = "out of memory",
       [JP_CLIENT_INTERRUPTED] = "the wait was interrupted",
-      [JP_CLIENT_TOO_LONG] = "the request is longer than the peer takes",
+      [JP_CLIENT_TOO_LONG] = "the request is longer than the peer accepts",
       [JP_CLIENT_STALE] = "an object of a peer that has ended",
   };
   return (size_t)status < sizeof texts / sizeof texts[0] ? texts[status] : "unknown status";

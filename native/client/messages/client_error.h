@@ -5,13 +5,13 @@
 
 #include <stdarg.h>
 
-/* Sets *error, if it is not NULL, and returns status, so that a caller can write `return client_fail(...)`.
- */
+/* Sets *error, unless it is NULL, and returns status, so that a caller can write `return
+ * client_fail(...)`. */
 enum jp_client_status client_fail(struct jp_client_error *error, enum jp_client_status status,
                                   const char *format, ...) __attribute__((format(printf, 3, 4)));
 enum jp_client_status client_fail_va(struct jp_client_error *error, enum jp_client_status status,
                                      const char *format, va_list args);
-/* Puts a place before the text: "argument 2: ". */
+/* Puts a prefix before the text: "argument 2: ". */
 void client_error_prefix(struct jp_client_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

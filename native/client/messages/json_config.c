@@ -16,17 +16,17 @@ struct config_reading {
   enum jp_client_status status;
 };
 
-static void refuse(struct config_reading *reading, const char *name, const char *what)
+static void refuse_member(struct config_reading *reading, const char *name, const char *what)
 {
   if (reading->status == JP_CLIENT_OK)
     reading->status = client_fail(reading->error, JP_CLIENT_INVALID, "%s is not %s", name, what);
 }
 
-/* "" where it is wrong. */
+/* "" on a fault. */
 static const char *read_text(struct config_reading *reading, const char *name, struct json_value value)
 {
   if (value.kind != JSON_KIND_STRING) {
-    refuse(reading, name, "a string");
+    refuse_member(reading, name, "a string");
     return "";
   }
   struct text read = json_read_string(value, reading->arena);
@@ -36,7 +36,7 @@ static const char *read_text(struct config_reading *reading, const char *name, s
     return "";
   }
   if (kept.len != read.len)
-    refuse(reading, name, "a string without NUL");
+    refuse_member(reading, name, "a string without NUL");
   return kept.data;
 }
 
@@ -44,7 +44,7 @@ static const char *const *read_texts(struct config_reading *reading, const char 
                                      struct json_value value)
 {
   if (value.kind != JSON_KIND_ARRAY) {
-    refuse(reading, name, "an array of strings");
+    refuse_member(reading, name, "an array of strings");
     return NULL;
   }
   const char **texts = arena_calloc(reading->arena, json_count(value) + 1, sizeof *texts);
@@ -66,7 +66,7 @@ static int64_t read_whole(struct config_reading *reading, const char *name, int6
     if (number.fits && number.integer >= 0 && number.integer <= max)
       return number.integer;
   }
-  refuse(reading, name, "a whole number that fits");
+  refuse_member(reading, name, "a whole number that fits");
   return 0;
 }
 
@@ -85,7 +85,7 @@ static void read_member(struct config_reading *reading, const struct json_config
     break;
   case JSON_CONFIG_BOOLEAN:
     if (value.kind != JSON_KIND_TRUE && value.kind != JSON_KIND_FALSE)
-      refuse(reading, member->name, "a boolean");
+      refuse_member(reading, member->name, "a boolean");
     *(bool *)place = value.kind == JSON_KIND_TRUE;
     break;
   case JSON_CONFIG_INT:
@@ -100,7 +100,7 @@ static void read_member(struct config_reading *reading, const struct json_config
     if (inner == NULL)
       reading->status = client_fail(reading->error, JP_CLIENT_NO_MEMORY, "no memory for a configuration");
     else if (value.kind != JSON_KIND_OBJECT)
-      refuse(reading, member->name, "an object");
+      refuse_member(reading, member->name, "an object");
     else
       read_config(reading, member->config, value, inner);
     break;
@@ -122,7 +122,7 @@ static void read_config(struct config_reading *reading, const struct json_config
     if (i == config->member_count)
       reading->status = client_fail(reading->error, JP_CLIENT_INVALID,
                                     "a configuration has no member \"%.*s\"", TEXT_ARGS(key));
-    else if (value.kind != JSON_KIND_NULL) /* null: as if it were absent */
+    else if (value.kind != JSON_KIND_NULL) /* null counts as absent */
       read_member(reading, &config->members[i], value, out + config->members[i].offset);
   }
 }

@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_MESSAGES_JSON_CONFIG_H
 #define JPEER_CLIENT_MESSAGES_JSON_CONFIG_H
 /*
- * Configurations as the JSON of an object, for programs that call the library by foreign functions and do not lay out
- * structs. A table says where each member goes. Any thread.
+ * Reads configurations from JSON objects, for programs that call the library by foreign functions and cannot
+ * lay out structs. A table maps members of the JSON to members of the struct. Any thread.
  */
 #include "client/messages/client_error.h"
 
@@ -10,7 +10,7 @@
 
 struct json_config;
 
-/* A member of the JSON, and of the struct. */
+/* A member of the JSON and of the struct. */
 struct json_config_member {
   const char *name;
   enum {
@@ -25,7 +25,7 @@ struct json_config_member {
   const struct json_config *config; /* of JSON_CONFIG_CONFIG */
 };
 
-/* A struct that begins with a size_t, its size. */
+/* A struct that begins with a size_t, its own size. */
 struct json_config {
   size_t size;
   const struct json_config_member *members;
@@ -33,14 +33,14 @@ struct json_config {
 };
 
 /*
- * Fills the struct, which is in the arena, as is all that it points to. text NULL: an empty object.
- * JP_CLIENT_INVALID: the text is no JSON, has an unknown member, or one of another kind; JP_CLIENT_NO_MEMORY.
+ * Fills the struct at `out`. Texts and inner structs are in the arena. text NULL: an empty object.
+ * JP_CLIENT_INVALID: not JSON, an unknown member, or a member of another kind; JP_CLIENT_NO_MEMORY.
  */
 enum jp_client_status json_config_read(const char *text, const struct json_config *config,
                                        struct arena *arena, void *out,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
-/* How a struct jp_client_config is read. Constant. */
+/* Describes struct jp_client_config. Constant. */
 extern const struct json_config CLIENT_JSON_CONFIG;
 
 #endif

@@ -4,26 +4,26 @@
 #include "colfer/messages.h"
 #include "jpeer/client.h"
 
-/* One message on its way to bytes: its structs are in the arena, and borrow the request's texts. */
+/* A message that is being written: its structs are in the arena, and borrow the request's texts. */
 struct binary_writer {
   const struct jp_request *request;
   struct arena *arena;
-  struct buffer *values; /* the JSON of the arguments, one behind the other */
+  struct buffer *values; /* the JSON of the arguments, one after the other */
   struct jp_client_error *error;
   enum jp_client_status status; /* the first fault */
 };
 
-static void fail(struct binary_writer *writer, enum jp_client_status status, const char *text)
+static void fail_writer(struct binary_writer *writer, enum jp_client_status status, const char *text)
 {
   if (writer->status == JP_CLIENT_OK)
     writer->status = client_fail(writer->error, status, "%s", text);
 }
 
-static void *make(struct binary_writer *writer, size_t count, size_t size)
+static void *allocate_items(struct binary_writer *writer, size_t count, size_t size)
 {
   void *made = arena_calloc(writer->arena, count, size);
   if (made == NULL)
-    fail(writer, JP_CLIENT_NO_MEMORY, "out of memory");
+    fail_writer(writer, JP_CLIENT_NO_MEMORY, "out of memory");
   return made;
 }
 
@@ -31,15 +31,15 @@ static struct text read_name(struct binary_writer *writer, const char *name, con
 {
   struct text text = name == NULL ? TEXT("") : text_of(name);
   if (text.len == 0)
-    fail(writer, JP_CLIENT_INVALID, fault);
+    fail_writer(writer, JP_CLIENT_INVALID, fault);
   else if (text_valid_utf8(text) != text.len)
-    fail(writer, JP_CLIENT_INVALID, "a name is not UTF-8");
+    fail_writer(writer, JP_CLIENT_INVALID, "a name is not UTF-8");
   return text;
 }
 
 static struct colfer_class *make_class(struct binary_writer *writer, const char *name, const char *fault)
 {
-  struct colfer_class *class = make(writer, 1, sizeof *class);
+  struct colfer_class *class = allocate_items(writer, 1, sizeof *class);
   if (class != NULL)
     class->name = read_name(writer, name, fault);
   return class;
@@ -62,13 +62,13 @@ static void fill_obj(struct binary_writer *writer, struct colfer_obj *obj, const
   if (obj->is_null || writer->status != JP_CLIENT_OK)
     return;
   if (argument->kind == JP_ARGUMENT_NAMED) {
-    fail(writer, JP_CLIENT_UNSUPPORTED, "binary messages have no batches, and so no named results");
+    fail_writer(writer, JP_CLIENT_UNSUPPORTED, "binary messages have no batches, and so no named results");
   } else if (argument_is_object(argument)) {
     obj->ref = ref_of(argument);
     if (obj->ref == 0)
-      fail(writer, JP_CLIENT_INVALID, "an object is NULL; jp_null makes a null");
+      fail_writer(writer, JP_CLIENT_INVALID, "an object is NULL; jp_null makes a null");
   } else {
-    /* The text is known by its place in writer->values, which may move until all are written. */
+    /* Only the length is recorded: writer->values may move until all arguments are written. */
     struct argument_writer json = {.out = writer->values, .error = writer->error, .without_base64 = true};
     size_t start = writer->values->len;
     argument_write_value(&json, argument);
@@ -97,17 +97,17 @@ static struct colfer_obj_list make_args(struct binary_writer *writer)
   if (list.count == 0)
     return list;
   if (list.count > COLFER_LIST_MAX) {
-    fail(writer, JP_CLIENT_INVALID, "more than 65,536 arguments");
+    fail_writer(writer, JP_CLIENT_INVALID, "more than 65,536 arguments");
     return list;
   }
-  list.items = make(writer, list.count, sizeof *list.items);
+  list.items = allocate_items(writer, list.count, sizeof *list.items);
   for (size_t i = 0; i < list.count && writer->status == JP_CLIENT_OK; i++) {
     fill_obj(writer, &list.items[i], &request->args[i]);
     if (writer->status != JP_CLIENT_OK)
       client_error_prefix(writer->error, "argument %zu: ", i);
   }
   if (writer->values->failed)
-    fail(writer, JP_CLIENT_NO_MEMORY, "out of memory");
+    fail_writer(writer, JP_CLIENT_NO_MEMORY, "out of memory");
   if (writer->status == JP_CLIENT_OK)
     set_values(writer, &list);
   return list;
@@ -124,15 +124,15 @@ static uint32_t read_instance(struct binary_writer *writer)
 {
   const struct jp_argument *instance = &writer->request->instance;
   if (instance->kind == JP_ARGUMENT_NAMED || !argument_is_object(instance))
-    fail(writer, JP_CLIENT_UNSUPPORTED, "in a binary message an instance is an object of the peer");
+    fail_writer(writer, JP_CLIENT_UNSUPPORTED, "in a binary message an instance is an object of the peer");
   else if (ref_of(instance) == 0)
-    fail(writer, JP_CLIENT_INVALID, "instance: an object is NULL");
+    fail_writer(writer, JP_CLIENT_INVALID, "instance: an object is NULL");
   return ref_of(instance);
 }
 
 static struct colfer_class *make_target(struct binary_writer *writer)
 {
-  /* Beside an instance, its own class is meant where none is named. */
+  /* If there is an instance and no type, the instance's own class is the target. */
   if (writer->request->type == NULL && !is_static(writer))
     return NULL;
   return make_class(writer, writer->request->type, "the class is missing");
@@ -140,7 +140,7 @@ static struct colfer_class *make_target(struct binary_writer *writer)
 
 static enum colfer_message_kind fill_new(struct binary_writer *writer, struct colfer_exec_message *exec)
 {
-  exec->constructor_call = make(writer, 1, sizeof *exec->constructor_call);
+  exec->constructor_call = allocate_items(writer, 1, sizeof *exec->constructor_call);
   if (exec->constructor_call != NULL)
     *exec->constructor_call =
         (struct colfer_constructor_call){.clazz = make_target(writer), .args = make_args(writer)};
@@ -151,13 +151,13 @@ static enum colfer_message_kind fill_call(struct binary_writer *writer, struct c
 {
   struct text name = read_name(writer, writer->request->member, "the method is missing");
   if (is_static(writer)) {
-    exec->class_method_call = make(writer, 1, sizeof *exec->class_method_call);
+    exec->class_method_call = allocate_items(writer, 1, sizeof *exec->class_method_call);
     if (exec->class_method_call != NULL)
       *exec->class_method_call = (struct colfer_class_method_call){
           .clazz = make_target(writer), .name = name, .args = make_args(writer)};
     return COLFER_CALLS_CLASS_METHOD;
   }
-  exec->instance_method_call = make(writer, 1, sizeof *exec->instance_method_call);
+  exec->instance_method_call = allocate_items(writer, 1, sizeof *exec->instance_method_call);
   if (exec->instance_method_call != NULL)
     *exec->instance_method_call = (struct colfer_instance_method_call){.clazz = make_target(writer),
                                                                        .name = name,
@@ -168,7 +168,7 @@ static enum colfer_message_kind fill_call(struct binary_writer *writer, struct c
 
 static struct colfer_field *make_field(struct binary_writer *writer)
 {
-  struct colfer_field *field = make(writer, 1, sizeof *field);
+  struct colfer_field *field = allocate_items(writer, 1, sizeof *field);
   if (field != NULL)
     field->name = read_name(writer, writer->request->member, "the field is missing");
   return field;
@@ -177,24 +177,24 @@ static struct colfer_field *make_field(struct binary_writer *writer)
 static enum colfer_message_kind fill_get(struct binary_writer *writer, struct colfer_exec_message *exec)
 {
   if (is_static(writer)) {
-    exec->static_field_get = make(writer, 1, sizeof *exec->static_field_get);
+    exec->static_field_get = allocate_items(writer, 1, sizeof *exec->static_field_get);
     if (exec->static_field_get != NULL)
       *exec->static_field_get =
           (struct colfer_static_field_get){.clazz = make_target(writer), .field = make_field(writer)};
     return COLFER_GETS_STATIC;
   }
-  exec->instance_field_get = make(writer, 1, sizeof *exec->instance_field_get);
+  exec->instance_field_get = allocate_items(writer, 1, sizeof *exec->instance_field_get);
   if (exec->instance_field_get != NULL)
     *exec->instance_field_get = (struct colfer_instance_field_get){
         .clazz = make_target(writer), .object_ref = read_instance(writer), .field = make_field(writer)};
   return COLFER_GETS_FIELD;
 }
 
-/* The value, or its ref: one of the two. */
+/* Returns the value, or sets *ref and returns NULL. */
 static struct colfer_obj *make_value(struct binary_writer *writer, uint32_t *ref)
 {
   if (writer->request->arg_count != 1) {
-    fail(writer, JP_CLIENT_INVALID, "the value is missing");
+    fail_writer(writer, JP_CLIENT_INVALID, "the value is missing");
     return NULL;
   }
   struct colfer_obj *value = make_args(writer).items;
@@ -207,7 +207,7 @@ static enum colfer_message_kind fill_put(struct binary_writer *writer, struct co
   uint32_t ref = 0;
   struct colfer_obj *value = make_value(writer, &ref);
   if (is_static(writer)) {
-    exec->static_field_put = make(writer, 1, sizeof *exec->static_field_put);
+    exec->static_field_put = allocate_items(writer, 1, sizeof *exec->static_field_put);
     if (exec->static_field_put != NULL)
       *exec->static_field_put = (struct colfer_static_field_put){.clazz = make_target(writer),
                                                                  .field = make_field(writer),
@@ -215,7 +215,7 @@ static enum colfer_message_kind fill_put(struct binary_writer *writer, struct co
                                                                  .value_object_ref = ref};
     return COLFER_PUTS_STATIC;
   }
-  exec->instance_field_put = make(writer, 1, sizeof *exec->instance_field_put);
+  exec->instance_field_put = allocate_items(writer, 1, sizeof *exec->instance_field_put);
   if (exec->instance_field_put != NULL)
     *exec->instance_field_put = (struct colfer_instance_field_put){.clazz = make_target(writer),
                                                                    .object_ref = read_instance(writer),
@@ -231,7 +231,7 @@ static enum colfer_message_kind (*const operations[])(struct binary_writer *writ
 
 /* ---- options ---- */
 
-/* Only the executor has a place. */
+/* A binary message can only express thread_affinity. */
 static void fill_options(struct binary_writer *writer, struct colfer_exec_message *exec)
 {
   const struct jp_options *options = writer->request->options;
@@ -239,7 +239,7 @@ static void fill_options(struct binary_writer *writer, struct colfer_exec_messag
     return;
   if (options->loader.kind != JP_ARGUMENT_NONE || options->base64 || options->array_value_max != 0 ||
       options->elements || options->longs_as_text || options->within != NULL)
-    fail(writer, JP_CLIENT_UNSUPPORTED, "binary messages have no options but thread_affinity");
+    fail_writer(writer, JP_CLIENT_UNSUPPORTED, "binary messages have no options but thread_affinity");
   if (options->thread_affinity != NULL)
     exec->thread_affinity = read_name(writer, options->thread_affinity, "thread_affinity is empty");
 }
@@ -278,7 +278,7 @@ static void write_control(struct binary_writer *writer, const struct message_bin
 {
   int command = find_command(writer->request->member);
   if (command == 0)
-    fail(writer, JP_CLIENT_UNSUPPORTED, "binary messages have no such control method");
+    fail_writer(writer, JP_CLIENT_UNSUPPORTED, "binary messages have no such control method");
   struct colfer_control_message control = {.from_peer = session_of(how),
                                            .message_id = how->id,
                                            .command = (uint8_t)command,
@@ -288,7 +288,7 @@ static void write_control(struct binary_writer *writer, const struct message_bin
     colfer_encode(&colfer_message_type, &message, out);
 }
 
-/* The arguments of fetch_classes_info by their places, as arguments of JSON are written. */
+/* The arguments of fetch_classes_info by position. */
 static void write_meta(struct binary_writer *writer, const struct message_binary *how, struct buffer *out)
 {
   const struct jp_request *request = writer->request;
@@ -298,7 +298,7 @@ static void write_meta(struct binary_writer *writer, const struct message_binary
     size_t count = 0;
     while (lists[i] != NULL && lists[i][count] != NULL)
       count++;
-    struct jp_argument *items = make(writer, count + 1, sizeof *items);
+    struct jp_argument *items = allocate_items(writer, count + 1, sizeof *items);
     for (size_t k = 0; items != NULL && k < count; k++)
       items[k] = (struct jp_argument){.kind = JP_ARGUMENT_TEXT, .as = {.text = jp_text_of(lists[i][k])}};
     args[2 + i] = lists[i] == NULL ? jp_null(NULL) : jp_list(NULL, items, count);
@@ -324,7 +324,7 @@ enum jp_client_status message_write_binary(const struct jp_request *request, con
   if (request->arg_count > 0 && request->args == NULL)
     return client_fail(error, JP_CLIENT_INVALID, "the arguments are missing");
   if (request->operation == JP_META && request->prefix != NULL)
-    fail(&writer, JP_CLIENT_UNSUPPORTED, "binary messages have no list_names");
+    fail_writer(&writer, JP_CLIENT_UNSUPPORTED, "binary messages have no list_names");
   else if (request->operation == JP_META)
     write_meta(&writer, how, out);
   else if (request->operation == JP_CONTROL)
@@ -332,7 +332,8 @@ enum jp_client_status message_write_binary(const struct jp_request *request, con
   else if ((size_t)request->operation < sizeof operations / sizeof operations[0])
     write_exec(&writer, how, out);
   else
-    fail(&writer, JP_CLIENT_UNSUPPORTED, "binary messages have no jpeer.fetch, jpeer.describe and own names");
+    fail_writer(&writer, JP_CLIENT_UNSUPPORTED,
+                "binary messages have no jpeer.fetch, jpeer.describe and own names");
   if (writer.status == JP_CLIENT_OK && out->failed)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory");
   return writer.status;

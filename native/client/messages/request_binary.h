@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_MESSAGES_REQUEST_BINARY_H
 #define JPEER_CLIENT_MESSAGES_REQUEST_BINARY_H
 /*
- * Requests to binary messages (docs/binary.md). Pure functions, any thread; they allocate nothing but memory of out and of
- * the arena that they are given. Where one fails, what it has appended is the caller's to take back.
+ * Writes requests as binary messages (docs/binary.md). Pure functions, any thread; only the memory of out and
+ * of the given arena is allocated. After a failure the caller discards the appended bytes.
  */
 #include "client/messages/client_error.h"
 
@@ -14,15 +14,15 @@ struct message_release;
 struct message_binary {
   const uint8_t *session; /* 16 bytes; NULL: the socket's */
   struct text id;
-  struct arena *arena;    /* for what the message is made of; reset by its owner */
-  struct buffer *scratch; /* for the JSON of its values; its content is dropped */
+  struct arena *arena;    /* for the parts of the message; its owner resets it */
+  struct buffer *scratch; /* for the JSON of its values; overwritten */
 };
 
-/* JP_CLIENT_UNSUPPORTED: the binary form has no place for it. */
+/* JP_CLIENT_UNSUPPORTED: the binary form cannot express the request. */
 enum jp_client_status message_write_binary(const struct jp_request *request, const struct message_binary *how,
                                            struct buffer *out,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* A control message, which the peer answers. */
+/* Writes a control message, which the peer answers. */
 void message_write_release_binary(const struct message_release *releases, size_t count,
                                   const struct message_binary *how, struct buffer *out);
 

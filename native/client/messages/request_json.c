@@ -15,10 +15,10 @@ struct open_object {
   bool has_any;
 };
 
-/* What stands before a member's value; the first member leaves the comma out. */
+/* Precedes a member's value; the first member omits the comma. */
 #define MEMBER(key) TEXT(",\"" key "\":")
 
-/* In line, so that openings are copied as the constants that they are. */
+/* Inlined, so that constant openings are copied as constants. */
 __attribute__((always_inline)) static inline void begin_member(struct open_object *members,
                                                                struct text opening)
 {
@@ -51,7 +51,7 @@ static void write_type(struct argument_writer *writer, const struct jp_request *
   argument_write_name(writer, request->type, "the class");
 }
 
-/* Beside an instance, its own class is meant where none is named. */
+/* If there is an instance and no type, the instance's own class is the target. */
 static void write_target_type(struct argument_writer *writer, const struct jp_request *request,
                               struct open_object *members)
 {
@@ -171,7 +171,7 @@ static void write_meta(struct argument_writer *writer, const struct jp_request *
   buffer_append_char(writer->out, ']');
 }
 
-/* Of jpeer.fetch and jpeer.describe, which have no `type` beside their instance. */
+/* For jpeer.fetch and jpeer.describe, which have no `type` beside their instance. */
 static void write_subject(struct argument_writer *writer, const struct jp_request *request,
                           struct open_object *members)
 {
@@ -209,14 +209,14 @@ static void write_fetch(struct argument_writer *writer, const struct jp_request 
   json_write_integer(writer->out, request->from);
 }
 
-/* The members of an argument, with the ref of what it continues. */
+/* Writes the piece's members, and the ref of the object that the piece continues. */
 static void write_assemble(struct argument_writer *writer, const struct jp_request *request,
                            struct open_object *members)
 {
   const struct jp_argument *piece = request->args;
   if (request->arg_count != 1 || piece->type == NULL || argument_is_object(piece)) {
     writer->status = client_fail(writer->error, JP_CLIENT_INVALID,
-                                 "jpeer.assemble takes one argument, a value with a type");
+                                 "jpeer.assemble needs one argument, a value with a type");
     return;
   }
   begin_member(members, MEMBER("type"));
@@ -233,7 +233,7 @@ static void write_assemble(struct argument_writer *writer, const struct jp_reque
   argument_write_instance(writer, &request->instance);
 }
 
-/* A row an operation; METHOD, whose name and params are the caller's, has none. */
+/* A row for each operation except JP_METHOD, whose name and params the caller gives. */
 static const struct {
   struct text method;
   void (*write)(struct argument_writer *writer, const struct jp_request *request,
@@ -275,7 +275,7 @@ static void write_method(struct argument_writer *writer, const struct jp_request
 
 /* ---- options ---- */
 
-/* With the empty text the request is not nested, although the thread runs a callback. */
+/* An empty text of the caller means: not nested, although the thread runs a callback. */
 static struct text within_of(const struct jp_options *options, const struct message_json *how)
 {
   return options == NULL || options->within == NULL ? how->within : text_of(options->within);
@@ -363,7 +363,7 @@ static void write_epoch(struct buffer *out, uint64_t epoch, struct open_object *
   json_write_string(out, text_of(digits));
 }
 
-/* The id, and the session's UUID where the transport has no other place for it. */
+/* Writes the id, and the session's UUID if the transport has no other place for it. */
 static void write_head(struct buffer *out, struct text id, struct text peer_id, struct open_object *message)
 {
   BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\"");
@@ -383,7 +383,7 @@ bool message_has_options(const struct jp_request *request, const struct message_
   return has_options(request->options, how);
 }
 
-/* Options are the last member of a message that has no epoch. */
+/* Options are the last member of a message without an epoch. */
 void message_add_within(struct buffer *out, bool has_options, struct text within)
 {
   if (out->failed)
@@ -433,7 +433,7 @@ void message_write_release_json(const struct message_release *releases, size_t c
     buffer_append_text(out, i > 0 ? TEXT(",{\"ref\":") : TEXT("{\"ref\":"));
     json_write_integer(out, releases[i].ref);
     BUFFER_LITERAL(out, ",\"told\":");
-    json_write_integer(out, releases[i].told);
+    json_write_integer(out, releases[i].sent_count);
     buffer_append_char(out, '}');
   }
   BUFFER_LITERAL(out, "]}}");
@@ -441,7 +441,7 @@ void message_write_release_json(const struct message_release *releases, size_t c
     message_add_within(out, false, within);
 }
 
-/* ---- for programs that have a transport of their own ---- */
+/* ---- for programs with a transport of their own ---- */
 
 void message_write_control_text(struct text name, struct text value, struct buffer *out)
 {
@@ -458,7 +458,7 @@ enum jp_client_status jp_request_write_json(const struct jp_request *request, st
   struct buffer out;
   const struct message_json how = {.id = {id.data, id.len}};
   struct jp_json value;
-  /* Anything else than a string or a number would be answered as if there were no id. */
+  /* The peer would answer any other id as if there were none. */
   if (id.data != NULL && (jp_json_parse(id, 1, &value, NULL) != JP_JSONRPC_OK ||
                           (value.kind != JP_JSON_STRING && value.kind != JP_JSON_NUMBER)))
     return client_fail(error, JP_CLIENT_INVALID, "an id is a JSON string or number: \"%.*s\"",
@@ -471,11 +471,11 @@ enum jp_client_status jp_request_write_json(const struct jp_request *request, st
   return status;
 }
 
-/* ---- requests that come as JSON ---- */
+/* ---- requests given as JSON ---- */
 
 enum { DEPTH_MAX = 1000 }; /* the peer has a limit of its own */
 
-/* As answer_form_of, by the request's name. */
+/* As answer_form_of, for the name of a method. */
 static enum answer_form form_of(struct json_value method, bool has_elements)
 {
   static const struct text enveloped[] = {TEXT("new"), TEXT("call"),    TEXT("get"),

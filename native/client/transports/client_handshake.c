@@ -19,12 +19,12 @@
 
 enum { SWITCHING = 101, UNAVAILABLE = 503 };
 
-/* Room for more descriptors than a peer sends. The kernel drops those that have none. */
+/* Room for more descriptors than a peer sends. The kernel drops descriptors without room. */
 enum { DESCRIPTORS_MAX = 8, RECEIVE_SIZE = 4096 };
 
 /* ---- the request ---- */
 
-/* The request of an upgrade to that protocol. more: further fields. */
+/* Writes a request to upgrade to the protocol. more: further fields. */
 static void write_request(const struct client_url *url, struct text peer_id, const char *protocol,
                           const char *more, struct buffer *out)
 {
@@ -40,16 +40,16 @@ static void write_request(const struct client_url *url, struct text peer_id, con
 
 /* ---- the response ---- */
 
-/* Borrowed from what came. */
+/* Borrowed from the input. */
 struct response {
-  size_t length; /* of the head; 0: it is not whole yet, and nothing else is known */
+  size_t length; /* of the head; 0: incomplete, and the other members are not set */
   unsigned status;
-  struct text status_line; /* behind the version: "101 Switching Protocols" */
+  struct text status_line; /* without the version: "101 Switching Protocols" */
   struct text fields;      /* lines */
-  struct text body;        /* what came behind the head */
+  struct text body;        /* the input after the head */
 };
 
-static struct text trim(struct text t)
+static struct text trim_spaces(struct text t)
 {
   while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t'))
     t = text_slice(t, 1, t.len);
@@ -58,8 +58,8 @@ static struct text trim(struct text t)
   return t;
 }
 
-/* Takes a line without its end. */
-static struct text take_line(struct text *rest)
+/* Cuts the first line off *rest, and returns it without its end. */
+static struct text cut_line(struct text *rest)
 {
   const char *end = rest->len == 0 ? NULL : memmem(rest->data, rest->len, "\r\n", 2);
   size_t length = end == NULL ? rest->len : (size_t)(end - rest->data);
@@ -68,47 +68,46 @@ static struct text take_line(struct text *rest)
   return line;
 }
 
-/* The value of a field that the head has exactly once; data NULL: it has none or several. */
+/* The value of a field that occurs exactly once; otherwise data NULL. */
 static struct text find_field(const struct response *response, struct text name)
 {
   struct text fields = response->fields;
   struct text value = TEXT_ABSENT;
   while (fields.len > 0) {
-    struct text line = take_line(&fields);
+    struct text line = cut_line(&fields);
     const char *colon = memchr(line.data, ':', line.len);
     if (colon == NULL || !text_equal_ignore_case(text_slice(line, 0, (size_t)(colon - line.data)), name))
       continue;
     if (value.data != NULL)
       return TEXT_ABSENT;
-    value = trim(text_slice(line, (size_t)(colon - line.data) + 1, line.len));
+    value = trim_spaces(text_slice(line, (size_t)(colon - line.data) + 1, line.len));
   }
   return value;
 }
 
-/* The fields of a 101 for that protocol are there. */
-static bool speaks(const struct response *response, struct text protocol)
+/* The response has the fields of an upgrade to that protocol. */
+static bool is_upgrade_to(const struct response *response, struct text protocol)
 {
   return text_equal_ignore_case(find_field(response, TEXT("upgrade")), protocol) &&
          text_equal_ignore_case(find_field(response, TEXT("connection")), TEXT("upgrade"));
 }
 
-/* JP_CLIENT_REFUSED with the peer's own words, as far as they have come, on one line. what: "the
- * WebSocket". */
-static enum jp_client_status refuse(const struct response *response, const char *what,
-                                    struct jp_client_error *error)
+/* JP_CLIENT_REFUSED with the peer's text, as far as it has arrived, on one line. what: "the WebSocket". */
+static enum jp_client_status fail_refused(const struct response *response, const char *what,
+                                          struct jp_client_error *error)
 {
   enum { SHOWN_MAX = 500 };
-  size_t length = 0; /* of the first line of the body, whichever way it ends */
+  size_t length = 0; /* of the first line of the body, whatever ends it */
   while (length < response->body.len && response->body.data[length] != '\r' &&
          response->body.data[length] != '\n')
     length++;
-  struct text body = text_cut(trim(text_slice(response->body, 0, length)), SHOWN_MAX);
+  struct text body = text_cut(trim_spaces(text_slice(response->body, 0, length)), SHOWN_MAX);
   struct text status_line = text_cut(response->status_line, SHOWN_MAX);
   return client_fail(error, JP_CLIENT_REFUSED, "the peer refuses %s: %.*s%s%.*s", what,
                      TEXT_ARGS(status_line), body.len > 0 ? ": " : "", TEXT_ARGS(body));
 }
 
-/* Three digits; 0: there are none. */
+/* Three digits; 0: not a status. */
 static unsigned read_status(struct text status_line)
 {
   unsigned status = 0;
@@ -121,24 +120,24 @@ static unsigned read_status(struct text status_line)
   return status_line.len == 3 || status_line.data[3] == ' ' ? status : 0;
 }
 
-/* Looks for the head of the response in what has come, which is not empty. JP_CLIENT_PROTOCOL: it is none of
- * HTTP/1.1, or longer than UPGRADE_RESPONSE_MAX. */
-static enum jp_client_status read_response(struct text came, struct response *response,
+/* Searches the input, which is not empty, for the head of the response. JP_CLIENT_PROTOCOL: not HTTP/1.1, or
+ * longer than UPGRADE_RESPONSE_MAX. */
+static enum jp_client_status read_response(struct text input, struct response *response,
                                            struct jp_client_error *error)
 {
   static const struct text version = TEXT("HTTP/1.1 ");
   *response = (struct response){0};
-  if (memcmp(came.data, version.data, came.len < version.len ? came.len : version.len) != 0)
-    return client_fail(error, JP_CLIENT_PROTOCOL, "what answers is no HTTP/1.1 server");
-  const char *end = memmem(came.data, came.len, "\r\n\r\n", 4);
+  if (memcmp(input.data, version.data, input.len < version.len ? input.len : version.len) != 0)
+    return client_fail(error, JP_CLIENT_PROTOCOL, "the peer is no HTTP/1.1 server");
+  const char *end = memmem(input.data, input.len, "\r\n\r\n", 4);
   if (end == NULL)
-    return came.len <= UPGRADE_RESPONSE_MAX
+    return input.len <= UPGRADE_RESPONSE_MAX
                ? JP_CLIENT_OK
                : client_fail(error, JP_CLIENT_PROTOCOL, "the response to the handshake is too long");
-  response->length = (size_t)(end - came.data) + 4;
-  response->fields = text_slice(came, 0, response->length - 2);
-  response->body = text_slice(came, response->length, came.len);
-  struct text status_line = take_line(&response->fields);
+  response->length = (size_t)(end - input.data) + 4;
+  response->fields = text_slice(input, 0, response->length - 2);
+  response->body = text_slice(input, response->length, input.len);
+  struct text status_line = cut_line(&response->fields);
   response->status_line = text_slice(status_line, version.len, status_line.len);
   response->status = read_status(response->status_line);
   return JP_CLIENT_OK;
@@ -176,17 +175,17 @@ static bool is_accepted(struct text accept, const char *key)
   return is_equal;
 }
 
-enum jp_client_status websocket_read_response(struct text came, const char *key, size_t *length,
+enum jp_client_status websocket_read_response(struct text input, const char *key, size_t *length,
                                               struct text *epoch, struct jp_client_error *error)
 {
   struct response response;
-  enum jp_client_status status = read_response(came, &response, error);
+  enum jp_client_status status = read_response(input, &response, error);
   *length = 0;
   if (status != JP_CLIENT_OK || response.length == 0)
     return status;
   if (response.status != SWITCHING)
-    return refuse(&response, "the WebSocket", error);
-  if (!speaks(&response, TEXT("websocket")) ||
+    return fail_refused(&response, "the WebSocket", error);
+  if (!is_upgrade_to(&response, TEXT("websocket")) ||
       !is_accepted(find_field(&response, TEXT("sec-websocket-accept")), key))
     return client_fail(error, JP_CLIENT_PROTOCOL, "the response to the handshake is none of a WebSocket");
   *epoch = find_field(&response, TEXT("jpeer-epoch"));
@@ -212,7 +211,7 @@ static enum jp_client_status await_response(struct client_stream *stream, const 
                                         : status;
     if (length > 0) {
       transport_keep_epoch(transport, epoch);
-      stream->taken += length;
+      stream->consumed += length;
       return JP_CLIENT_OK;
     }
   }
@@ -234,14 +233,14 @@ enum jp_client_status websocket_shake_hands(struct client_stream *stream, const 
 
 /* ---- shared memory ---- */
 
-/* Descriptors that came with bytes: the first is kept, others are closed. */
+/* Received descriptors. The first is kept; others are closed. */
 struct shm_descriptors {
   int fd; /* owned; -1: none */
   unsigned count;
-  bool is_cut; /* there were more than could be taken */
+  bool is_cut; /* there were more than fit */
 };
 
-static void take_descriptors(const struct cmsghdr *header, struct shm_descriptors *descriptors)
+static void collect_descriptors(const struct cmsghdr *header, struct shm_descriptors *descriptors)
 {
   if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
     return;
@@ -256,9 +255,10 @@ static void take_descriptors(const struct cmsghdr *header, struct shm_descriptor
   }
 }
 
-/* Receives bytes behind `in`, and descriptors, close-on-exec. JP_CLIENT_CLOSED: the other side has closed. */
-static enum jp_client_status receive(int socket, struct buffer *in, struct shm_descriptors *descriptors,
-                                     struct jp_client_error *error)
+/* Appends received bytes to `in`, and collects descriptors (close-on-exec). JP_CLIENT_CLOSED: the other side
+ * has closed. */
+static enum jp_client_status receive_bytes(int socket, struct buffer *in, struct shm_descriptors *descriptors,
+                                           struct jp_client_error *error)
 {
   union {
     struct cmsghdr header; /* for its alignment */
@@ -278,7 +278,7 @@ static enum jp_client_status receive(int socket, struct buffer *in, struct shm_d
   if (count < 0)
     return client_fail(error, JP_CLIENT_CLOSED, "the connection has ended: %s", strerror(errno));
   for (struct cmsghdr *at = CMSG_FIRSTHDR(&message); at != NULL; at = CMSG_NXTHDR(&message, at))
-    take_descriptors(at, descriptors);
+    collect_descriptors(at, descriptors);
   if ((message.msg_flags & MSG_CTRUNC) != 0)
     descriptors->is_cut = true;
   if (count == 0)
@@ -287,7 +287,7 @@ static enum jp_client_status receive(int socket, struct buffer *in, struct shm_d
   return JP_CLIENT_OK;
 }
 
-/* 0: it is no such number. */
+/* 0: not a valid size. */
 static size_t read_ring_size(struct text digits)
 {
   size_t size = 0;
@@ -305,7 +305,7 @@ static enum jp_client_status map_memory(const struct response *response,
                                         enum shm_refusal *refusal, struct jp_client_error *error)
 {
   struct jp_error fault;
-  if (!speaks(response, TEXT(SHM_PROTOCOL)))
+  if (!is_upgrade_to(response, TEXT(SHM_PROTOCOL)))
     return client_fail(error, JP_CLIENT_PROTOCOL, "the response to the handshake is none of shared memory");
   if (descriptors->is_cut)
     return client_fail(error, JP_CLIENT_PROTOCOL,
@@ -323,15 +323,15 @@ static enum jp_client_status map_memory(const struct response *response,
   return client_fail(error, JP_CLIENT_NO_MEMORY, "%s", fault.text);
 }
 
-static enum jp_client_status take_response(const struct response *response,
-                                           const struct shm_descriptors *descriptors,
-                                           struct ring_region *region, enum shm_refusal *refusal,
-                                           struct jp_client_error *error)
+static enum jp_client_status accept_response(const struct response *response,
+                                             const struct shm_descriptors *descriptors,
+                                             struct ring_region *region, enum shm_refusal *refusal,
+                                             struct jp_client_error *error)
 {
   if (response->status == SWITCHING)
     return map_memory(response, descriptors, region, refusal, error);
   *refusal = response->status == UNAVAILABLE ? SHM_UNAVAILABLE : SHM_REFUSED;
-  return refuse(response, "shared memory", error);
+  return fail_refused(response, "shared memory", error);
 }
 
 static enum jp_client_status await_memory(const struct client_stream *stream, struct buffer *in,
@@ -343,7 +343,7 @@ static enum jp_client_status await_memory(const struct client_stream *stream, st
   while (status == JP_CLIENT_OK && response->length == 0) {
     status = client_stream_await(stream, false, deadline_ns, error);
     if (status == JP_CLIENT_OK)
-      status = receive(stream->fd, in, descriptors, error);
+      status = receive_bytes(stream->fd, in, descriptors, error);
     if (status == JP_CLIENT_OK && in->len > 0)
       status = read_response(buffer_text(in), response, error);
   }
@@ -366,7 +366,7 @@ enum jp_client_status shm_shake_hands(struct client_stream *stream, const struct
   if (status == JP_CLIENT_OK)
     status = await_memory(stream, &in, &descriptors, deadline_ns, &response, error);
   if (status == JP_CLIENT_OK)
-    status = take_response(&response, &descriptors, region, refusal, error);
+    status = accept_response(&response, &descriptors, region, refusal, error);
   if (status == JP_CLIENT_OK)
     transport_keep_epoch(transport, find_field(&response, TEXT("jpeer-epoch")));
   if (descriptors.fd >= 0)

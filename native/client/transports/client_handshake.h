@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_TRANSPORTS_CLIENT_HANDSHAKE_H
 #define JPEER_CLIENT_TRANSPORTS_CLIENT_HANDSHAKE_H
 /*
- * The opening handshakes of a client over a stream that is connected: HTTP Upgrades (RFC 9110, 7.8). They block until the
- * deadline. One thread.
+ * The opening handshakes of a client over a connected stream: HTTP Upgrades (RFC 9110, 7.8). They block until
+ * the deadline. One thread.
  */
 #include "client/transports/client_stream.h"
 #include "client/transports/transport.h"
@@ -11,19 +11,19 @@
 enum { WEBSOCKET_KEY_LENGTH = 24, UPGRADE_RESPONSE_MAX = 16 * 1024 };
 
 /*
- * To a WebSocket (RFC 6455, 4.1). peer_id absent: none. JP_CLIENT_OK: the transport has the session's epoch, and the stream
- * what came behind the response. JP_CLIENT_REFUSED: the peer answers with another status, and error has what it said.
- * JP_CLIENT_PROTOCOL: what came is no such response.
+ * Upgrades to a WebSocket (RFC 6455, 4.1). peer_id absent: none. On success the transport has the session's
+ * epoch, and the stream the bytes after the response. JP_CLIENT_REFUSED: the peer answers with another
+ * status; the error contains its text. JP_CLIENT_PROTOCOL: not a valid response.
  */
 enum jp_client_status websocket_shake_hands(struct client_stream *stream, const struct client_url *url,
                                             struct text peer_id, int64_t deadline_ns,
                                             struct client_transport *transport,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * For tests, whose key is one of RFC 6455: looks for the head of the response in what has come. *length is that of the head;
- * 0: it is not whole. *epoch is the session's, borrowed; absent: the peer tells none.
+ * For tests with a key from RFC 6455: searches the input for the head of the response. *length is the length
+ * of the head; 0: the head is incomplete. *epoch is the session's, borrowed; absent: none.
  */
-enum jp_client_status websocket_read_response(struct text came, const char *key, size_t *length,
+enum jp_client_status websocket_read_response(struct text input, const char *key, size_t *length,
                                               struct text *epoch,
                                               struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
@@ -34,10 +34,10 @@ enum shm_refusal {
 };
 
 /*
- * To shared memory (docs/shared-memory.md), whose descriptor comes with the response. JP_CLIENT_OK: the memory is
- * mapped, and the caller unmaps it; the transport has the session's epoch.
- * Otherwise *refusal says whether another transport may do. SHM_NOT_REFUSED: the connection failed, or what
- * came is no such response (JP_CLIENT_REFUSED, JP_CLIENT_PROTOCOL).
+ * Upgrades to shared memory (docs/shared-memory.md), whose descriptor arrives with the response. On success
+ * the memory is mapped (the caller unmaps it) and the transport has the session's epoch. Otherwise *refusal
+ * says whether another transport may work; SHM_NOT_REFUSED: the connection failed (JP_CLIENT_REFUSED) or the
+ * response is not valid (JP_CLIENT_PROTOCOL).
  */
 enum jp_client_status shm_shake_hands(struct client_stream *stream, const struct client_url *url,
                                       struct text peer_id, int64_t deadline_ns, struct ring_region *region,

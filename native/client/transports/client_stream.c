@@ -60,13 +60,13 @@ enum jp_client_status client_stream_await(const struct client_stream *stream, bo
 
 static void set_number(int fd, int level, int option, int value)
 {
-  /* What one of these is for is gone if it fails, but the connection works. */
+  /* If an option cannot be set, the connection works without its benefit. */
   (void)setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* A network that is gone is found within half a minute while nothing is on its way; written data waits for
- * the kernel's own limit. TCP_USER_TIMEOUT would find it sooner, and end connections to a peer that is only
- * busy: it counts the time in which the peer does not read as well. */
+/* Detects a lost network within half a minute while no data is in flight; for data in flight the kernel's own
+ * limit applies. TCP_USER_TIMEOUT would be faster, but would end connections to a busy peer, because it also
+ * counts the time in which the peer does not read. */
 static void set_tcp_options(int fd)
 {
   enum { IDLE_SECONDS = 15, BETWEEN_SECONDS = 5, PROBES = 3 };
@@ -90,7 +90,7 @@ static enum jp_client_status await_connection(struct client_stream *stream, int6
   return failure == 0 ? JP_CLIENT_OK : client_fail(error, JP_CLIENT_REFUSED, "%s", strerror(failure));
 }
 
-/* A unix socket whose queue is full cannot be waited for. */
+/* A unix socket whose queue is full cannot be polled. */
 static bool connects_later(const struct sockaddr *address, int64_t deadline_ns)
 {
   const struct timespec pause = {.tv_nsec = 5000000};
@@ -112,7 +112,7 @@ static enum jp_client_status connect_address(struct client_stream *stream, const
   do {
     failed = connect(stream->fd, address, size);
   } while (failed != 0 && connects_later(address, deadline_ns));
-  /* EINTR: the connection is being made all the same. */
+  /* EINTR: the kernel still establishes the connection. */
   if (failed != 0)
     status = errno == EINPROGRESS || errno == EINTR
                  ? await_connection(stream, deadline_ns, error)
@@ -132,9 +132,9 @@ static enum jp_client_status connect_socket(struct client_stream *stream, struct
   return connect_address(stream, (const struct sockaddr *)&address, sizeof address, deadline_ns, error);
 }
 
-/* A name's addresses, in the order of the system's preference. */
-static enum jp_client_status resolve(const struct client_url *url, struct addrinfo **found,
-                                     struct jp_client_error *error)
+/* The addresses of a name, in the order of the system's preference. */
+static enum jp_client_status resolve_host(const struct client_url *url, struct addrinfo **found,
+                                          struct jp_client_error *error)
 {
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
@@ -155,13 +155,13 @@ static enum jp_client_status resolve(const struct client_url *url, struct addrin
                       : client_fail(error, JP_CLIENT_REFUSED, "%s: %s", host, gai_strerror(failure));
 }
 
-/* Each address has its part of the time that is left, so that one that is silent leaves some to the
+/* Each address gets an equal part of the remaining time, so that a silent address leaves time for the
  * others. */
 static enum jp_client_status connect_host(struct client_stream *stream, const struct client_url *url,
                                           int64_t deadline_ns, struct jp_client_error *error)
 {
   struct addrinfo *found = NULL;
-  enum jp_client_status status = resolve(url, &found, error);
+  enum jp_client_status status = resolve_host(url, &found, error);
   if (status != JP_CLIENT_OK)
     return status;
   int64_t left = 0;
@@ -195,14 +195,14 @@ enum jp_client_status client_stream_connect(struct client_stream *stream, const 
 enum jp_client_status client_stream_flush(struct client_stream *stream, struct jp_client_error *error)
 {
   if (stream->out.failed)
-    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is to be sent");
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for the messages to be sent");
   while (client_stream_wants_to_write(stream)) {
     ssize_t count =
         send(stream->fd, stream->out.data + stream->sent, stream->out.len - stream->sent, MSG_NOSIGNAL);
     if (count >= 0) {
       stream->sent += (size_t)count;
     } else if (errno == EAGAIN) {
-      /* Moving what is left costs as much as it is long: only where that is less than what was sent. */
+      /* Moving costs as much as the remaining bytes: only if they are fewer than the sent bytes. */
       if (stream->sent > stream->out.len / 2) {
         buffer_consume(&stream->out, stream->sent);
         stream->sent = 0;
@@ -232,15 +232,15 @@ enum jp_client_status client_stream_flush_all(struct client_stream *stream, int6
 
 enum jp_client_status client_stream_read(struct client_stream *stream, struct jp_client_error *error)
 {
-  buffer_consume(&stream->in, stream->taken);
-  stream->taken = 0;
+  buffer_consume(&stream->in, stream->consumed);
+  stream->consumed = 0;
   if (stream->in.len == 0)
     buffer_trim(&stream->in, KEPT_MAX);
   size_t before = stream->in.len;
   for (;;) {
     char *room = buffer_reserve(&stream->in, READ_MIN);
     if (room == NULL)
-      return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is received");
+      return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a received message");
     size_t size = stream->in.cap - stream->in.len;
     ssize_t count = recv(stream->fd, room, size, 0);
     if (count == 0)

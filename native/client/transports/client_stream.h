@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_TRANSPORTS_CLIENT_STREAM_H
 #define JPEER_CLIENT_TRANSPORTS_CLIENT_STREAM_H
 /*
- * A connected socket, TCP or unix, with what has been read from it and what is to be written. Nothing
- * blocks but connecting and client_stream_await.
+ * A connected TCP or unix socket with an input and an output buffer. Only connecting and client_stream_await
+ * block.
  *
  * One owner, one thread at a time.
  */
@@ -14,34 +14,34 @@
 struct client_stream {
   int fd; /* -1: none */
   struct buffer in;
-  size_t taken; /* bytes of `in` that are done with */
+  size_t consumed; /* bytes of `in` that were consumed */
   struct buffer out;
-  size_t sent; /* bytes of `out` that are written */
+  size_t sent; /* bytes of `out` that were sent */
 };
 
 void client_stream_init(struct client_stream *stream);
 void client_stream_fini(struct client_stream *stream);
 
 /*
- * Connects to the URL's host and port, each of its addresses in turn, or to its socket. JP_CLIENT_REFUSED.
- * deadline_ns is by clock_now_ns. Resolving a name may take longer: the system's resolver has limits of its
- * own.
+ * Connects to the URL's host and port, trying its addresses in turn, or to its socket. JP_CLIENT_REFUSED.
+ * deadline_ns: by clock_now_ns. Resolving a name may take longer, because the system's resolver has its own
+ * timeouts.
  */
 enum jp_client_status client_stream_connect(struct client_stream *stream, const struct client_url *url,
                                             int64_t deadline_ns,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Waits until the socket can be read (is_for_writing: or written). JP_CLIENT_REFUSED: not in time. */
+/* Waits until the socket is readable (is_for_writing: writable). JP_CLIENT_REFUSED: timed out. */
 enum jp_client_status client_stream_await(const struct client_stream *stream, bool is_for_writing,
                                           int64_t deadline_ns,
                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
-/* Writes what is in `out`, as far as the socket takes it. */
+/* Sends as much of `out` as the socket accepts. */
 enum jp_client_status client_stream_flush(struct client_stream *stream,
                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Writes all of it, and waits for room meanwhile. JP_CLIENT_REFUSED: not in time. */
+/* Sends all of `out`, and waits for room if necessary. JP_CLIENT_REFUSED: timed out. */
 enum jp_client_status client_stream_flush_all(struct client_stream *stream, int64_t deadline_ns,
                                               struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Reads what is there behind `in`. JP_CLIENT_CLOSED: the other side has closed. */
+/* Appends the available input to `in`. JP_CLIENT_CLOSED: the other side has closed. */
 enum jp_client_status client_stream_read(struct client_stream *stream,
                                          struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
@@ -50,10 +50,11 @@ static inline bool client_stream_wants_to_write(const struct client_stream *stre
   return stream->sent < stream->out.len;
 }
 
-/* What was read and is not taken yet. */
+/* The input that was not consumed yet. */
 static inline struct text client_stream_unused(const struct client_stream *stream)
 {
-  return stream->in.len == 0 ? TEXT("") : text_slice(buffer_text(&stream->in), stream->taken, stream->in.len);
+  return stream->in.len == 0 ? TEXT("")
+                             : text_slice(buffer_text(&stream->in), stream->consumed, stream->in.len);
 }
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/un.h>
 
-/* What stands behind a scheme's colon. */
+/* The form of a URL after the scheme's colon. */
 enum url_form {
   URL_HOST_AND_PORT, /* //HOST:PORT */
   URL_REQUEST,       /* //HOST:PORT[/PATH] */
@@ -33,20 +33,20 @@ static const struct {
 
 #define SCHEME_NAMES "ws:, ws+unix:, http:, http+unix:, shm:, tcp: and ipc:"
 
-static enum jp_client_status refuse(const struct client_url *parts, const char *why,
-                                    struct jp_client_error *error)
+static enum jp_client_status refuse_url(const struct client_url *parts, const char *why,
+                                        struct jp_client_error *error)
 {
   return client_fail(error, JP_CLIENT_INVALID, "%.*s: %s", TEXT_ARGS(parts->whole), why);
 }
 
-/* Takes t up to the separator, and it; all of t where there is none. */
-static struct text take_until(struct text *t, char separator)
+/* Cuts the text before the separator off t, and the separator; all of t if there is no separator. */
+static struct text cut_until(struct text *t, char separator)
 {
   const char *found = t->len == 0 ? NULL : memchr(t->data, separator, t->len);
   size_t length = found == NULL ? t->len : (size_t)(found - t->data);
-  struct text taken = text_slice(*t, 0, length);
+  struct text part = text_slice(*t, 0, length);
   *t = text_slice(*t, found == NULL ? length : length + 1, t->len);
-  return taken;
+  return part;
 }
 
 static bool is_port(struct text t)
@@ -63,7 +63,8 @@ static bool is_port(struct text t)
   return number > 0 && number <= PORT_MAX;
 }
 
-/* They would end a line of a request's head, or mean something else to the peer than to the caller. */
+/* Such a character would end a line of a request's head, or mean something else to the peer than to the
+ * caller. */
 static bool has_control_or_space(struct text t)
 {
   for (size_t i = 0; i < t.len; i++) {
@@ -77,19 +78,19 @@ static enum jp_client_status parse_authority(struct text authority, struct clien
                                              struct jp_client_error *error)
 {
   if (text_starts_with(authority, TEXT("["))) {
-    parts->host = take_until(&authority, ']');
+    parts->host = cut_until(&authority, ']');
     parts->host = text_slice(parts->host, 1, parts->host.len);
     if (!text_starts_with(authority, TEXT(":")))
-      return refuse(parts, "an address in brackets is followed by ]:PORT", error);
+      return refuse_url(parts, "an address in brackets is followed by ]:PORT", error);
     parts->port = text_slice(authority, 1, authority.len);
   } else {
-    parts->host = take_until(&authority, ':');
+    parts->host = cut_until(&authority, ':');
     parts->port = authority;
   }
   if (parts->host.len == 0)
-    return refuse(parts, "there is no host", error);
+    return refuse_url(parts, "there is no host", error);
   if (!is_port(parts->port))
-    return refuse(parts, "there is no port, which is a number from 1 to 65535", error);
+    return refuse_url(parts, "there is no port, which is a number from 1 to 65535", error);
   return JP_CLIENT_OK;
 }
 
@@ -97,15 +98,15 @@ static enum jp_client_status parse_host_and_port(struct text rest, bool may_have
                                                  struct client_url *parts, struct jp_client_error *error)
 {
   if (!text_starts_with(rest, TEXT("//")))
-    return refuse(parts, "// is missing behind the scheme", error);
+    return refuse_url(parts, "// is missing after the scheme", error);
   if (has_control_or_space(rest))
-    return refuse(parts, "there is a space or a control character", error);
+    return refuse_url(parts, "there is a space or a control character", error);
   rest = text_slice(rest, 2, rest.len);
   const char *slash = memchr(rest.data, '/', rest.len);
   struct text authority = slash == NULL ? rest : text_slice(rest, 0, (size_t)(slash - rest.data));
   struct text path = text_slice(rest, authority.len, rest.len);
   if (path.len > 0 && !may_have_path)
-    return refuse(parts, "there is a path, which this transport has not", error);
+    return refuse_url(parts, "there is a path, which this transport has not", error);
   parts->path = path.len > 0 ? path : TEXT("/rpc");
   return parse_authority(authority, parts, error);
 }
@@ -115,21 +116,21 @@ static enum jp_client_status parse_socket(struct text path, struct client_url *p
 {
   parts->path = path;
   if (path.len == 0)
-    return refuse(parts, "there is no path of a socket", error);
+    return refuse_url(parts, "there is no path of a socket", error);
   if (path.len >= sizeof(((struct sockaddr_un *)0)->sun_path))
-    return refuse(parts, "the path is longer than a socket's may be, 107 bytes", error);
+    return refuse_url(parts, "the path is longer than a socket's may be, 107 bytes", error);
   return JP_CLIENT_OK;
 }
 
-static enum jp_client_status parse_rest(struct text rest, enum url_form form, struct client_url *parts,
-                                        struct jp_client_error *error)
+static enum jp_client_status parse_after_scheme(struct text rest, enum url_form form,
+                                                struct client_url *parts, struct jp_client_error *error)
 {
   switch (form) {
   case URL_SOCKET:
     return parse_socket(rest, parts, error);
   case URL_SLASHED_SOCKET:
     if (!text_starts_with(rest, TEXT("//")))
-      return refuse(parts, "// is missing behind the scheme", error);
+      return refuse_url(parts, "// is missing after the scheme", error);
     return parse_socket(text_slice(rest, 2, rest.len), parts, error);
   default:
     return parse_host_and_port(rest, form == URL_REQUEST, parts, error);
@@ -142,9 +143,10 @@ enum jp_client_status client_url_parse(const char *url, struct client_url *parts
   *parts = (struct client_url){.whole = text_of(url)};
   if (strstr(url, "?peer-id=") != NULL || strstr(url, "?peer_id=") != NULL ||
       strstr(url, "&peer-id=") != NULL || strstr(url, "&peer_id=") != NULL)
-    return refuse(parts, "the URL names a session, which is named by peer_id of the configuration", error);
+    return refuse_url(parts, "the URL names a session, which is named by peer_id of the configuration",
+                      error);
   struct text rest = parts->whole;
-  struct text scheme = take_until(&rest, ':');
+  struct text scheme = cut_until(&rest, ':');
   for (size_t i = 0; i < sizeof SCHEMES / sizeof SCHEMES[0]; i++) {
     if (!text_equal(scheme, SCHEMES[i].scheme))
       continue;
@@ -152,7 +154,7 @@ enum jp_client_status client_url_parse(const char *url, struct client_url *parts
     if (*kind == NULL)
       return client_fail(error, JP_CLIENT_UNSUPPORTED, "%.*s: the library was built without ZeroMQ",
                          TEXT_ARGS(parts->whole));
-    return parse_rest(rest, SCHEMES[i].form, parts, error);
+    return parse_after_scheme(rest, SCHEMES[i].form, parts, error);
   }
   return client_fail(error, JP_CLIENT_UNSUPPORTED, "%.*s: the scheme is none of " SCHEME_NAMES,
                      TEXT_ARGS(parts->whole));

@@ -1,25 +1,25 @@
 #ifndef JPEER_CLIENT_TRANSPORTS_CLIENT_URL_H
 #define JPEER_CLIENT_TRANSPORTS_CLIENT_URL_H
-/* URLs of peers, and which transport each is for. Pure functions, any thread. */
+/* Parses URLs of peers and selects their transport. Pure functions, any thread. */
 #include "jpeer/request.h"
 
 #include "base/buffer.h"
 
 struct transport_kind;
 
-/* The parts of a URL; all borrowed from it, or static. */
+/* The parts of a URL, borrowed from it or static. */
 struct client_url {
   struct text whole;
-  struct text host; /* without the brackets of an IPv6 address; absent where there is a socket's path */
+  struct text host; /* without the brackets of an IPv6 address; absent if there is a socket's path */
   struct text port; /* digits */
-  struct text path; /* of a unix socket, or of the request ("/rpc") */
+  struct text path; /* of a unix socket, or of the HTTP request ("/rpc") */
 };
 
-/* JP_CLIENT_INVALID: it is no such URL. JP_CLIENT_UNSUPPORTED: its scheme is unknown. */
+/* JP_CLIENT_INVALID: not a valid URL. JP_CLIENT_UNSUPPORTED: the scheme is unknown. */
 enum jp_client_status client_url_parse(const char *url, struct client_url *parts,
                                        const struct transport_kind **kind,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* What an HTTP request asks for, and its field Host. */
+/* The path of an HTTP request, and its field Host. */
 struct text client_url_request_path(const struct client_url *url);
 void client_url_write_host(const struct client_url *url, struct buffer *out);
 

@@ -25,7 +25,7 @@ static struct http_reader *reader_of(llhttp_t *llhttp)
   return llhttp->data;
 }
 
-static int refuse(struct http_reader *reader, enum jp_client_status fault, const char *why)
+static int set_fault(struct http_reader *reader, enum jp_client_status fault, const char *why)
 {
   reader->fault = fault;
   reader->why = why;
@@ -39,7 +39,7 @@ static int count_head(struct http_reader *reader, size_t length)
   reader->head_size += length;
   return reader->head_size <= HEAD_MAX
              ? 0
-             : refuse(reader, JP_CLIENT_LIMIT, "the head of a response is too long");
+             : set_fault(reader, JP_CLIENT_LIMIT, "the head of a response is too long");
 }
 
 static int on_begin(llhttp_t *llhttp)
@@ -65,9 +65,9 @@ static int on_status(llhttp_t *llhttp, const char *at, size_t length)
 {
   struct http_reader *reader = reader_of(llhttp);
   size_t room = sizeof reader->words - reader->words_length;
-  size_t taken = length < room ? length : room;
-  memcpy(reader->words + reader->words_length, at, taken);
-  reader->words_length += taken;
+  size_t count = length < room ? length : room;
+  memcpy(reader->words + reader->words_length, at, count);
+  reader->words_length += count;
   return count_head(reader, length);
 }
 
@@ -78,8 +78,8 @@ static int on_field(llhttp_t *llhttp, const char *at, size_t length)
   return count_head(reader, length);
 }
 
-/* Whether the field has that name and was not read before: where a field is given twice, the first one counts. */
-static bool is_first(const struct http_reader *reader, struct text name, bool *has_field)
+/* The field has that name and was not read before: if a field occurs twice, the first value counts. */
+static bool is_first_field(const struct http_reader *reader, struct text name, bool *has_field)
 {
   if (*has_field || !text_equal_ignore_case(buffer_text(&reader->name), name))
     return false;
@@ -87,15 +87,15 @@ static bool is_first(const struct http_reader *reader, struct text name, bool *h
   return true;
 }
 
-/* The fields of a trailer are not the response's own. */
+/* The fields of a trailer do not belong to the response. */
 static int on_field_complete(llhttp_t *llhttp)
 {
   struct http_reader *reader = reader_of(llhttp);
   bool is_trailer = (llhttp->flags & F_TRAILING) != 0;
   reader->value = NULL;
-  if (!is_trailer && is_first(reader, TEXT("content-type"), &reader->has_type))
+  if (!is_trailer && is_first_field(reader, TEXT("content-type"), &reader->has_type))
     reader->value = &reader->type;
-  else if (!is_trailer && is_first(reader, TEXT("jpeer-epoch"), &reader->has_epoch))
+  else if (!is_trailer && is_first_field(reader, TEXT("jpeer-epoch"), &reader->has_epoch))
     reader->value = &reader->epoch;
   buffer_clear(&reader->name);
   return 0;
@@ -115,10 +115,10 @@ static int check_body(struct http_reader *reader, uint64_t more)
 {
   if (more <= reader->body_max - reader->pieces.len - reader->span.len)
     return 0;
-  return refuse(reader, JP_CLIENT_LIMIT, NULL);
+  return set_fault(reader, JP_CLIENT_LIMIT, NULL);
 }
 
-/* Pauses where the line of a chunk begins. */
+/* Pauses llhttp at the beginning of a chunk's line. */
 static int begin_chunk(struct http_reader *reader)
 {
   reader->chunk_line = CHUNK_SIZE;
@@ -132,21 +132,22 @@ static int on_head_complete(llhttp_t *llhttp)
   return (llhttp->flags & F_CHUNKED) != 0 ? begin_chunk(reader_of(llhttp)) : 0;
 }
 
-/* Of the last one, behind which trailers may come, llhttp reads all. */
+/* Trailers may follow the last chunk; llhttp reads them. */
 static int on_chunk_complete(llhttp_t *llhttp)
 {
   return (llhttp->flags & F_TRAILING) != 0 ? 0 : begin_chunk(reader_of(llhttp));
 }
 
-/* The piece that lies in the input leaves it. */
+/* Copies the piece that is in the input. */
 static int keep_span(struct http_reader *reader)
 {
   buffer_append_text(&reader->pieces, reader->span);
   reader->span = TEXT_ABSENT;
-  return reader->pieces.failed ? refuse(reader, JP_CLIENT_NO_MEMORY, "no memory for what is received") : 0;
+  return reader->pieces.failed ? set_fault(reader, JP_CLIENT_NO_MEMORY, "no memory for a received message")
+                               : 0;
 }
 
-/* A body that comes in one piece, as nearly all do, is never copied. */
+/* A body in one piece, as most are, is never copied. */
 static int on_body(llhttp_t *llhttp, const char *at, size_t length)
 {
   struct http_reader *reader = reader_of(llhttp);
@@ -164,8 +165,8 @@ static int on_complete(llhttp_t *llhttp)
   if (llhttp->status_code < FINAL_FROM) {
     set_reader_state(reader, HTTP_READER_BETWEEN);
     return llhttp->status_code == 101
-               ? refuse(reader, JP_CLIENT_PROTOCOL, "a change of protocols that nobody asked for")
-               : 0; /* the response is still to come (RFC 9110, 15.2) */
+               ? set_fault(reader, JP_CLIENT_PROTOCOL, "a change of protocols that nobody asked for")
+               : 0; /* an interim response; the final response follows (RFC 9110, 15.2) */
   }
   set_reader_state(reader, HTTP_READER_WHOLE);
   reader->is_last = llhttp_should_keep_alive(llhttp) == 0;
@@ -200,10 +201,10 @@ void http_reader_fini(struct http_reader *reader)
   buffer_fini(&reader->pieces);
 }
 
-static enum jp_client_status fail(const struct http_reader *reader, struct jp_client_error *error)
+static enum jp_client_status fail_reader(const struct http_reader *reader, struct jp_client_error *error)
 {
   if (reader->fault == JP_CLIENT_OK)
-    return client_fail(error, JP_CLIENT_PROTOCOL, "what came is no HTTP response: %s",
+    return client_fail(error, JP_CLIENT_PROTOCOL, "the peer answers with no HTTP response: %s",
                        llhttp_get_error_reason(&reader->llhttp));
   if (reader->why == NULL)
     return client_fail(error, JP_CLIENT_LIMIT, "an answer is longer than message_max, %zu bytes",
@@ -220,14 +221,14 @@ static bool is_json(struct text type)
   return length > 0 && text_equal_ignore_case(text_slice(type, 0, length), TEXT("application/json"));
 }
 
-static enum jp_client_status give_response(struct http_reader *reader, struct http_response *response,
-                                           struct jp_client_error *error)
+static enum jp_client_status return_response(struct http_reader *reader, struct http_response *response,
+                                             struct jp_client_error *error)
 {
   if (reader->pieces.len > 0 && keep_span(reader) != 0)
-    return fail(reader, error);
+    return fail_reader(reader, error);
   struct text body = reader->pieces.len > 0 ? buffer_text(&reader->pieces) : reader->span;
   if (reader->name.failed || reader->type.failed || reader->epoch.failed)
-    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is received");
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a received message");
   *response = (struct http_response){.status = reader->llhttp.status_code,
                                      .is_json = is_json(buffer_text(&reader->type)),
                                      .is_last = reader->is_last,
@@ -238,8 +239,8 @@ static enum jp_client_status give_response(struct http_reader *reader, struct ht
   return JP_CLIENT_OK;
 }
 
-/* Gives llhttp the next stretch that it may read: the digits of a chunk's size, or all that there is. */
-static enum llhttp_errno give_llhttp(struct http_reader *reader, struct text input, size_t *at)
+/* Feeds llhttp the next part of the input: the digits of a chunk's size, or all input. */
+static enum llhttp_errno feed_llhttp(struct http_reader *reader, struct text input, size_t *at)
 {
   size_t end = input.len;
   if (reader->chunk_line > CHUNK_SIZE)
@@ -254,7 +255,7 @@ static enum llhttp_errno give_llhttp(struct http_reader *reader, struct text inp
   return result;
 }
 
-/* Passes over the extensions of a chunk, up to the end of its line. */
+/* Skips the extensions of a chunk, up to the end of its line. */
 static enum llhttp_errno read_extensions(struct http_reader *reader, struct text input, size_t *at)
 {
   for (; *at < input.len; ++*at) {
@@ -262,8 +263,9 @@ static enum llhttp_errno read_extensions(struct http_reader *reader, struct text
     if (reader->chunk_line == CHUNK_LLHTTP)
       return HPE_OK;
     if (reader->chunk_line == CHUNK_WRONG)
-      return (enum llhttp_errno)refuse(
-          reader, JP_CLIENT_PROTOCOL, "what came is no HTTP response: a chunk extension that cannot be read");
+      return (enum llhttp_errno)set_fault(
+          reader, JP_CLIENT_PROTOCOL,
+          "the peer answers with no HTTP response: a chunk extension that cannot be read");
     if (count_head(reader, 1) != 0)
       return HPE_USER;
   }
@@ -277,7 +279,7 @@ enum jp_client_status http_reader_read(struct http_reader *reader, struct text i
   enum llhttp_errno result = HPE_OK;
   size_t at = 0;
   do {
-    result = give_llhttp(reader, input, &at);
+    result = feed_llhttp(reader, input, &at);
     if (result == HPE_OK && reader->chunk_line != CHUNK_LLHTTP)
       result = read_extensions(reader, input, &at);
   } while (at < input.len && reader->state != HTTP_READER_WHOLE &&
@@ -285,11 +287,11 @@ enum jp_client_status http_reader_read(struct http_reader *reader, struct text i
   *is_whole = result == HPE_PAUSED && reader->state == HTTP_READER_WHOLE;
   *used = *is_whole ? at : input.len;
   if (result == HPE_PAUSED && !*is_whole)
-    result = HPE_OK; /* a chunk begins with the next input */
+    result = HPE_OK; /* the next input begins with a chunk */
   if (*is_whole)
-    return give_response(reader, response, error);
+    return return_response(reader, response, error);
   if (result != HPE_OK || keep_span(reader) != 0)
-    return fail(reader, error);
+    return fail_reader(reader, error);
   return JP_CLIENT_OK;
 }
 
@@ -302,7 +304,7 @@ enum jp_client_status http_reader_end(struct http_reader *reader, struct http_re
   enum llhttp_errno result = llhttp_finish(&reader->llhttp);
   *is_whole = result == HPE_PAUSED && reader->state == HTTP_READER_WHOLE;
   if (*is_whole)
-    return give_response(reader, response, error);
+    return return_response(reader, response, error);
   return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection inside an answer");
 }
 

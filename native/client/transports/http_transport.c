@@ -1,6 +1,6 @@
 /*
- * HTTP/1.1 over TCP and unix sockets: one POST a message, on one connection that stays open. Requests do not
- * wait for the responses to earlier ones, which come in their order (RFC 9112, 9.3.2).
+ * HTTP/1.1 over TCP and unix sockets: one POST for each message, on one persistent connection. Requests do
+ * not wait for earlier responses, which arrive in order (RFC 9112, 9.3.2).
  */
 #include "base/clock.h"
 #include "client/messages/client_error.h"
@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Written before the length of a body is known, and with leading zeros then (RFC 9110, 8.6: digits). A peer
- * recognises a head that is the same but for so many digits. */
+/* The length is written before the body is known, so it has leading zeros (RFC 9110, 8.6: digits). The peer
+ * recognizes repeated heads that differ only in these digits. */
 enum { LENGTH_DIGITS = 9 };
 #define LENGTH_FIELD "Content-Length: "
 #define LENGTH_PLACE "000000000"
@@ -21,11 +21,11 @@ enum { LENGTH_DIGITS = 9 };
 struct http_transport {
   struct client_transport transport;
   struct client_stream stream;
-  struct buffer head;                  /* of each POST, up to the digits of its length */
-  char epoch[TRANSPORT_EPOCH_MAX + 1]; /* of the refs that the message names; "": it names none */
+  struct buffer head;                  /* of each POST, up to the digits of Content-Length */
+  char epoch[TRANSPORT_EPOCH_MAX + 1]; /* of the refs in the message; "": no refs */
   size_t begin;                        /* of the request that is being written */
-  struct buffer expected; /* whether an answer is expected: a byte for each POST without a response */
-  size_t responses;       /* bytes of `expected` that are done with */
+  struct buffer expected; /* a byte for each POST without a response: whether it expects an answer */
+  size_t responses;       /* bytes of `expected` that were consumed */
   struct http_reader reader;
 };
 
@@ -102,18 +102,18 @@ static struct buffer *begin_message(struct client_transport *transport)
   return out;
 }
 
-/* The digits that the place has no room for push the body on. */
+/* A length with more digits than the reserved place moves the body. */
 static void write_length(struct buffer *out, size_t place, size_t length)
 {
   char digits[24];
   size_t count = 0;
   for (size_t left = length; left > 0 || count < LENGTH_DIGITS; left /= 10)
     digits[sizeof digits - ++count] = (char)('0' + left % 10);
-  size_t behind = place + LENGTH_DIGITS;
+  size_t after = place + LENGTH_DIGITS;
   size_t more = count - LENGTH_DIGITS;
   if (more > 0 && buffer_reserve(out, more) == NULL)
     return;
-  memmove(out->data + behind + more, out->data + behind, out->len - behind);
+  memmove(out->data + after + more, out->data + after, out->len - after);
   memcpy(out->data + place, digits + sizeof digits - count, count);
   out->len += more;
 }
@@ -156,36 +156,36 @@ static void name_epoch(struct client_transport *transport, struct text epoch)
   http->epoch[TRANSPORT_EPOCH_MAX] = '\0';
 }
 
-static void take_back(struct client_transport *transport)
+static void discard_message(struct client_transport *transport)
 {
   struct http_transport *http = http_of(transport);
   struct buffer *out = &http->stream.out;
   http->epoch[0] = '\0';
   buffer_truncate(out, http->begin < out->len ? http->begin : out->len);
-  out->failed = false; /* what was there before is whole */
+  out->failed = false; /* earlier messages are complete */
 }
 
-static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
+static enum jp_client_status flush_output(struct client_transport *transport, struct jp_client_error *error)
 {
   return client_stream_flush(&http_of(transport)->stream, error);
 }
 
 /* ---- reading ---- */
 
-/* Which POST a response is for: the first without one. False: there is none. */
-static bool take_expected(struct http_transport *http, bool *is_answered)
+/* Removes the oldest POST without a response. False: there is none. */
+static bool pop_expected(struct http_transport *http, bool *is_answered)
 {
   if (http->responses == http->expected.len)
     return false;
   *is_answered = http->expected.data[http->responses++] != 0;
-  if (http->responses > http->expected.len / 2) { /* moves no byte more than once on the average */
+  if (http->responses > http->expected.len / 2) { /* moves each byte at most once on average */
     buffer_consume(&http->expected, http->responses);
     http->responses = 0;
   }
   return true;
 }
 
-/* What is neither an answer nor the 204 of a notification. */
+/* The response is neither an answer nor the 204 of a notification. */
 static enum jp_client_status refuse_response(struct http_transport *http,
                                              const struct http_response *response, const char *what,
                                              struct jp_client_error *error)
@@ -202,31 +202,34 @@ static enum jp_client_status refuse_response(struct http_transport *http,
   return status;
 }
 
-static enum jp_client_status take_response(struct http_transport *http, const struct http_response *response,
+static enum jp_client_status pass_response(struct http_transport *http, const struct http_response *response,
                                            struct transport_listener *listener, struct jp_client_error *error)
 {
   bool is_answered;
-  if (!take_expected(http, &is_answered))
+  if (!pop_expected(http, &is_answered))
     return refuse_response(http, response, "a response to no request: HTTP ", error);
   listener->epoch(listener, response->epoch);
   if (!is_answered && (response->is_json || (response->status >= 200 && response->status < 300)))
-    return JP_CLIENT_OK; /* nobody wants to know */
+    return JP_CLIENT_OK; /* the client does not wait for it */
   if (!response->is_json || response->status == 204)
     return refuse_response(http, response, "the peer answers with HTTP ", error);
   return listener->message(listener, response->body, error);
 }
 
-static enum jp_client_status take_last(struct http_transport *http, const struct http_response *response,
-                                       struct transport_listener *listener, struct jp_client_error *error)
+static enum jp_client_status handle_response(struct http_transport *http,
+                                             const struct http_response *response,
+                                             struct transport_listener *listener,
+                                             struct jp_client_error *error)
 {
-  enum jp_client_status status = take_response(http, response, listener, error);
+  enum jp_client_status status = pass_response(http, response, listener, error);
   if (status != JP_CLIENT_OK || !response->is_last)
     return status;
-  return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection behind an answer");
+  return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection after an answer");
 }
 
-static enum jp_client_status take_responses(struct http_transport *http, struct transport_listener *listener,
-                                            struct jp_client_error *error)
+static enum jp_client_status handle_responses(struct http_transport *http,
+                                              struct transport_listener *listener,
+                                              struct jp_client_error *error)
 {
   struct client_stream *stream = &http->stream;
   enum jp_client_status status = JP_CLIENT_OK;
@@ -236,32 +239,32 @@ static enum jp_client_status take_responses(struct http_transport *http, struct 
     size_t used;
     status =
         http_reader_read(&http->reader, client_stream_unused(stream), &used, &response, &is_whole, error);
-    stream->taken += used;
+    stream->consumed += used;
     if (status == JP_CLIENT_OK && is_whole)
-      status = take_last(http, &response, listener, error);
+      status = handle_response(http, &response, listener, error);
   }
   return status;
 }
 
-/* The peer has closed: an answer without a length ends so. */
-static enum jp_client_status take_end(struct http_transport *http, struct transport_listener *listener,
-                                      struct jp_client_error *error)
+/* The peer has closed, which ends a response without a length. */
+static enum jp_client_status handle_end(struct http_transport *http, struct transport_listener *listener,
+                                        struct jp_client_error *error)
 {
   struct http_response response;
   bool is_whole;
   enum jp_client_status status = http_reader_end(&http->reader, &response, &is_whole, error);
-  return status == JP_CLIENT_OK && is_whole ? take_last(http, &response, listener, error) : status;
+  return status == JP_CLIENT_OK && is_whole ? handle_response(http, &response, listener, error) : status;
 }
 
-static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
-                                     struct jp_client_error *error)
+static enum jp_client_status receive_input(struct client_transport *transport,
+                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   struct http_transport *http = http_of(transport);
-  struct jp_client_error later; /* what came before the end counts first */
+  struct jp_client_error later; /* an error of a response is reported instead of the connection's end */
   enum jp_client_status ended = client_stream_read(&http->stream, error);
-  enum jp_client_status status = take_responses(http, listener, &later);
+  enum jp_client_status status = handle_responses(http, listener, &later);
   if (status == JP_CLIENT_OK && ended == JP_CLIENT_CLOSED)
-    status = take_end(http, listener, &later);
+    status = handle_end(http, listener, &later);
   if (status != JP_CLIENT_OK && error != NULL)
     *error = later;
   return status != JP_CLIENT_OK ? status : ended;
@@ -284,8 +287,8 @@ const struct transport_kind transport_http = {
     .has_input = has_input,
     .begin = begin_message,
     .end = end_message,
-    .take_back = take_back,
+    .discard = discard_message,
     .name_epoch = name_epoch,
-    .flush = flush,
-    .receive = receive,
+    .flush = flush_output,
+    .receive = receive_input,
 };

@@ -1,15 +1,15 @@
 /*
- * Shared memory (docs/shared-memory.md): messages as frames of two rings (ring/ring.h). The
- * socket that it was asked for over carries bells, bytes without a meaning, and shows the end of the peer.
+ * Shared memory (docs/shared-memory.md): messages as frames in two rings (ring/ring.h). The socket of the
+ * handshake carries notifications (bytes without a meaning) and shows the end of the peer.
  *
- * The peer is told to ring where nobody looks: `sleep` says so, and whoever looks or reads takes it back.
- * What the peer writes is not trusted: positions and heads are checked by the ring, a message is copied out
- * before it is read.
+ * While this side sleeps, the peer must notify it: `sleep` announces that, and polling or reading revokes it.
+ * Nothing that the peer writes is trusted: the ring checks positions and heads, and a message is copied
+ * before it is parsed.
  */
 #include "base/clock.h"
 #include "client/messages/client_error.h"
 #include "client/transports/client_handshake.h"
-#include "client/transports/shm_look.h"
+#include "client/transports/shm_poller.h"
 #include "client/transports/transport.h"
 
 #include <errno.h>
@@ -17,15 +17,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What a buffer keeps from one message to the next; how long high pages of the ring are kept after their last
- * use. */
-enum { KEPT_MAX = 1024 * 1024, ROAMING_MS = 100 };
+/* Memory that a buffer keeps from one message to the next; how long the high pages of the ring are kept after
+ * their last use. */
+enum { KEPT_MAX = 1024 * 1024, HIGH_KEPT_MS = 100 };
 
-/* The peer is to work on them while completions send more; it is to copy a piece while the next one is written. */
+/* The peer works on these messages while completions send more; it copies a piece while the next piece is
+ * written. */
 enum { FLUSHED_AFTER = 8, PIECE = 64 * 1024 };
 
-/* What is taken before a thread runs the calls and completions in it; there may be thousands more in the ring. */
-enum { TAKEN_AT_ONCE = 64 * 1024 };
+/* Bytes that are read before a thread runs the calls and completions in them; the ring may contain thousands
+ * more. */
+enum { HANDLED_AT_ONCE = 64 * 1024 };
 
 struct shm_transport {
   struct client_transport transport;
@@ -33,21 +35,21 @@ struct shm_transport {
   struct ring_region region;
   struct ring_writer writer;
   struct ring_reader reader;
-  struct shm_look look;
+  struct shm_poller poller;
   size_t message_max;
 
-  struct buffer out;    /* frames */
-  size_t begin;         /* of the one that is being written */
-  size_t sent;          /* bytes of `out` that are in the ring */
-  uint64_t rung_at;     /* the writer's position when the peer was rung last */
-  int64_t roamed_at_ms; /* when high pages of the ring were used last */
-  int64_t rested_at_ms; /* when they were given back last */
-  uint64_t unanswered;  /* requests; too few where the peer has sent requests of its own */
+  struct buffer out;       /* frames */
+  size_t begin;            /* of the frame that is being written */
+  size_t sent;             /* bytes of `out` that were copied into the ring */
+  uint64_t notified_at;    /* the writer's position at the last notification of the peer */
+  int64_t high_used_at_ms; /* when the ring's high pages were last used */
+  int64_t released_at_ms;  /* when they were last released */
+  uint64_t unanswered;     /* requests in flight; too low if the peer has sent requests */
 
-  struct buffer message; /* that is being read */
+  struct buffer message; /* the message that is being read */
   uint32_t kind;         /* of the frame that is being read; 0: none is */
-  bool is_asleep;        /* the peer is to ring */
-  bool is_gone;          /* it cannot be rung any more */
+  bool is_asleep;        /* this side sleeps, and the peer must notify it */
+  bool has_ended;        /* the peer cannot be notified any more */
 };
 
 static struct shm_transport *shm_of(struct client_transport *transport)
@@ -57,7 +59,7 @@ static struct shm_transport *shm_of(struct client_transport *transport)
 
 /* ---- opening and closing ---- */
 
-static void destroy(struct shm_transport *shm)
+static void destroy_shm(struct shm_transport *shm)
 {
   ring_region_unmap(&shm->region);
   buffer_fini(&shm->out);
@@ -85,7 +87,7 @@ static enum jp_client_status connect_memory(struct shm_transport *shm, const str
     shm->fd = stream.fd;
     stream.fd = -1;
     ring_region_open_client(&shm->region, &shm->writer, &shm->reader);
-    shm_look_init(&shm->look, shm->reader.mine, shm->reader.other);
+    shm_poller_init(&shm->poller, shm->reader.mine, shm->reader.other);
   }
   client_stream_fini(&stream);
   return status;
@@ -117,90 +119,92 @@ static enum jp_client_status open_shm(const struct client_url *url, const struct
     *transport = &shm->transport;
     return JP_CLIENT_OK;
   }
-  destroy(shm);
+  destroy_shm(shm);
   if (refusal == SHM_UNAVAILABLE || (refusal == SHM_REFUSED && options->memory_is_optional))
     return open_websocket(url, options, deadline_ns, transport, error);
   return status;
 }
 
-/* The end of the socket says it; the peer serves what is in the ring before. */
+/* The peer sees the end of the socket. It first serves the messages in the ring. */
 static void close_shm(struct client_transport *transport)
 {
-  destroy(shm_of(transport));
+  destroy_shm(shm_of(transport));
 }
 
-/* ---- bells ---- */
+/* ---- notifications ---- */
 
 static int descriptor_of(const struct client_transport *transport)
 {
   return ((const struct shm_transport *)transport)->fd;
 }
 
-/* Where the socket is full the peer has bells enough. */
-static void ring_peer(struct shm_transport *shm)
+/* If the socket is full, the peer has notifications enough. */
+static void notify_peer(struct shm_transport *shm)
 {
-  shm->rung_at = shm->writer.position;
+  shm->notified_at = shm->writer.position;
   if (send(shm->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EAGAIN && errno != EINTR)
-    shm->is_gone = true;
+    shm->has_ended = true;
 }
 
-/* What the peer rang. False: it has closed the socket. Not without end: it may ring as fast as this reads. */
-static bool take_bells(const struct shm_transport *shm)
+/* Reads the peer's notifications. The number of reads is bounded, because a peer can notify as fast as this
+ * loop reads. False: the peer has closed the socket. */
+static bool drain_notifications(const struct shm_transport *shm)
 {
   enum { READS_MAX = 4 };
-  char bells[256];
+  char bytes[256];
   for (int i = 0; i < READS_MAX; i++) {
-    ssize_t count = recv(shm->fd, bells, sizeof bells, MSG_DONTWAIT);
+    ssize_t count = recv(shm->fd, bytes, sizeof bytes, MSG_DONTWAIT);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
       return false;
-    if (count < (ssize_t)sizeof bells)
+    if (count < (ssize_t)sizeof bytes)
       break;
   }
   return true;
 }
 
-static void wake(struct shm_transport *shm)
+static void end_sleep(struct shm_transport *shm)
 {
   if (shm->is_asleep)
     ring_reader_wake(&shm->reader);
   shm->is_asleep = false;
 }
 
-static bool begin_look(struct client_transport *transport)
+static bool begin_busy_poll(struct client_transport *transport)
 {
   struct shm_transport *shm = shm_of(transport);
-  if (!shm_look_begin(&shm->look))
+  if (!shm_poller_begin(&shm->poller))
     return false;
-  wake(shm);
+  end_sleep(shm);
   return true;
 }
 
-static bool look(struct client_transport *transport)
+static bool busy_poll(struct client_transport *transport)
 {
-  return shm_look_wait(&shm_of(transport)->look);
+  return shm_poller_wait(&shm_of(transport)->poller);
 }
 
 static bool has_input(struct client_transport *transport)
 {
   const struct shm_transport *shm = shm_of(transport);
-  return !shm->is_asleep && shm_look_finds_input(&shm->look);
+  return !shm->is_asleep && shm_poller_has_input(&shm->poller);
 }
 
-/* Of a connection that large messages came over in a row the pages are not given back between them. One that has no
- * more answers to come may have slept for the last time. */
-static void give_back_memory(struct shm_transport *shm)
+/* Between large messages in quick succession the pages are kept. If no answer is expected, this side may not sleep
+ * again, so the memory is released at once, but at most every HIGH_KEPT_MS. */
+static void release_memory(struct shm_transport *shm)
 {
   if (!ring_writer_has_pages_to_release(&shm->writer))
     return;
   int64_t now_ms = clock_coarse_ms();
-  bool may_be_last = shm->unanswered == 0 && now_ms - shm->rested_at_ms >= ROAMING_MS;
-  if (!may_be_last && now_ms - shm->roamed_at_ms < ROAMING_MS)
+  bool may_be_last = shm->unanswered == 0 && now_ms - shm->released_at_ms >= HIGH_KEPT_MS;
+  if (!may_be_last && now_ms - shm->high_used_at_ms < HIGH_KEPT_MS)
     return;
-  if (ring_writer_release_pages(&shm->writer)) /* false: the peer has not taken all, later then */
-    shm->rested_at_ms = now_ms;
+  if (ring_writer_release_pages(
+          &shm->writer)) /* false: the peer has not read everything; tried again later */
+    shm->released_at_ms = now_ms;
 }
 
-static bool sleep_on_bells(struct client_transport *transport)
+static bool begin_sleep(struct client_transport *transport)
 {
   struct shm_transport *shm = shm_of(transport);
   if (shm->is_asleep)
@@ -208,11 +212,11 @@ static bool sleep_on_bells(struct client_transport *transport)
   shm->is_asleep = ring_reader_sleep(&shm->reader);
   if (!shm->is_asleep)
     return true;
-  /* The peer that looks at this ring may be busy with a request of another one, and has said that it need not be notified: it
-   * is notified once all the same, and another of its threads serves the ring. */
-  if (!ring_writer_is_empty(&shm->writer) && shm->rung_at != shm->writer.position)
-    ring_peer(shm);
-  give_back_memory(shm);
+  /* The peer's thread that polls this ring may be busy with another ring's request, although it claims to
+   * poll. Notify it once, so that another of the peer's threads serves the ring. */
+  if (!ring_writer_is_empty(&shm->writer) && shm->notified_at != shm->writer.position)
+    notify_peer(shm);
+  release_memory(shm);
   return shm->writer.is_broken;
 }
 
@@ -238,14 +242,14 @@ static void end_message(struct client_transport *transport, bool is_answered)
   ring_end_frame(&shm->out, shm->begin, RING_JSON);
 }
 
-static void take_back(struct client_transport *transport)
+static void discard_message(struct client_transport *transport)
 {
   struct shm_transport *shm = shm_of(transport);
   buffer_truncate(&shm->out, shm->begin < shm->out.len ? shm->begin : shm->out.len);
-  shm->out.failed = false; /* what was there before is whole */
+  shm->out.failed = false; /* earlier messages are complete */
 }
 
-/* The rest is moved only where it is shorter than the part that was sent, so that moving stays cheap. */
+/* Moves the unsent bytes only if they are fewer than the sent bytes, so that moving stays cheap. */
 static void drop_sent(struct shm_transport *shm)
 {
   if (shm->sent == shm->out.len) {
@@ -263,33 +267,33 @@ static enum jp_client_status fail_protocol(const char *why, struct jp_client_err
   return client_fail(error, JP_CLIENT_PROTOCOL, "the peer broke the rules of shared memory: %s", why);
 }
 
-/* As much as there is room for; then the peer is to ring when there is more. */
+/* Copies as much as fits into the ring. If bytes remain, the peer notifies this side when there is room. */
 static void fill_ring(struct shm_transport *shm)
 {
-  bool waited = atomic_load_explicit(&shm->look.wants_room, memory_order_relaxed);
+  bool waited = atomic_load_explicit(&shm->poller.wants_room, memory_order_relaxed);
   bool waits = false;
-  bool is_rung = false;
+  bool is_notified = false;
   while (!waits && !shm->writer.is_broken && shm->sent < shm->out.len) {
     size_t left = shm->out.len - shm->sent;
     size_t wanted = left < PIECE ? left : PIECE;
     size_t count = ring_write(&shm->writer, shm->out.data + shm->sent, wanted);
     shm->sent += count;
     if (ring_writer_publish(&shm->writer)) {
-      ring_peer(shm);
-      is_rung = true;
+      notify_peer(shm);
+      is_notified = true;
     }
     waits = count < wanted && ring_writer_await_room(&shm->writer);
   }
   if (waited && !waits)
     ring_writer_wake(&shm->writer);
-  atomic_store_explicit(&shm->look.taken, shm->writer.taken, memory_order_relaxed);
-  atomic_store_explicit(&shm->look.is_rung, is_rung, memory_order_relaxed);
-  atomic_store_explicit(&shm->look.wants_room, waits, memory_order_relaxed);
+  atomic_store_explicit(&shm->poller.taken, shm->writer.taken, memory_order_relaxed);
+  atomic_store_explicit(&shm->poller.is_notified, is_notified, memory_order_relaxed);
+  atomic_store_explicit(&shm->poller.wants_room, waits, memory_order_relaxed);
   if (shm->writer.offset > RING_HOME)
-    shm->roamed_at_ms = clock_coarse_ms();
+    shm->high_used_at_ms = clock_coarse_ms();
 }
 
-static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
+static enum jp_client_status flush_output(struct client_transport *transport, struct jp_client_error *error)
 {
   struct shm_transport *shm = shm_of(transport);
   if (shm->out.failed)
@@ -300,18 +304,18 @@ static enum jp_client_status flush(struct client_transport *transport, struct jp
   drop_sent(shm);
   if (shm->writer.is_broken)
     return fail_protocol("a position is wrong", error);
-  /* What came before the end is read first. */
-  if (shm->is_gone && !shm_look_finds_input(&shm->look))
+  /* Input that arrived before the end is read first. */
+  if (shm->has_ended && !shm_poller_has_input(&shm->poller))
     return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
   return JP_CLIENT_OK;
 }
 
 /* ---- reading ---- */
 
-static void publish_taken(struct shm_transport *shm)
+static void publish_read(struct shm_transport *shm)
 {
   if (ring_reader_publish(&shm->reader))
-    ring_peer(shm);
+    notify_peer(shm);
 }
 
 static enum jp_client_status begin_frame(struct shm_transport *shm, uint32_t kind, size_t length,
@@ -320,7 +324,7 @@ static enum jp_client_status begin_frame(struct shm_transport *shm, uint32_t kin
   if (kind != RING_JSON && kind != RING_JSON_PART && kind != RING_END)
     return fail_protocol("a frame of an unknown kind", error);
   if (kind == RING_END)
-    buffer_clear(&shm->message); /* of a message that does not end any more */
+    buffer_clear(&shm->message); /* drops a message that will not be completed */
   if (length > shm->message_max - shm->message.len)
     return client_fail(error, JP_CLIENT_LIMIT, "an answer is longer than message_max, %zu bytes",
                        shm->message_max);
@@ -328,23 +332,24 @@ static enum jp_client_status begin_frame(struct shm_transport *shm, uint32_t kin
   return JP_CLIENT_OK;
 }
 
-/* Copies the bytes of the payload that have come, and takes memory for these alone: the announced length may be a lie. */
+/* Copies the bytes of the payload that have arrived. Allocates only for these, because the announced length
+ * may be false. */
 static enum jp_client_status copy_payload(struct shm_transport *shm, struct jp_client_error *error)
 {
   struct ring_reader *reader = &shm->reader;
   while (reader->left > 0) {
     uint64_t available = ring_reader_available(reader);
     size_t count = reader->left < available ? reader->left : (size_t)available;
-    if (count > reader->size / 4) /* the peer goes on writing meanwhile */
+    if (count > reader->size / 4) /* the peer writes on during the copy */
       count = reader->size / 4;
     if (count == 0)
       break;
     char *room = buffer_reserve(&shm->message, count);
     if (room == NULL)
-      return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for the message that comes");
+      return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a received message");
     shm->message.len += ring_read(reader, room, count);
     if (reader->position - reader->published >= reader->size / 4)
-      publish_taken(shm);
+      publish_read(shm);
   }
   return JP_CLIENT_OK;
 }
@@ -372,16 +377,16 @@ static enum jp_client_status end_frame(struct shm_transport *shm, struct transpo
   return status;
 }
 
-/* Goes on with the frames that were there at the last look. *goes_on: perhaps there is one more. */
-static enum jp_client_status take_frame(struct shm_transport *shm, struct transport_listener *listener,
-                                        bool *goes_on, struct jp_client_error *error)
+/* Reads the next frame of those that the last poll found. *has_more: there may be another frame. */
+static enum jp_client_status read_frame(struct shm_transport *shm, struct transport_listener *listener,
+                                        bool *has_more, struct jp_client_error *error)
 {
   uint32_t kind;
   size_t length;
   enum jp_client_status status = JP_CLIENT_OK;
   if (shm->kind == 0) {
     enum ring_found found = ring_read_head(&shm->reader, &kind, &length);
-    *goes_on = found == RING_FRAME || found == RING_SKIPPED;
+    *has_more = found == RING_FRAME || found == RING_SKIPPED;
     if (found == RING_BROKEN)
       return fail_protocol("a frame is longer than what was written", error);
     if (found != RING_FRAME)
@@ -390,38 +395,39 @@ static enum jp_client_status take_frame(struct shm_transport *shm, struct transp
   }
   if (status == JP_CLIENT_OK)
     status = copy_payload(shm, error);
-  *goes_on = shm->reader.left == 0;
-  return status == JP_CLIENT_OK && *goes_on ? end_frame(shm, listener, error) : status;
+  *has_more = shm->reader.left == 0;
+  return status == JP_CLIENT_OK && *has_more ? end_frame(shm, listener, error) : status;
 }
 
-/* Looks at the ring, and for bells where some may be, or where there is nothing else. False: the peer has
- * closed. */
-static bool look_for_input(struct shm_transport *shm)
+/* Polls the ring. Reads notifications only if there may be some, or if the ring is empty. False: the peer has
+ * closed the connection. */
+static bool poll_input(struct shm_transport *shm)
 {
-  bool may_have_bells = shm->is_asleep;
-  wake(shm);
-  bool has_more = ring_reader_poll_within(&shm->reader, TAKEN_AT_ONCE);
+  bool may_have_notifications = shm->is_asleep;
+  end_sleep(shm);
+  bool has_frames = ring_reader_poll_within(&shm->reader, HANDLED_AT_ONCE);
   ring_writer_prepare(&shm->writer);
-  if (has_more && !may_have_bells)
+  if (has_frames && !may_have_notifications)
     return true;
-  bool is_open = take_bells(shm);
-  (void)ring_reader_poll_within(&shm->reader, TAKEN_AT_ONCE); /* what was written before the end, too */
+  bool is_open = drain_notifications(shm);
+  (void)ring_reader_poll_within(&shm->reader,
+                                HANDLED_AT_ONCE); /* finds the bytes that were written before the end */
   return is_open;
 }
 
-static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
-                                     struct jp_client_error *error)
+static enum jp_client_status receive_input(struct client_transport *transport,
+                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   struct shm_transport *shm = shm_of(transport);
-  bool is_open = look_for_input(shm);
+  bool is_open = poll_input(shm);
   enum jp_client_status status = JP_CLIENT_OK;
-  bool goes_on = true;
+  bool has_more = true;
   if (shm->reader.is_broken || shm->writer.is_broken)
     return fail_protocol("a position is wrong", error);
-  atomic_store_explicit(&shm->look.written, shm->reader.written, memory_order_relaxed);
-  while (status == JP_CLIENT_OK && goes_on)
-    status = take_frame(shm, listener, &goes_on, error);
-  publish_taken(shm);
+  atomic_store_explicit(&shm->poller.written, shm->reader.written, memory_order_relaxed);
+  while (status == JP_CLIENT_OK && has_more)
+    status = read_frame(shm, listener, &has_more, error);
+  publish_read(shm);
   if (status == JP_CLIENT_OK && !is_open && !ring_reader_has_more(&shm->reader))
     return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
   return status;
@@ -438,10 +444,10 @@ const struct transport_kind transport_shm = {
     .has_input = has_input,
     .begin = begin_message,
     .end = end_message,
-    .take_back = take_back,
-    .flush = flush,
-    .receive = receive,
-    .begin_look = begin_look,
-    .look = look,
-    .sleep = sleep_on_bells,
+    .discard = discard_message,
+    .flush = flush_output,
+    .receive = receive_input,
+    .begin_busy_poll = begin_busy_poll,
+    .busy_poll = busy_poll,
+    .sleep = begin_sleep,
 };

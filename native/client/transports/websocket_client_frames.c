@@ -15,7 +15,7 @@ static bool fail_with(const char **fault, const char *why)
   return false;
 }
 
-/* RFC 6455, 5.2 and 5.5: what two bytes of a head can tell. */
+/* RFC 6455, 5.2 and 5.5: the rules that the first two bytes of a head can break. */
 static bool check_start(const uint8_t *at, const char **fault)
 {
   static const bool is_known[OPCODE + 1] = {
@@ -68,14 +68,14 @@ void client_ws_keys_init(struct client_ws_keys *keys)
   while (done < sizeof keys->state) {
     ssize_t got = getrandom((char *)keys->state + done, sizeof keys->state - done, 0);
     if (got < 0 && errno != EINTR)
-      abort(); /* the kernel has no randomness: never on Linux from 3.17 on */
+      abort(); /* the kernel has no generator; not on Linux 3.17 or later */
     if (got > 0)
       done += (size_t)got;
   }
-  keys->state[0] |= 1; /* the generator never leaves a state of zeros */
+  keys->state[0] |= 1; /* the generator would stay in a state of zeros */
 }
 
-/* xoroshiro128+; the upper half, which is the better one. */
+/* xoroshiro128+; its upper half is better distributed. */
 static uint32_t next_key(struct client_ws_keys *keys)
 {
   uint64_t a = keys->state[0];
@@ -87,7 +87,7 @@ static uint32_t next_key(struct client_ws_keys *keys)
   return (uint32_t)(sum >> 32);
 }
 
-/* Copies down, or in place: to is not above from. */
+/* Masks while copying. `to` may equal `from` or lie below it. */
 static void mask_down(char *to, const char *from, size_t length, uint32_t key)
 {
   enum { WORDS = 4 };
@@ -106,7 +106,7 @@ static void mask_down(char *to, const char *from, size_t length, uint32_t key)
     to[i] = (char)(from[i] ^ bytes[i % KEY_LENGTH]);
 }
 
-/* RFC 6455, 5.2. Gives the length of the head. */
+/* RFC 6455, 5.2. Returns the length of the head. */
 static size_t put_head(uint8_t *out, enum client_ws_opcode opcode, uint64_t length, uint32_t key)
 {
   size_t extra = length < LENGTH_16 ? 0 : length <= UINT16_MAX ? 2 : 8;
@@ -127,7 +127,7 @@ size_t client_ws_begin(struct buffer *out)
   return begin;
 }
 
-/* The longest head was left room for. Masking moves the payload up to the head that it got. */
+/* Room for the longest head was reserved. Masking moves the payload up to the actual head. */
 void client_ws_end(struct buffer *out, size_t begin, enum client_ws_opcode opcode,
                    struct client_ws_keys *keys)
 {

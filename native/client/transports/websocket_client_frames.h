@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_TRANSPORTS_WEBSOCKET_CLIENT_FRAMES_H
 #define JPEER_CLIENT_TRANSPORTS_WEBSOCKET_CLIENT_FRAMES_H
 /*
- * The WebSocket frames of a client (RFC 6455, 5): heads of frames that came, and frames that leave, which
- * are masked where they lie. No sockets here. Pure, but for the keys of masks; one thread at a time.
+ * The WebSocket frames of a client (RFC 6455, 5): reads the heads of received frames, and writes frames,
+ * which are masked in place. No sockets. Pure functions, except for the keys of masks; one thread at a time.
  */
 #include "base/buffer.h"
 
@@ -23,26 +23,26 @@ enum { CLIENT_WS_CONTROL_MAX = 125, CLIENT_WS_HEAD_MAX = 14, CLIENT_WS_NO_CODE =
 struct client_ws_head {
   bool fin;
   enum client_ws_opcode opcode;
-  size_t size;     /* of the head itself; 0: it is not whole yet */
+  size_t size;     /* of the head itself; 0: incomplete */
   uint64_t length; /* of the payload */
 };
 
-/* Reads the head that bytes begin with. False: a server may not send it, and *fault says why. */
+/* Reads the head at the beginning of bytes. False: a server must not send it, and *fault says why. */
 bool client_ws_read_head(struct text bytes, struct client_ws_head *head, const char **fault);
 
-/* The keys of masks. They need not be secret from the peer, but a caller who chooses the payload must not
- * know them beforehand (RFC 6455, 10.3). */
+/* The generator of mask keys. Keys need not be secret from the peer, but must not be predictable by whoever
+ * chooses the payload (RFC 6455, 10.3). */
 struct client_ws_keys {
   uint64_t state[2];
 };
 
-/* Begins with what the kernel's generator gives. */
+/* Seeds the generator from the kernel's generator. */
 void client_ws_keys_init(struct client_ws_keys *keys);
 
-/* Leaves room for a head in out; what is appended from then on is the payload. Gives where the frame
- * begins. */
+/* Reserves room for a head in out; bytes appended from then on are the payload. Returns the offset of the
+ * frame. */
 size_t client_ws_begin(struct buffer *out);
-/* Frames and masks what was appended since client_ws_begin gave `begin`. */
+/* Frames and masks the bytes appended since client_ws_begin returned `begin`. */
 void client_ws_end(struct buffer *out, size_t begin, enum client_ws_opcode opcode,
                    struct client_ws_keys *keys);
 

@@ -1,4 +1,4 @@
-/* WebSocket (RFC 6455) over TCP and unix sockets: one text message a request or answer. */
+/* WebSocket (RFC 6455) over TCP and unix sockets: one text message for each request or answer. */
 #include "base/clock.h"
 #include "client/messages/client_error.h"
 #include "client/transports/client_handshake.h"
@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-/* What is taken before a thread runs the calls and completions in it; thousands more may have come. */
-enum { TAKEN_AT_ONCE = 64 * 1024 };
+/* Bytes that are handled before a thread runs the calls and completions in them; thousands more may have
+ * arrived. */
+enum { HANDLED_AT_ONCE = 64 * 1024 };
 
 struct websocket_transport {
   struct client_transport transport;
@@ -17,11 +18,10 @@ struct websocket_transport {
   struct client_ws_keys keys;
   size_t message_max;
   size_t begin;         /* of the frame that is being written */
-  struct buffer pieces; /* of a message in several frames */
+  struct buffer pieces; /* a message in several frames */
   bool in_pieces;
-  bool
-      has_unread; /* frames may have come together with the handshake, or with as many as are taken at once */
-  bool has_ended; /* nothing more can be sent */
+  bool has_unread; /* input remains after the handshake, or after HANDLED_AT_ONCE bytes */
+  bool has_ended;  /* nothing more can be sent */
 };
 
 static struct websocket_transport *websocket_of(struct client_transport *transport)
@@ -31,7 +31,7 @@ static struct websocket_transport *websocket_of(struct client_transport *transpo
 
 /* ---- opening and closing ---- */
 
-static void destroy(struct websocket_transport *socket)
+static void destroy_websocket(struct websocket_transport *socket)
 {
   client_stream_fini(&socket->stream);
   buffer_fini(&socket->pieces);
@@ -60,7 +60,7 @@ static enum jp_client_status open_websocket(const struct client_url *url,
       client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
   }
   if (status != JP_CLIENT_OK) {
-    destroy(socket);
+    destroy_websocket(socket);
     return status;
   }
   *transport = &socket->transport;
@@ -80,10 +80,10 @@ static void close_websocket(struct client_transport *transport)
   struct websocket_transport *socket = websocket_of(transport);
   if (!socket->has_ended) {
     write_control(socket, CLIENT_WS_CLOSE, TEXT("\x03\xe8")); /* 1000 */
-    /* Who closes tells, but need not be heard. */
+    /* The peer need not receive the close frame. */
     (void)!client_stream_flush(&socket->stream, NULL);
   }
-  destroy(socket);
+  destroy_websocket(socket);
 }
 
 /* ---- writing ---- */
@@ -112,15 +112,15 @@ static void end_message(struct client_transport *transport, bool is_answered)
   client_ws_end(&socket->stream.out, socket->begin, CLIENT_WS_TEXT, &socket->keys);
 }
 
-static void take_back(struct client_transport *transport)
+static void discard_message(struct client_transport *transport)
 {
   struct websocket_transport *socket = websocket_of(transport);
   struct buffer *out = &socket->stream.out;
   buffer_truncate(out, socket->begin < out->len ? socket->begin : out->len);
-  out->failed = false; /* what was there before is whole */
+  out->failed = false; /* earlier messages are complete */
 }
 
-static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
+static enum jp_client_status flush_output(struct client_transport *transport, struct jp_client_error *error)
 {
   struct websocket_transport *socket = websocket_of(transport);
   enum jp_client_status status = client_stream_flush(&socket->stream, error);
@@ -130,15 +130,16 @@ static enum jp_client_status flush(struct client_transport *transport, struct jp
 
 /* ---- reading ---- */
 
-static enum jp_client_status take_close(struct websocket_transport *socket, struct text payload,
-                                        struct jp_client_error *error)
+static enum jp_client_status handle_close(struct websocket_transport *socket, struct text payload,
+                                          struct jp_client_error *error)
 {
   unsigned code = payload.len < 2 ? CLIENT_WS_NO_CODE
                                   : (unsigned)(uint8_t)payload.data[0] << 8 | (uint8_t)payload.data[1];
   struct text reason = payload.len < 2 ? TEXT("") : text_slice(payload, 2, payload.len);
   reason.len = text_valid_utf8(reason);
   write_control(socket, CLIENT_WS_CLOSE, payload);
-  (void)!client_stream_flush(&socket->stream, NULL); /* the peer has closed, whether it hears it or not */
+  (void)!client_stream_flush(&socket->stream,
+                             NULL); /* the peer has closed, whether or not it receives this */
   if (code == CLIENT_WS_NO_CODE)
     return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
   return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection with %u%s%.*s", code,
@@ -150,9 +151,9 @@ static enum jp_client_status fail_protocol(const char *why, struct jp_client_err
   return client_fail(error, JP_CLIENT_PROTOCOL, "the peer broke the WebSocket protocol: %s", why);
 }
 
-static enum jp_client_status take_piece(struct websocket_transport *socket, const struct client_ws_head *head,
-                                        struct text payload, struct transport_listener *listener,
-                                        struct jp_client_error *error)
+static enum jp_client_status handle_data(struct websocket_transport *socket,
+                                         const struct client_ws_head *head, struct text payload,
+                                         struct transport_listener *listener, struct jp_client_error *error)
 {
   bool is_first = head->opcode != CLIENT_WS_CONTINUATION;
   if (is_first == socket->in_pieces)
@@ -162,7 +163,7 @@ static enum jp_client_status take_piece(struct websocket_transport *socket, cons
     return listener->message(listener, payload, error);
   buffer_append_text(&socket->pieces, payload);
   if (socket->pieces.failed)
-    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is received");
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a received message");
   socket->in_pieces = !head->fin;
   if (socket->in_pieces)
     return JP_CLIENT_OK;
@@ -172,8 +173,8 @@ static enum jp_client_status take_piece(struct websocket_transport *socket, cons
   return status;
 }
 
-/* Not each of them while the peer reads none: they would fill the memory. RFC 6455, 5.5.3, asks for no
- * more. */
+/* RFC 6455, 5.5.3, does not require an answer to every ping. While the peer does not read, unanswered pings
+ * would fill the memory. */
 static void answer_ping(struct websocket_transport *socket, struct text payload)
 {
   enum { QUEUED_MAX = 64 * 1024 };
@@ -181,27 +182,27 @@ static void answer_ping(struct websocket_transport *socket, struct text payload)
     write_control(socket, CLIENT_WS_PONG, payload);
 }
 
-static enum jp_client_status take_frame(struct websocket_transport *socket, const struct client_ws_head *head,
-                                        struct text payload, struct transport_listener *listener,
-                                        struct jp_client_error *error)
+static enum jp_client_status handle_frame(struct websocket_transport *socket,
+                                          const struct client_ws_head *head, struct text payload,
+                                          struct transport_listener *listener, struct jp_client_error *error)
 {
   switch (head->opcode) {
   case CLIENT_WS_TEXT:
   case CLIENT_WS_CONTINUATION:
-    return take_piece(socket, head, payload, listener, error);
+    return handle_data(socket, head, payload, listener, error);
   case CLIENT_WS_PING:
     answer_ping(socket, payload);
     return JP_CLIENT_OK;
   case CLIENT_WS_PONG:
     return JP_CLIENT_OK;
   case CLIENT_WS_CLOSE:
-    return take_close(socket, payload, error);
+    return handle_close(socket, payload, error);
   default:
     return fail_protocol("a binary message", error);
   }
 }
 
-/* The frame's bytes, once all of them are there; *is_whole says so. */
+/* *is_whole: the whole frame has arrived, and *payload is set. */
 static enum jp_client_status next_frame(struct websocket_transport *socket, struct client_ws_head *head,
                                         struct text *payload, bool *is_whole, struct jp_client_error *error)
 {
@@ -220,12 +221,12 @@ static enum jp_client_status next_frame(struct websocket_transport *socket, stru
     return JP_CLIENT_OK;
   *is_whole = true;
   *payload = text_slice(unused, head->size, head->size + (size_t)head->length);
-  stream->taken += head->size + (size_t)head->length;
+  stream->consumed += head->size + (size_t)head->length;
   return JP_CLIENT_OK;
 }
 
-static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
-                                     struct jp_client_error *error)
+static enum jp_client_status receive_input(struct client_transport *transport,
+                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   struct websocket_transport *socket = websocket_of(transport);
   struct client_stream *stream = &socket->stream;
@@ -233,15 +234,15 @@ static enum jp_client_status receive(struct client_transport *transport, struct 
   if (!socket->has_unread)
     ended = client_stream_read(stream, error);
   enum jp_client_status status = JP_CLIENT_OK;
-  struct jp_client_error later; /* what came before the end counts first */
+  struct jp_client_error later; /* an error of a message is reported instead of the connection's end */
   bool is_whole = true;
-  const size_t most = ended == JP_CLIENT_OK ? stream->taken + TAKEN_AT_ONCE : SIZE_MAX;
-  while (status == JP_CLIENT_OK && is_whole && stream->taken < most) {
+  const size_t most = ended == JP_CLIENT_OK ? stream->consumed + HANDLED_AT_ONCE : SIZE_MAX;
+  while (status == JP_CLIENT_OK && is_whole && stream->consumed < most) {
     struct client_ws_head head;
     struct text payload;
     status = next_frame(socket, &head, &payload, &is_whole, &later);
     if (status == JP_CLIENT_OK && is_whole)
-      status = take_frame(socket, &head, payload, listener, &later);
+      status = handle_frame(socket, &head, payload, listener, &later);
   }
   socket->has_unread = is_whole && client_stream_unused(stream).len > 0;
   if (status != JP_CLIENT_OK && error != NULL)
@@ -265,7 +266,7 @@ const struct transport_kind transport_websocket = {
     .has_input = has_input,
     .begin = begin_message,
     .end = end_message,
-    .take_back = take_back,
-    .flush = flush,
-    .receive = receive,
+    .discard = discard_message,
+    .flush = flush_output,
+    .receive = receive_input,
 };

@@ -1,6 +1,6 @@
 /*
- * ZeroMQ over TCP and unix sockets: one frame a message, JSON or binary. The peer answers without a
- * delimiter, because there is none before a request.
+ * ZeroMQ over TCP and unix sockets: one frame for each message, JSON or binary. The peer answers without a
+ * delimiter frame, because requests have none.
  */
 #include "base/clock.h"
 #include "client/messages/client_error.h"
@@ -20,12 +20,12 @@
 enum { NS_IN_MS = 1000000, LINGER_MS = 200, KEPT_MAX = 1024 * 1024, ENDPOINT_MAX = 256 };
 
 /*
- * A DEALER socket that is connected to one peer, with the monitor that tells when that connection ends:
- * libzmq itself would wait for another one, for ever. It has a context of its own, with libzmq's two
- * threads: one that connections shared would outlive a fork.
+ * A DEALER socket that is connected to one peer, and a monitor that reports the end of the connection; libzmq
+ * itself would wait for a new connection for ever. The socket has its own context, with libzmq's two threads:
+ * a context that connections share would outlive a fork.
  *
- * libzmq's descriptors report input once. The one here is an epoll set of both; who waits for it has asked
- * has_input before.
+ * libzmq's descriptors report input once. epoll_fd watches both of them; call has_input before waiting for
+ * it.
  */
 struct zeromq_socket {
   void *context;
@@ -38,9 +38,9 @@ struct zeromq_transport {
   struct client_transport transport;
   struct zeromq_socket socket;
   size_t message_max;
-  struct buffer out;     /* messages, one behind the other */
-  struct buffer lengths; /* a size_t for each of them */
-  size_t sent;           /* bytes of `out` that libzmq has */
+  struct buffer out;     /* messages, one after the other */
+  struct buffer lengths; /* a size_t for each message */
+  size_t sent;           /* bytes of `out` that were passed to libzmq */
   size_t sent_lengths;   /* bytes of `lengths` */
   size_t begin;          /* of the message that is being written */
   bool has_ended;
@@ -59,14 +59,14 @@ static enum jp_client_status fail_system(struct jp_client_error *error)
   return client_fail(error, status, "no ZeroMQ socket: %s", zmq_strerror(errno));
 }
 
-/* As of other connections: a network that is gone is found within half a minute. */
+/* As other transports do, detects a lost network within half a minute. */
 static int set_options(void *dealer, const struct transport_options *options)
 {
   const struct {
     int option;
     int value;
   } numbers[] = {
-      /* Not -1, which would also drop the answers that came just before the end. */
+      /* not -1, which would also drop answers that arrived just before the end */
       {ZMQ_RECONNECT_IVL, INT_MAX / 2},
       {ZMQ_LINGER, 0},
       {ZMQ_IPV6, 1},
@@ -79,12 +79,13 @@ static int set_options(void *dealer, const struct transport_options *options)
     if (zmq_setsockopt(dealer, numbers[i].option, &numbers[i].value, sizeof numbers[i].value) != 0)
       return -1;
   }
-  /* libzmq ends the connection at this limit, and does not say why. Our own, below it, does. */
+  /* libzmq ends the connection at this limit without a reason. The transport's own limit is lower, and
+   * reports one. */
   int64_t most = options->message_max > INT64_MAX / 2 ? -1 : (int64_t)options->message_max * 2;
   return zmq_setsockopt(dealer, ZMQ_MAXMSGSIZE, &most, sizeof most);
 }
 
-static int make_monitor(struct zeromq_socket *socket)
+static int create_monitor(struct zeromq_socket *socket)
 {
   static const char address[] = "inproc://monitor";
   enum {
@@ -98,7 +99,7 @@ static int make_monitor(struct zeromq_socket *socket)
   return socket->monitor == NULL ? -1 : zmq_connect(socket->monitor, address);
 }
 
-static int watch(const struct zeromq_socket *socket, void *watched)
+static int watch_socket(const struct zeromq_socket *socket, void *watched)
 {
   int fd;
   size_t size = sizeof fd;
@@ -108,27 +109,28 @@ static int watch(const struct zeromq_socket *socket, void *watched)
   return epoll_ctl(socket->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-static enum jp_client_status make_socket(struct zeromq_socket *socket,
-                                         const struct transport_options *options,
-                                         struct jp_client_error *error)
+static enum jp_client_status create_socket(struct zeromq_socket *socket,
+                                           const struct transport_options *options,
+                                           struct jp_client_error *error)
 {
   socket->context = zmq_ctx_new();
   if (socket->context != NULL)
     socket->dealer = zmq_socket(socket->context, ZMQ_DEALER);
-  if (socket->dealer == NULL || set_options(socket->dealer, options) != 0 || make_monitor(socket) != 0)
+  if (socket->dealer == NULL || set_options(socket->dealer, options) != 0 || create_monitor(socket) != 0)
     return fail_system(error);
   socket->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-  if (socket->epoll_fd < 0 || watch(socket, socket->dealer) != 0 || watch(socket, socket->monitor) != 0)
+  if (socket->epoll_fd < 0 || watch_socket(socket, socket->dealer) != 0 ||
+      watch_socket(socket, socket->monitor) != 0)
     return fail_system(error);
   return JP_CLIENT_OK;
 }
 
-/* linger_ms: for what was sent and is still with libzmq. */
+/* linger_ms: how long libzmq may send queued messages. */
 static void close_socket(struct zeromq_socket *socket, int linger_ms)
 {
   if (socket->epoll_fd >= 0)
     close(socket->epoll_fd);
-  /* libzmq loses the message of an event that has no reader any more: first nothing is to be sent. */
+  /* libzmq leaks the message of an event that nobody reads: stop the events first. */
   if (socket->dealer != NULL && socket->monitor != NULL)
     zmq_socket_monitor(socket->dealer, NULL, 0);
   if (socket->monitor != NULL)
@@ -141,10 +143,10 @@ static void close_socket(struct zeromq_socket *socket, int linger_ms)
     continue;
 }
 
-/* ---- what the monitor tells ---- */
+/* ---- events of the monitor ---- */
 
-/* The next event without waiting, which is a frame of 16 bits and 32 bits, and a frame with the address. 0:
- * there is none. */
+/* The next event, without waiting. An event is a frame with 16 and 32 bits, and a frame with the address. 0:
+ * none. */
 static uint16_t next_event(const struct zeromq_socket *socket)
 {
   unsigned char frame[6];
@@ -156,12 +158,12 @@ static uint16_t next_event(const struct zeromq_socket *socket)
   if (length != sizeof frame)
     return 0;
   memcpy(&event, frame, sizeof event);
-  (void)zmq_recv(socket->monitor, NULL, 0, ZMQ_DONTWAIT); /* both frames have come */
+  (void)zmq_recv(socket->monitor, NULL, 0, ZMQ_DONTWAIT); /* both frames have arrived */
   return event;
 }
 
-/* Whether the connection has ended. What came before is received afterwards. */
-static bool take_end(const struct zeromq_socket *socket)
+/* Reads all events. True: the connection has ended. Messages from before the end are received afterwards. */
+static bool drain_events(const struct zeromq_socket *socket)
 {
   bool is_gone = false;
   uint16_t event;
@@ -170,7 +172,7 @@ static bool take_end(const struct zeromq_socket *socket)
   return is_gone;
 }
 
-/* ---- where to connect to ---- */
+/* ---- the endpoint ---- */
 
 static enum jp_client_status format_address(const struct client_stream *stream, char endpoint[ENDPOINT_MAX],
                                             struct jp_client_error *error)
@@ -185,16 +187,16 @@ static enum jp_client_status format_address(const struct client_stream *stream, 
                             NI_NUMERICHOST | NI_NUMERICSERV);
   if (failure != 0)
     return client_fail(error, JP_CLIENT_REFUSED, "%s", gai_strerror(failure));
-  /* A numeric address is far shorter than the room. */
+  /* A numeric address always fits. */
   snprintf(endpoint, ENDPOINT_MAX, address.ss_family == AF_INET6 ? "tcp://[%.64s]:%.5s" : "tcp://%.64s:%.5s",
            host, port);
   return JP_CLIENT_OK;
 }
 
 /*
- * The URL as libzmq takes it: a numeric address, or a path. It is connected to once, and closed again:
- * libzmq tries for the first address of a name alone, and does not say why it fails. JP_CLIENT_REFUSED: the
- * text has the reason, and the URL.
+ * The URL in libzmq's form: a numeric address, or a path. To find it, a connection is opened and closed:
+ * libzmq tries only the first address of a name, and does not report why it fails. JP_CLIENT_REFUSED: the
+ * error contains the reason and the URL.
  */
 static enum jp_client_status find_endpoint(const struct client_url *url, int64_t deadline_ns,
                                            char endpoint[ENDPOINT_MAX], struct jp_client_error *error)
@@ -212,7 +214,7 @@ static enum jp_client_status find_endpoint(const struct client_url *url, int64_t
 
 /* ---- connecting ---- */
 
-static enum jp_client_status judge_event(uint16_t event, struct jp_client_error *error)
+static enum jp_client_status check_event(uint16_t event, struct jp_client_error *error)
 {
   switch (event) {
   case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
@@ -222,7 +224,7 @@ static enum jp_client_status judge_event(uint16_t event, struct jp_client_error 
   case ZMQ_EVENT_DISCONNECTED:
     return client_fail(error, JP_CLIENT_REFUSED, "it closed the connection during ZeroMQ's handshake");
   default:
-    return client_fail(error, JP_CLIENT_REFUSED, "what answers is no ZeroMQ socket that takes requests");
+    return client_fail(error, JP_CLIENT_REFUSED, "the peer is no ZeroMQ socket for requests");
   }
 }
 
@@ -232,7 +234,7 @@ static enum jp_client_status await_handshake(const struct zeromq_socket *socket,
   for (;;) {
     uint16_t event = next_event(socket);
     if (event != 0)
-      return judge_event(event, error);
+      return check_event(event, error);
     int64_t left_ns = deadline_ns - clock_now_ns();
     if (left_ns <= 0)
       return client_fail(error, JP_CLIENT_REFUSED, "no ZeroMQ socket answered in time");
@@ -258,8 +260,8 @@ static enum jp_client_status connect_socket(struct zeromq_socket *socket, const 
   return status;
 }
 
-/* The next message, until the deadline; the caller closes it. Before other threads have the socket.
- * JP_CLIENT_REFUSED: none has come, or the connection has ended. */
+/* Waits for the next message until the deadline; the caller closes it. Call before other threads use the
+ * socket. JP_CLIENT_REFUSED: timed out, or the connection has ended. */
 static enum jp_client_status await_message(struct zeromq_socket *socket, int64_t deadline_ns,
                                            zmq_msg_t *message, struct jp_client_error *error)
 {
@@ -268,7 +270,7 @@ static enum jp_client_status await_message(struct zeromq_socket *socket, int64_t
     int64_t left_ns = deadline_ns - clock_now_ns();
     if (errno != EAGAIN && errno != EINTR)
       return fail_system(error);
-    if (take_end(socket))
+    if (drain_events(socket))
       return client_fail(error, JP_CLIENT_REFUSED, "the peer closed the connection before its first answer");
     if (left_ns <= 0)
       return client_fail(error, JP_CLIENT_REFUSED, "the peer gave no first answer in time");
@@ -282,7 +284,7 @@ static enum jp_client_status await_message(struct zeromq_socket *socket, int64_t
 
 /* ---- opening and closing ---- */
 
-static void destroy(struct zeromq_transport *zeromq, int linger_ms)
+static void destroy_zeromq(struct zeromq_transport *zeromq, int linger_ms)
 {
   close_socket(&zeromq->socket, linger_ms);
   buffer_fini(&zeromq->out);
@@ -290,7 +292,7 @@ static void destroy(struct zeromq_transport *zeromq, int linger_ms)
   free(zeromq);
 }
 
-/* The epoch out of the answer to `control session`. An answer without one, as an older peer gives, has none. */
+/* Reads the epoch in the answer to `control session`. The answer of an older peer has none. */
 static void read_epoch(struct text answer, struct client_transport *transport)
 {
   enum { DEPTH_MAX = 16, SESSION_MAX = 4096, EPOCH_ROOM = TRANSPORT_EPOCH_MAX + 2 };
@@ -309,9 +311,9 @@ static void read_epoch(struct text answer, struct client_transport *transport)
     transport_keep_epoch(transport, (struct text){epoch, length});
 }
 
-/* Asks for the epoch of the session (docs/protocol.md, "Sessions over restarts"). */
-static enum jp_client_status ask_epoch(struct zeromq_transport *zeromq, struct text peer_id,
-                                       int64_t deadline_ns, struct jp_client_error *error)
+/* Requests the epoch of the session (docs/protocol.md, "Sessions over restarts"). */
+static enum jp_client_status request_epoch(struct zeromq_transport *zeromq, struct text peer_id,
+                                           int64_t deadline_ns, struct jp_client_error *error)
 {
   char request[256];
   zmq_msg_t answer;
@@ -340,27 +342,27 @@ static enum jp_client_status open_zeromq(const struct client_url *url,
   zeromq->transport.kind = &transport_zeromq;
   zeromq->message_max = options->message_max;
   zeromq->socket.epoll_fd = -1;
-  enum jp_client_status status = make_socket(&zeromq->socket, options, error);
+  enum jp_client_status status = create_socket(&zeromq->socket, options, error);
   if (status == JP_CLIENT_OK)
     status = connect_socket(&zeromq->socket, url, deadline_ns, error);
   if (status == JP_CLIENT_OK && !options->binary) {
-    status = ask_epoch(zeromq, options->peer_id, deadline_ns, error);
+    status = request_epoch(zeromq, options->peer_id, deadline_ns, error);
     if (status != JP_CLIENT_OK)
       client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
   }
   if (status != JP_CLIENT_OK) {
-    destroy(zeromq, 0);
+    destroy_zeromq(zeromq, 0);
     return status;
   }
   *transport = &zeromq->transport;
   return JP_CLIENT_OK;
 }
 
-/* libzmq has what was sent last, and takes a moment to write it. */
+/* libzmq may still have to write the last messages. */
 static void close_zeromq(struct client_transport *transport)
 {
   struct zeromq_transport *zeromq = zeromq_of(transport);
-  destroy(zeromq, zeromq->has_ended ? 0 : LINGER_MS);
+  destroy_zeromq(zeromq, zeromq->has_ended ? 0 : LINGER_MS);
 }
 
 /* ---- writing ---- */
@@ -370,7 +372,7 @@ static int descriptor_of(const struct client_transport *transport)
   return ((const struct zeromq_transport *)transport)->socket.epoll_fd;
 }
 
-/* The descriptor never says that there is room: libzmq tells that as input, too. */
+/* The descriptor never shows room to write: libzmq reports room as input, too. */
 static bool wants_to_write(const struct client_transport *transport)
 {
   const struct zeromq_transport *zeromq = (const struct zeromq_transport *)transport;
@@ -392,14 +394,14 @@ static void end_message(struct client_transport *transport, bool is_answered)
   buffer_append(&zeromq->lengths, &length, sizeof length);
 }
 
-static void take_back(struct client_transport *transport)
+static void discard_message(struct client_transport *transport)
 {
   struct zeromq_transport *zeromq = zeromq_of(transport);
   buffer_truncate(&zeromq->out, zeromq->begin < zeromq->out.len ? zeromq->begin : zeromq->out.len);
-  zeromq->out.failed = false; /* what was there before is whole */
+  zeromq->out.failed = false; /* earlier messages are complete */
 }
 
-/* Moving what is left costs as much as it is long: only where that is less than what was sent. */
+/* Moving costs as much as the remaining bytes: only if they are fewer than the sent bytes. */
 static void drop_sent(struct buffer *buffer, size_t *sent)
 {
   if (*sent <= buffer->len / 2)
@@ -410,7 +412,7 @@ static void drop_sent(struct buffer *buffer, size_t *sent)
     buffer_trim(buffer, KEPT_MAX);
 }
 
-/* False: libzmq takes no more now; or it fails, and *status says so. */
+/* False: libzmq accepts no more now, or fails with *status. */
 static bool send_next(struct zeromq_transport *zeromq, enum jp_client_status *status,
                       struct jp_client_error *error)
 {
@@ -429,12 +431,12 @@ static bool send_next(struct zeromq_transport *zeromq, enum jp_client_status *st
   return false;
 }
 
-static enum jp_client_status flush(struct client_transport *transport, struct jp_client_error *error)
+static enum jp_client_status flush_output(struct client_transport *transport, struct jp_client_error *error)
 {
   struct zeromq_transport *zeromq = zeromq_of(transport);
   enum jp_client_status status = JP_CLIENT_OK;
   if (zeromq->out.failed || zeromq->lengths.failed)
-    status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is to be sent");
+    status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for the messages to be sent");
   while (status == JP_CLIENT_OK && wants_to_write(transport) && send_next(zeromq, &status, error))
     continue;
   drop_sent(&zeromq->out, &zeromq->sent);
@@ -445,7 +447,7 @@ static enum jp_client_status flush(struct client_transport *transport, struct jp
 
 /* ---- reading ---- */
 
-static enum jp_client_status take_message(const struct zeromq_transport *zeromq, zmq_msg_t *message,
+static enum jp_client_status pass_message(const struct zeromq_transport *zeromq, zmq_msg_t *message,
                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   struct text bytes = {zmq_msg_data(message), zmq_msg_size(message)};
@@ -457,19 +459,20 @@ static enum jp_client_status take_message(const struct zeromq_transport *zeromq,
   return listener->message(listener, bytes, error);
 }
 
-/* Until nothing is there: the descriptor reports only what comes later. */
-static enum jp_client_status take_messages(const struct zeromq_transport *zeromq,
-                                           struct transport_listener *listener, struct jp_client_error *error)
+/* Receives until nothing is left, because the descriptor reports only later messages. */
+static enum jp_client_status receive_messages(const struct zeromq_transport *zeromq,
+                                              struct transport_listener *listener,
+                                              struct jp_client_error *error)
 {
   enum jp_client_status status = JP_CLIENT_OK;
-  bool is_dry = false;
+  bool is_empty = false;
   zmq_msg_t message;
   zmq_msg_init(&message);
-  while (status == JP_CLIENT_OK && !is_dry) {
+  while (status == JP_CLIENT_OK && !is_empty) {
     if (zmq_msg_recv(&message, zeromq->socket.dealer, ZMQ_DONTWAIT) >= 0)
-      status = take_message(zeromq, &message, listener, error);
+      status = pass_message(zeromq, &message, listener, error);
     else if (errno == EAGAIN)
-      is_dry = true;
+      is_empty = true;
     else if (errno != EINTR)
       status = client_fail(error, JP_CLIENT_CLOSED, "the connection has ended: %s", zmq_strerror(errno));
   }
@@ -477,12 +480,12 @@ static enum jp_client_status take_messages(const struct zeromq_transport *zeromq
   return status;
 }
 
-static enum jp_client_status receive(struct client_transport *transport, struct transport_listener *listener,
-                                     struct jp_client_error *error)
+static enum jp_client_status receive_input(struct client_transport *transport,
+                                           struct transport_listener *listener, struct jp_client_error *error)
 {
   struct zeromq_transport *zeromq = zeromq_of(transport);
-  bool is_gone = take_end(&zeromq->socket); /* libzmq tells it behind the last message */
-  enum jp_client_status status = take_messages(zeromq, listener, error);
+  bool is_gone = drain_events(&zeromq->socket); /* libzmq reports the end after the last message */
+  enum jp_client_status status = receive_messages(zeromq, listener, error);
   if (status == JP_CLIENT_OK && is_gone)
     status =
         client_fail(error, JP_CLIENT_CLOSED,
@@ -495,11 +498,11 @@ static bool has_events(void *socket)
 {
   int events = 0;
   size_t size = sizeof events;
-  /* It fails where a signal has interrupted it: then who receives looks again. */
+  /* Fails if interrupted by a signal; then the receiver checks again. */
   return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & ZMQ_POLLIN) != 0;
 }
 
-/* Messages have come, or something was told about the connection. */
+/* There are messages, or events of the monitor. */
 static bool has_input(struct client_transport *transport)
 {
   const struct zeromq_socket *socket = &zeromq_of(transport)->socket;
@@ -517,7 +520,7 @@ const struct transport_kind transport_zeromq = {
     .has_input = has_input,
     .begin = begin_message,
     .end = end_message,
-    .take_back = take_back,
-    .flush = flush,
-    .receive = receive,
+    .discard = discard_message,
+    .flush = flush_output,
+    .receive = receive_input,
 };

@@ -12,25 +12,25 @@
  *     jp_answer_integer(answer, &sum);
  *   jp_answer_free(answer);
  *
- * Threads: any number of threads may use a client, its refs and its answers at once; an answer, a chain and
- * a request are used by one thread at a time. No function takes a lock that another one holds while it
- * waits for the peer. There is no thread of the library's own, but
- * for libzmq's two of each connection over ZeroMQ: a thread that waits for an answer reads for
- * all that wait, and who waits for none calls jp_client_process.
+ * Threads: any number of threads may use a client, its refs and its answers at once; an answer, a chain and a
+ * request are used by one thread at a time. No function needs a lock that another function holds while it
+ * waits for the peer. The library has no thread of its own, except libzmq's two threads for each connection
+ * over ZeroMQ. One of the threads that wait for an answer reads for all of them; a program without waiting
+ * threads calls jp_client_process.
  *
- * Ownership: a text that a function takes is borrowed until it returns; what it gives says how long it
- * lives. Each jp_*_open, _create, _keep and each jp_answer that a function gives is followed by one
- * jp_*_close, _destroy, _release or _free. NULL is fine there.
+ * Ownership: texts passed to a function are borrowed until it returns; the comment of each function says how
+ * long its results live. Each successful jp_*_open, _create and _keep is followed by one jp_*_close, _destroy
+ * or _release, and each returned answer by jp_answer_free. These accept NULL.
  *
- * Errors: a function that can fail returns an enum jp_client_status. Details go to *error, which may be
- * NULL.
+ * Errors: a function that can fail returns an enum jp_client_status. *error, which may be NULL, gets the
+ * details.
  *
- * fork: a client belongs to the process that has opened it. In a child, calls fail and handles are not let
- * go of. The child may open clients of its own: they share callbacks with each other, where they have the same
- * jp_client_config.process, and never with the parent's. No function raises a signal or installs a handler.
+ * fork: a client belongs to the process that opened it. In a child, calls fail and handles are not released.
+ * The child may open its own clients: those with the same jp_client_config.process share callbacks with each
+ * other, but never with the parent's clients. No function raises a signal or installs a handler.
  *
- * ABI: symbols have the version jp_client_1. Structs that the caller fills begin with their size or end
- * with reserved words that are zero, so that later versions of this file only add to them.
+ * ABI: symbols have the version jp_client_1. Structs that the caller fills begin with their size or end with
+ * reserved words that are zero, so that later versions of this file only add members.
  */
 #include "jpeer/request.h"
 
@@ -44,8 +44,8 @@ extern "C" {
 /* The version of the library that is linked: major * 1000 + minor. */
 JP_API int jp_client_library_version(void);
 
-struct jp_client;   /* a connection, and the session that it has in the peer */
-struct jp_answer;   /* what came back for one request */
+struct jp_client;   /* a connection, and its session in the peer */
+struct jp_answer;   /* the answer to one request */
 struct jp_callback; /* an object of the program (jp_callback_create) */
 
 /* ---- answers ---- */
@@ -57,65 +57,67 @@ enum jp_answer_kind {
   JP_ANSWER_INTEGER, /* byte, short, int, long and their wrappers */
   JP_ANSWER_NUMBER,  /* float, double and their wrappers */
   JP_ANSWER_STRING,  /* String, char and Character */
-  JP_ANSWER_OBJECT,  /* an object with a ref; where it has a value or text, jp_answer_text gives it */
-  JP_ANSWER_JSON,    /* of FETCH, DESCRIBE and METHOD */
+  JP_ANSWER_OBJECT,  /* an object with a ref; jp_answer_text returns its value or text, if any */
+  JP_ANSWER_JSON,    /* the result of FETCH, DESCRIBE and METHOD */
   JP_ANSWER_ERROR
 };
 
-/* All that an answer gives is borrowed until it is freed. NULL is an answer without anything, of the kind
- * JP_ANSWER_VOID, for all functions here. */
+/* All results of these functions are borrowed until the answer is freed. All functions here accept NULL as an
+ * empty answer of the kind JP_ANSWER_VOID. */
 JP_API enum jp_answer_kind jp_answer_kind(const struct jp_answer *answer);
-/* The Java type: "int", "java.util.ArrayList"; "" where there is none. NUL-terminated. */
+/* The Java type: "int", "java.util.ArrayList"; "" if there is none. NUL-terminated. */
 JP_API const char *jp_answer_type(const struct jp_answer *answer);
-/* The value as text: "8", "hello", "SECONDS", "[5,6,7]"; data NULL where there is none. It is followed by a
- * NUL. Lone surrogates of Java are three bytes each. */
+/* The value as text: "8", "hello", "SECONDS", "[5,6,7]"; data NULL if there is none. NUL-terminated. Lone
+ * surrogates of Java are three bytes each. */
 JP_API struct jp_text jp_answer_text(const struct jp_answer *answer);
-/* False where it is no such value, or does not fit; *out is left alone then. An integer is a number, too. */
+/* False if the answer has another kind of value, or a value that does not fit; *out is then unchanged. An
+ * integer is a number, too. */
 JP_API bool jp_answer_boolean(const struct jp_answer *answer, bool *out);
 JP_API bool jp_answer_integer(const struct jp_answer *answer, int64_t *out);
 JP_API bool jp_answer_number(const struct jp_answer *answer, double *out);
 /*
- * The elements of an array of primitives whose value came with it, as C has them. Gives how many there are,
- * and copies min(count, that) of them. SIZE_MAX: it is no array of that type ("int[]"), or came without its
- * value.
+ * Copies the elements of an array of primitives whose value is in the answer, in C's representation. Returns
+ * the number of elements, and copies at most `count` of them. SIZE_MAX: not an array of that type ("int[]"),
+ * or without its value.
  */
 JP_API size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *elements, size_t count);
 /*
- * Of an argument with `out`: the elements of its array after the call, where the call has changed them. Gives how many there
- * are, and copies min(count, that) of them; *type is that of one element ("int"), as the array in Java has it. SIZE_MAX: the
- * call has changed none.
+ * For an argument with `out`: copies the elements of its array after the call, if the call has changed them.
+ * Returns the number of elements, and copies at most `count` of them; *type is the element type ("int") of
+ * the array in Java. SIZE_MAX: unchanged.
  */
 JP_API size_t jp_answer_out(const struct jp_answer *answer, size_t argument, const char **type,
                             void *elements, size_t count);
-/* The object's handle; NULL where there is none. It ends with the answer, unless jp_ref_keep has kept it. */
+/* The object's handle; NULL if there is none. Borrowed until the answer is freed; jp_ref_keep keeps it
+ * longer. */
 JP_API struct jp_ref *jp_answer_ref(const struct jp_answer *answer);
 /*
- * The callback that the object is, where the program has given it (by this client, or another one of its process); NULL: it is
- * none, or another program's. Of clients with jp_client_config.process, or that have called jp_client_learn_limits on the
- * connection. The caller releases it with jp_callback_release; until then it does not end.
+ * The callback that the object is, if this client or another client of its process gave it to Java. NULL: it
+ * is no callback, or another program's. Needs jp_client_config.process, or a call of jp_client_learn_limits
+ * on the connection. The caller releases it with jp_callback_release; it does not end before.
  */
 JP_API struct jp_callback *jp_answer_keep_callback(const struct jp_answer *answer) JP_CLIENT_MUST_CHECK;
-/* The same of a value {"ref": N, "callback": {...}} inside jp_answer_json. */
+/* The same for a value {"ref": N, "callback": {...}} inside jp_answer_json. */
 JP_API struct jp_callback *jp_answer_keep_callback_in(const struct jp_answer *answer,
                                                       struct jp_json value) JP_CLIENT_MUST_CHECK;
-/* The JSON of the result, or of the error's data; absent where there is none. */
+/* The JSON of the result, or of the error's data; absent if there is none. */
 JP_API struct jp_json jp_answer_json(const struct jp_answer *answer);
-/* Of a value {"ref": N} inside jp_answer_json: a handle of its own, which the caller releases. NULL: it is no
- * such value, or no memory. Refs that nobody took a handle of are let go with the answer. */
+/* The handle for a value {"ref": N} inside jp_answer_json; the caller releases it. NULL: not such a value, or
+ * no memory. Refs without a handle are released with the answer. */
 JP_API struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value);
 JP_API void jp_answer_free(struct jp_answer *answer);
 
-/* A throwable of Java. */
+/* A Java throwable. */
 struct jp_throwable {
-  const char *type;         /* NULL: an error without a Java throwable, as of a wrong argument */
+  const char *type;         /* NULL: an error without a Java throwable, such as a wrong argument */
   const char *message;      /* NULL: none */
-  const char *const *stack; /* one text a frame, innermost first */
+  const char *const *stack; /* one text for each frame, innermost first */
   size_t stack_count;
   const struct jp_throwable *cause; /* NULL: none */
 };
 
-/* Of JP_ANSWER_ERROR: the code of JSON-RPC (docs/protocol.md, "Errors"), its message, and what happened.
- * Binary replies have the code -32000, or that of what their type says. Of another answer 0, "" and a throwable
+/* For JP_ANSWER_ERROR: the code of JSON-RPC (docs/protocol.md, "Errors"), its message and the throwable. The
+ * code of a binary reply is that of its throwable's type, or -32000. For other answers 0, "" and a throwable
  * without a type. */
 JP_API int jp_answer_error_code(const struct jp_answer *answer);
 JP_API const char *jp_answer_error_message(const struct jp_answer *answer);
@@ -125,53 +127,54 @@ JP_API const struct jp_throwable *jp_answer_throwable(const struct jp_answer *an
 /* ---- refs ---- */
 
 /*
- * A handle of an object in the peer. When the last handle of an object is released, the peer lets go of it,
- * too: with the next message of the client, together with others, and never by a message that is waited for.
- * Any thread may release one at any time, after jp_client_close as well.
+ * A handle of an object in the peer. After the last handle was released, the client releases the object in
+ * the peer together with other objects, in its next message. Releasing never waits for the peer. Any thread
+ * may release a handle at any time, even after jp_client_close.
  */
 JP_API struct jp_ref *jp_ref_keep(struct jp_ref *ref);
 JP_API void jp_ref_release(struct jp_ref *ref);
-/* Of NULL 0. As a bare number it is not looked at for staleness. */
+/* 0 for NULL. A bare number is not checked for staleness. */
 JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
-/* Which life of the peer, and which session of it, the object is of (docs/protocol.md, "Sessions over restarts"): handles of
- * any clients are of one object where both this and the number are equal. 0 of NULL, and where the peer tells no epoch. */
+/* Identifies the life of the peer and the session that the object belongs to (docs/protocol.md, "Sessions
+ * over restarts"): two handles of any clients name the same object if their epochs and numbers are equal. 0
+ * for NULL, or if the peer names no epoch. */
 JP_API uint64_t jp_ref_epoch(const struct jp_ref *ref);
-/* The client that received it, whose connection releases it in the peer. NULL: of NULL. */
+/* The client that received the handle and releases it in the peer. NULL for NULL. */
 JP_API const struct jp_client *jp_ref_client(const struct jp_ref *ref);
-/* The object's class; "" where it was told first without it, as inside lists, and of NULL. */
+/* The object's class; "" for NULL, or if its first answer did not name the class, as inside lists. */
 JP_API const char *jp_ref_type(const struct jp_ref *ref);
 
 /* ---- a connection ---- */
 
-#define JP_FOREVER (-1) /* as a timeout, which is in milliseconds */
+#define JP_FOREVER (-1) /* a timeout; timeouts are in milliseconds */
 
 struct jp_client_config {
   size_t size;            /* sizeof(struct jp_client_config) */
-  const char *peer_id;    /* a UUID that names the session; NULL: the connection's own */
+  const char *peer_id;    /* a UUID that names the session; NULL: the connection's own session */
   bool binary;            /* tcp: and ipc: binary messages, not JSON */
   bool reconnects;        /* see jp_client_open */
   int connect_timeout_ms; /* 0: 10,000 */
-  size_t message_max;     /* the longest answer that is taken, in bytes; 0: 256 MiB */
-  size_t pending_max;     /* requests without an answer; 0: 65,536 */
-  /* Asked by each thread that waits in jp_client_call, jp_chain_send or jp_client_notify: when a signal has come, and a
-   * few times a second. True ends the wait with JP_CLIENT_INTERRUPTED, or with the answer, where that has come
-   * meanwhile. It runs without locks, and may use the client; jp_client_end and jp_client_close do not ask. NULL: only
-   * the timeout ends a wait. */
+  size_t message_max;     /* the longest answer that is accepted, in bytes; 0: 256 MiB */
+  size_t pending_max;     /* the most requests without an answer; 0: 65,536 */
+  /* Called by each thread that waits in jp_client_call, jp_chain_send or jp_client_notify: after a signal,
+   * and a few times a second. True ends the wait with JP_CLIENT_INTERRUPTED, or with the answer if it has
+   * arrived during the call. Called without locks; may use the client. jp_client_end and jp_client_close do
+   * not call it. NULL: only the timeout ends a wait. */
   bool (*interrupted)(void *context);
   void *interrupted_context;
-  /* The longest request that is sent, in bytes: a longer one is JP_CLIENT_TOO_LONG. 0: any, until jp_client_learn_limits
-   * has asked the peer. Not of binary messages. */
+  /* The longest request that is sent, in bytes; a longer request fails with JP_CLIENT_TOO_LONG. 0: no limit,
+   * until jp_client_learn_limits gets the peer's limit. Not for binary messages. */
   size_t request_max;
-  /* What the peer knows this program's connections to one session by: 128 random bits or more, as a text of 22 to 128 bytes,
-   * the same for all clients of the program that use the session. They share their callbacks then: each may give what
-   * another one has created, and a call of Java's comes on the connection whose request the Java thread serves.
-   * The peer is told the beginning of the text with random digits, which are others each time that the first of these
-   * clients connects, and in a child after fork: what Java had before is another object than what is given then.
-   * NULL: each client has callbacks of its own. Of no meaning over HTTP and ZeroMQ. Borrowed until the client is open. */
+  /* Identifies this program's clients of one session to the peer: a text of 22 to 128 bytes with at least 128
+   * random bits, the same for all of them. These clients share their callbacks: each may give a callback that
+   * another one created, and a call from Java arrives on the connection whose request the Java thread serves.
+   * The peer gets the beginning of the text and random digits. The digits change each time that the first of
+   * these clients connects, and in a child of fork(2): callbacks given then are new objects for Java. NULL:
+   * each client has its own callbacks. Ignored over HTTP and ZeroMQ. Borrowed until the client is open. */
   const char *process;
 };
 
-/* What the peer takes in one request (docs/protocol.md, `control session`). */
+/* The peer's limits for one request (docs/protocol.md, `control session`). */
 struct jp_peer_limits {
   size_t message_max; /* bytes */
   size_t values_max;  /* elements of lists and maps */
@@ -179,137 +182,140 @@ struct jp_peer_limits {
 
 /*
  * Opens a connection by its URL:
- *   ws://HOST:PORT[/PATH]   WebSocket; the path is /rpc without one
+ *
+ *   ws://HOST:PORT[/PATH]   WebSocket; the default path is /rpc
  *   ws+unix:PATH            WebSocket over a unix socket
  *   http://HOST:PORT[/PATH] HTTP
  *   http+unix:PATH          HTTP over a unix socket
- *   shm:PATH                shared memory, asked for over a unix socket; a peer that has none to give now
- *                           serves a WebSocket there
+ *   shm:PATH                shared memory, requested over a unix socket; without shared memory the
+ *                           connection is a WebSocket over that socket
  *   tcp://HOST:PORT         ZeroMQ
  *   ipc://PATH              ZeroMQ over a unix socket
- * config NULL: all zero. Blocks until the connection stands, for connect_timeout_ms at most; to look up a
- * host's name may take longer. Over HTTP and ZeroMQ the library makes a session's UUID where none is given,
- * so that refs outlive a request; closing ends it.
  *
- * With config->reconnects a call on a connection that has ended opens another one, for the same session:
- * refs stay valid if the peer still has it. Where another peer has taken the address, requests that name objects of the
- * old one are JP_CLIENT_STALE (docs/protocol.md, "Sessions over restarts"). Requests without an answer end with the connection, and are not
- * sent again. A dead peer is not tried for again before 100 ms are over, then 200, up to 5 seconds: calls
- * get the last failure meanwhile. Over HTTP it is always so, because a peer closes connections that nobody
- * uses for a while.
+ * config NULL: all zero. Blocks until the client is connected, at most connect_timeout_ms; resolving a host's
+ * name may take longer. Over HTTP and ZeroMQ the library generates a session's UUID if peer_id is NULL, so
+ * that refs outlive a request; closing the client ends the session.
+ *
+ * With config->reconnects a call on a connection that has ended opens a new connection for the same session:
+ * refs stay valid if the peer still has them. If another peer now has the address, requests that name objects
+ * of the old peer fail with JP_CLIENT_STALE (docs/protocol.md, "Sessions over restarts"). Requests without an
+ * answer end with their connection, and are not sent again. A dead peer is tried again after 100 ms, then 200
+ * ms, up to 5 seconds; until then calls return the last failure. Over HTTP clients always reconnect, because
+ * a peer closes idle connections.
  */
 JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                             struct jp_client **client,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * Asks the peer for its limits: a longer request is JP_CLIENT_TOO_LONG from then on, in place of an error of the peer after
- * it was sent. As jp_client_call.
+ * Gets the peer's limits: from then on a longer request fails with JP_CLIENT_TOO_LONG and is not sent. Fails
+ * as jp_client_call.
  */
 JP_API enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeout_ms,
                                                     struct jp_peer_limits *limits,
                                                     struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * Ends the connection. Threads that wait get JP_CLIENT_CLOSED, and completions are called with it, here.
- * The objects of this client end in the peer, but for those that answers to pending requests would name in
- * a session of the caller's. A second at most is spent on telling the peer; where another thread opens a connection,
- * this waits until that has succeeded or failed, connect_timeout_ms at most. No other thread may begin a
- * call with the client any more. In a process that fork has made it closes that process's descriptors and
- * tells the peer nothing.
+ * Ends the connection. Waiting threads get JP_CLIENT_CLOSED, and pending completions are called with it, by
+ * this function. Releases the client's objects in the peer, except, in a session named by peer_id, objects in
+ * answers that did not arrive. Spends at most a second on that. If another thread is opening a connection,
+ * waits for it, at most connect_timeout_ms. No other thread may begin a call with the client. In a child of
+ * fork(2) it only closes the child's descriptors, and sends nothing.
  */
 JP_API void jp_client_close(struct jp_client *client);
 
 /*
- * Ends the connection: threads that wait get JP_CLIENT_CLOSED, as do later calls; a thread that opens a connection gets it
- * when that has succeeded or failed, and this does not wait for it. The client stays until
- * jp_client_close, which the caller can put off until no other thread uses it.
+ * Ends the connection: waiting threads and later calls get JP_CLIENT_CLOSED. Does not wait for a thread that
+ * is opening a connection; that thread gets JP_CLIENT_CLOSED as well. The client exists until
+ * jp_client_close, which can be delayed until no other thread uses the client.
  */
 JP_API void jp_client_end(struct jp_client *client);
 
 /*
- * Sends a request and waits for its answer, timeout_ms at most. JP_CLIENT_OK: *answer has the result.
- * JP_CLIENT_REMOTE: *answer has the error, and error->text a line about it. Otherwise *answer is NULL. The
- * answer to a request that has timed out is taken when it comes, and its object let go. Over WebSocket and shared memory
- * the peer is asked to end such a request, and one whose wait was interrupted: it interrupts the Java thread.
+ * Sends a request and waits for its answer, at most timeout_ms. JP_CLIENT_OK: *answer has the result.
+ * JP_CLIENT_REMOTE: *answer has the error, and error->text describes it. Otherwise *answer is NULL. If the
+ * answer arrives after the timeout, it is dropped and its object released. Over WebSocket and shared
+ * memory the library also asks the peer to end a request that has timed out, or whose wait was interrupted: the peer
+ * interrupts the Java thread.
  */
 JP_API enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
                                             int timeout_ms, struct jp_answer **answer,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * Gives the client a Java thread of its own, on which all its requests run from then on: locks, ThreadLocals, the context
- * class loader and the interrupt flag are as its earlier requests have left them. One that has such a thread gets a new one.
- * name: of the thread; NULL: the peer chooses one. It lasts until jp_client_unpin, or the end of the connection: one that
- * the client opens again (config.reconnects) has none. WebSocket and shared memory alone: over other transports, and
- * beyond --pinned-threads-max of the peer, JP_CLIENT_REMOTE with the peer's reason. Not inside the function of a
- * callback. Not for binary messages.
+ * Gives the client a Java thread of its own, which runs all its requests from then on: they share locks,
+ * ThreadLocals, the context class loader and the interrupt flag. A client with such a thread gets a new one.
+ * name: the name of the thread; NULL: the peer chooses one. Lasts until jp_client_unpin or the end of the
+ * connection; a reconnected client (config.reconnects) has no such thread. Only for WebSocket and shared
+ * memory: over other transports, or if the peer has --pinned-threads-max such threads, JP_CLIENT_REMOTE with
+ * the peer's reason. Not inside the function of a callback, and not for binary messages.
  */
 JP_API enum jp_client_status jp_client_pin(struct jp_client *client, const char *name, int timeout_ms,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* From then on any thread of the peer runs its requests. Harmless where jp_client_pin has given it none. timeout_ms 0: as a
- * notification, without waiting for the peer. */
+/* From then on any thread of the peer runs the client's requests. Has no effect without jp_client_pin.
+ * timeout_ms 0: sends a notification, and does not wait for the peer. */
 JP_API enum jp_client_status jp_client_unpin(struct jp_client *client, int timeout_ms,
                                              struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
-/* Sends a request that nobody answers. It blocks no longer than the socket is full. Not for binary
- * messages. */
+/* Sends a request without an answer. Blocks only while the socket is full. Not for binary messages. */
 JP_API enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp_request *request,
                                               struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
 /*
- * Sends what waits to be let go of, as far as the socket takes it: for a client that may have no next message soon. Never
- * waits. False: a part is left, and is sent by the next call of any function. While requests have no answer it sends
- * nothing, and gives true: the releases go with the next message, as otherwise.
+ * Sends the pending releases of objects, as far as the socket accepts them: for a client that may not send
+ * its next message soon. Never waits. False: a part was not sent; the next call of any function sends it.
+ * While requests are in flight it sends nothing and returns true: the next message releases the objects.
  */
 JP_API bool jp_client_flush(struct jp_client *client);
 
-/* Told of an answer, which it owns from then on, with what jp_client_call would return; NULL where there is
- * none. It may use the client, but not close it. */
+/* Receives an answer, which it then owns, and the status that jp_client_call would return; NULL if there is
+ * no answer. It may use the client, but not close it. */
 typedef void jp_client_completion(void *context, enum jp_client_status status, struct jp_answer *answer);
 
 /*
- * Sends a request, or queues it where the socket is full, and returns. `completion` is called once, by
- * jp_client_process or jp_client_close, unless this function fails. What completions send leaves together,
- * at the end of jp_client_process. A timeout may be told 10 ms late, with very many requests some more.
+ * Sends a request, or queues it if the socket is full, and returns. `completion` is called once, by
+ * jp_client_process or jp_client_close, unless this function fails. Messages of completions are sent
+ * together, at the end of jp_client_process. A timeout may be reported 10 ms late, and later with very many
+ * requests.
  */
 JP_API enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_request *request,
                                             int timeout_ms, jp_client_completion *completion, void *context,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * Asks the peer to end the request that was sent with this completion and context: its Java thread is interrupted. The
- * completion is called as ever, with the peer's answer: JP_CLIENT_REMOTE, with the reason "cancelled", where the call had not
- * ended. Never waits. False: no such request has no answer. The time is that of a look at all requests in flight. Over HTTP,
- * ZeroMQ and for binary messages the peer is not asked.
+ * Asks the peer to end the request that was sent with this completion and context: the peer interrupts its Java thread.
+ * The completion is called as usual, with the peer's answer: JP_CLIENT_REMOTE with the reason "cancelled" if the call had
+ * not ended. Never waits. False: no such request is unanswered. The time grows with the number of requests in flight.
+ * Over HTTP and ZeroMQ, and for binary messages, the peer is not asked.
  */
 JP_API bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion, const void *context);
-/* A descriptor for the caller's loop: when it can be read, jp_client_process has something to do. It is
- * made when it is asked for first, stays the same as long as the client, and is the library's. -1: the
- * process has no descriptor left. */
+/* A descriptor for the program's loop: when it is readable, jp_client_process has something to do. Created at
+ * the first call, constant until the client is closed, and owned by the library. -1: the process has no
+ * descriptor left. */
 JP_API int jp_client_descriptor(struct jp_client *client);
 /*
- * Takes what has come, sends what waits, and calls the completions of what is done or has timed out. Never
- * sleeps; over shared memory it goes on while the next answers come at once, for a millisecond at most. Not
- * JP_CLIENT_OK: the connection has ended, the error says why, and all completions were called.
+ * Reads input, sends queued output, and calls the completions of requests that are finished or have timed
+ * out. Never sleeps; over shared memory it continues while the next answers arrive at once, at most a
+ * millisecond. Other than JP_CLIENT_OK: the connection has ended, *error says why, and all completions were
+ * called.
  */
 JP_API enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error);
-/* As jp_client_process, but it leaves Java's calls to another thread that calls that: for a loop that no function is to
- * hold up. The descriptor can be read until the call is taken. */
+/* As jp_client_process, but leaves Java's calls to another thread that calls jp_client_process: for a loop
+ * that must not be blocked by functions. The descriptor stays readable until the calls are run. */
 JP_API enum jp_client_status jp_client_process_answers(struct jp_client *client,
                                                        struct jp_client_error *error);
 /*
- * For a thread that has nothing to do but Java's calls: where another thread waits for an answer, and so reads what
- * comes, it waits for a call that jp_client_process would run, at most so many microseconds. True: there is one.
+ * For a thread that only runs Java's calls: while another thread waits for an answer, and so reads for all,
+ * waits at most `microseconds` for a call that jp_client_process would run. True: there is a call.
  */
 JP_API bool jp_client_await_calls(struct jp_client *client, unsigned microseconds);
 
-/* Requests without an answer, those that have timed out included. */
+/* Requests without an answer, including those that have timed out. */
 JP_API size_t jp_client_pending(const struct jp_client *client);
-/* Objects that handles of this client name. */
+/* The number of objects that this client has handles of. */
 JP_API size_t jp_client_ref_count(const struct jp_client *client);
 
 /* ---- chains ---- */
 
 /*
- * Steps that need each other's results, sent as one batch, in one round trip. A step without a name tells
- * nothing, and what it makes ends with the batch.
+ * Steps that use each other's results, sent as one batch, in one round trip. The result of a step without a
+ * name is not returned, and its object ends with the batch.
  *
  *   jp_chain_create_object(chain, "list", "java.util.ArrayList", JP_NO_ARGUMENTS);
  *   jp_chain_call(chain, NULL, "add", JP_ARGUMENTS(jp_string("b")));
@@ -317,24 +323,26 @@ JP_API size_t jp_client_ref_count(const struct jp_client *client);
  *   status = jp_chain_send(chain, 1000, &error);
  *   jp_answer_integer(jp_chain_answer(chain, "size"), &size);
  *
- * Steps never fail by themselves: what is wrong with one is said by jp_chain_send. Texts and arguments are
- * copied, but a handle has to be kept until the chain is sent. jp_named(NAME) is the result of the step of
- * that name as an argument, also inside lists and maps, and as an instance.
+ * Adding a step never fails: jp_chain_send reports its fault. Texts and arguments are copied, but handles
+ * must be kept until the chain is sent. jp_named(NAME) is the result of the step with that name, as an
+ * argument (also inside lists and maps) and as an instance.
  */
 struct jp_chain;
 
-/* NULL: no memory. Steps may be added to NULL all the same: jp_chain_send says it. Borrows the client. */
+/* NULL: no memory. Steps may be added to a NULL chain: jp_chain_send reports it. Borrows the client. */
 JP_API struct jp_chain *jp_chain_create(struct jp_client *client);
-/* Frees its answers, too. */
+/* Also frees its answers. */
 JP_API void jp_chain_destroy(struct jp_chain *chain);
 
-/* A new object, which the next steps are on. */
+/* Creates an object, which is the target of the next steps. */
 JP_API void jp_chain_create_object(struct jp_chain *chain, const char *name, const char *type,
                                    const struct jp_argument *args, size_t arg_count);
-/* The next steps are on the result of that name. type: any class or interface of it; NULL: the one that
- * jp_chain_create_object or jp_chain_with told, else the result's own class, which need not be known. */
+/* Makes the result of that name the target of the next steps. type: a class or interface of it; NULL: the
+ * type given to jp_chain_create_object or jp_chain_with, or else the result's own class, which need not be
+ * known. */
 JP_API void jp_chain_with(struct jp_chain *chain, const char *name, const char *type);
-/* The next steps are on an object that the client has. type: any class or interface of it; NULL: its class. */
+/* Makes an object of the client the target of the next steps. type: a class or interface of it; NULL: its
+ * class. */
 JP_API void jp_chain_with_object(struct jp_chain *chain, const struct jp_ref *ref, const char *type);
 JP_API void jp_chain_call(struct jp_chain *chain, const char *name, const char *method,
                           const struct jp_argument *args, size_t arg_count);
@@ -346,181 +354,186 @@ JP_API void jp_chain_get_static(struct jp_chain *chain, const char *name, const 
                                 const char *field);
 JP_API void jp_chain_put_static(struct jp_chain *chain, const char *type, const char *field,
                                 struct jp_argument value);
-/* Any request; its options are kept. */
+/* Adds any request; its options are copied. */
 JP_API void jp_chain_request(struct jp_chain *chain, const char *name, const struct jp_request *request);
-/* The steps of another chain, in their order; names are shared. It is emptied. */
+/* Moves the steps of another chain to the end of this chain. The chains share their names. */
 JP_API void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps);
 
 /*
- * Sends the steps and waits for the answers. The chain is empty after it, but for its answers, and can be
- * used again. JP_CLIENT_REMOTE: a step failed; error->text names it. Steps that need it fail with it,
- * others run.
+ * Sends the steps and waits for the answers. Afterwards the chain is empty except for its answers, and can be
+ * used again. JP_CLIENT_REMOTE: a step failed; error->text names the step. Steps that use its result fail,
+ * too; others run.
  */
 JP_API enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* The answer of the step of that name, borrowed until the next send or the end of the chain; NULL: none. Of a
- * step that failed it is the error. */
+/* The answer of the step with that name, borrowed until the next send or the end of the chain; NULL: none.
+ * The answer of a failed step is its error. */
 JP_API struct jp_answer *jp_chain_answer(const struct jp_chain *chain, const char *name);
-/* The error of the step that jp_chain_send has failed with, also of one without a name; borrowed likewise. NULL: none. */
+/* The error of the step that jp_chain_send failed with, even if the step has no name; borrowed likewise.
+ * NULL: none. */
 JP_API const struct jp_answer *jp_chain_failure(const struct jp_chain *chain);
 
-/* ---- a peer of one's own ---- */
+/* ---- launching a peer ---- */
 
 struct jp_peer; /* a child process */
 
 struct jp_launch_config {
   size_t size;                    /* sizeof(struct jp_launch_config) */
-  const char *program;            /* NULL: jpeer, as PATH finds it */
+  const char *program;            /* NULL: jpeer, searched in PATH */
   const char *class_path;         /* NULL: none */
   const char *const *jvm_options; /* NULL-terminated ("-Xmx1g"); NULL: none */
-  const char *const *options;   /* of jpeer run (docs/flags.md), NULL-terminated. Where they name a policy, it
-                                     counts; without one everything is allowed to this user alone */
-  const char *main_class;       /* NULL: no program of Java's runs, the peer waits for calls */
+  /* Of jpeer run (docs/flags.md), NULL-terminated. If they set no policy, everything is allowed, but only to
+   * this user. */
+  const char *const *options;
+  const char *main_class;       /* NULL: the peer runs no program, and waits for calls */
   const char *const *arguments; /* of the main class; NULL-terminated; NULL: none */
-  /* A piece of what the peer writes: descriptor 1 or 2. Called on a thread of the library. NULL: it goes
-   * where this process's goes. */
+  /* Receives output of the peer: from descriptor 1 or 2. Called on a thread of the library. NULL: the peer
+   * inherits stdout and stderr. */
   void (*on_output)(void *context, int descriptor, struct jp_text bytes);
   void *output_context;
   int start_timeout_ms;                  /* 0: 30,000 */
   const struct jp_client_config *client; /* of its connection; NULL: all zero */
-  /* A descriptor that the peer has as its stdin, which stays the caller's; 0: /dev/null. Of the caller's own stdin give a
-   * dup(). The peer is no process of the terminal's foreground: it cannot read from that. */
+  /* The peer's stdin; the caller still owns the descriptor. 0: /dev/null. To pass the caller's own stdin,
+   * pass a dup() of it. The peer is not in the terminal's foreground process group, so it cannot read from
+   * the terminal. */
   int input;
 };
 
 /*
- * Starts a peer as a child of this process and connects to it over a unix socket in a folder of its own,
- * which nobody else may enter; over shared memory where the peer offers it. The peer ends with this process,
- * however that ends. config NULL: all zero.
+ * Starts a peer as a child process and connects to it over a unix socket in a private folder, or over shared
+ * memory if the peer offers it. The peer ends with this process, however this process ends. config NULL: all
+ * zero.
  */
 JP_API enum jp_client_status jp_launch(const struct jp_launch_config *config, struct jp_peer **peer,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Its connection, the launch's own: jp_peer_stop closes it. */
+/* The connection of the launch; jp_peer_stop closes it. */
 JP_API struct jp_client *jp_peer_client(const struct jp_peer *peer);
-/* Where others connect: "ws+unix:/tmp/...". */
+/* The URL for other clients: "ws+unix:/tmp/...". */
 JP_API const char *jp_peer_url(const struct jp_peer *peer);
 JP_API int jp_peer_process_id(const struct jp_peer *peer);
-/* Waits until on_output has had all that the peer's process had written before this call, 200 ms at most. What Java printed
- * before it answered a request is there then. Costs a system call where nothing is left. Any thread. */
+/* Waits until on_output has received everything that the peer had written before this call, at most 200 ms.
+ * So the output that Java printed before it answered a request has been received. Costs one system call if
+ * there is no output. Any thread. */
 JP_API void jp_peer_await_output(struct jp_peer *peer);
-/* True where the process has ended, for which it waits timeout_ms at most; `how` is "exit status 1" or "signal 9" then. Any
- * thread, but not during jp_peer_stop. */
+/* Waits at most timeout_ms for the end of the process. True: it has ended, and `how` is "exit status 1" or
+ * "signal 9". Any thread, but not during jp_peer_stop. */
 JP_API bool jp_peer_has_ended(struct jp_peer *peer, int timeout_ms, char *how, size_t size);
-/* Asks the peer to end, waits for it, kills it after timeout_ms, and frees *peer. Gives the status of
+/* Asks the peer to end, waits for its end, kills it after timeout_ms, and frees *peer. Returns the status of
  * waitpid. */
 JP_API int jp_peer_stop(struct jp_peer *peer, int timeout_ms);
 
 /* ---- callbacks ---- */
 
 /*
- * Objects of the program that Java calls: a Comparator, a listener, a lambda. One is made here, given to Java
- * as an argument (jp_callback_argument) or as a result, and called as an interface of Java. Over WebSocket
- * and shared memory.
+ * Objects of the program that Java calls: a Comparator, a listener, a lambda. A callback is created here,
+ * given to Java as an argument (jp_callback_argument) or as a result, and called through an interface of
+ * Java. Over WebSocket and shared memory.
  *
- * Java's calls come on the connection, so that somebody has to read it. A call runs on a thread that waits in
- * jp_client_call or jp_chain_send: where one thread's requests alone have given the callback, on that thread,
- * as long as it waits for one of them; else on any that waits; else in jp_client_process, on its caller's
- * thread. No lock is held, and other threads read on meanwhile. A program that does neither leaves Java
- * waiting. Calls of a callback may run on several threads at once, where it is not one thread's alone.
+ * Java's calls arrive on the connection, so a thread must read it. A call runs on a thread that waits in
+ * jp_client_call or jp_chain_send: on the thread whose requests gave the callback, if only one thread did and
+ * still waits for one of them; otherwise on any waiting thread; otherwise in jp_client_process, on its
+ * caller's thread. No lock is held, and other threads read during that time. A program without a waiting
+ * thread or jp_client_process leaves Java waiting. Unless a callback belongs to one thread in this way, its
+ * calls may run on several threads at once.
  *
- * With by_origin the peer says where a call comes from. What Java does for a request then runs on the thread that
- * waits for that request in jp_client_call or jp_chain_send; all else (a timer's thread, a pool's, a request of
- * another connection or by jp_client_send) runs in jp_client_process alone, which a thread has to call. Requests
- * that several threads send over one client count as served in their order.
+ * With by_origin the peer names the origin of a call. What Java does for a request then runs on the thread
+ * that waits for this request in jp_client_call or jp_chain_send. All other calls (from the thread of a timer
+ * or pool, for a request of another connection or by jp_client_send) run only in jp_client_process, which a
+ * thread has to call. Requests that several threads send over one client count as served in order.
  *
- * What the function asks of the peer before it has answered (calls, chains, notifications, jp_client_send)
- * runs on the Java thread that waits for that answer: an ordinary request would wait for ever behind the one
- * that waits for the function. options.within names another call, and "" none. Java may call back meanwhile,
- * on the same thread, to any depth that the peer allows.
+ * Requests that the function makes before it has answered (calls, chains, notifications, jp_client_send) run
+ * on the Java thread that waits for the answer: an ordinary request would wait for ever, queued after the
+ * request that waits for the function. options.within names another call, or "" for none. Java may call back
+ * during that time, on the same thread, as deep as the peer allows.
  */
 
 struct jp_callback_call; /* one call from Java */
 
 /*
- * Answers by jp_callback_return or one of the throwing functions, before it returns, or later, after
- * jp_callback_answer_later. Without either Java gets a jpeer.peer.CallbackException. Void methods are
- * answered, too. It may use the client, but not close it. It should not leave by longjmp or an exception of
- * C++.
+ * Answers by jp_callback_return or a throwing function, before it returns, or later, after
+ * jp_callback_answer_later. Without an answer Java gets a jpeer.peer.CallbackException. Calls of void methods
+ * are answered, too. It may use the client, but not close it. It must not exit by longjmp or a C++ exception.
  */
 typedef void jp_callback_function(void *context, struct jp_callback_call *call);
 
 struct jp_callback_config {
   size_t size;                   /* sizeof(struct jp_callback_config) */
-  const char *const *interfaces; /* NULL-terminated; NULL: the parameter tells */
-  bool has_arity;                /* chooses among overloads, as a lambda does: */
-  int arity;                     /* the parameters that the interface's one method takes */
-  const char *const
-      *overrides; /* names of default methods that are to come, too; NULL-terminated; NULL: none */
-  bool oneway;    /* void methods are events: Java does not wait for them */
-  bool borrow;    /* the refs of its arguments end with the answer. Not with oneway */
-  bool by_origin; /* a thread that waits runs those calls alone that come from what it waits for */
+  const char *const *interfaces; /* NULL-terminated; NULL: the parameter's type */
+  bool has_arity;                /* selects among overloads, as a lambda does: */
+  int arity;                     /* the number of parameters of the interface's only method */
+  const char *const *overrides;  /* default methods that are called here, too; NULL-terminated; NULL: none */
+  bool oneway;                   /* calls of void methods are events: Java does not wait for them */
+  bool borrow;                   /* the refs in its arguments end with the answer. Not with oneway */
+  bool by_origin;                /* a waiting thread runs only the calls that its requests cause */
   jp_callback_function *function;
-  /* Called once: nothing of the callback runs or comes any more. NULL: nobody needs to know. */
+  /* Called once, when the callback is neither running nor callable any more. NULL: none. */
   void (*released)(void *context);
   void *context;
 };
 
 /*
- * An object that Java can have. jp_callback_release lets go of it; it ends when Java has, too, or the
- * connection has ended, and no call of it runs. Then `released` is called, by the library's function that
- * finds it out, on that thread, with no lock held; it may use the client, but not close it.
- * JP_CLIENT_UNSUPPORTED: the transport has no callbacks; oneway, of a client with jp_client_config.process.
+ * Creates an object that Java can hold. It ends when the program has released it (jp_callback_release), Java
+ * has released it or the connection has ended, and no call of it runs. Then `released` is called by the
+ * library function that notices the end, on that function's thread, with no lock held; it may use the client,
+ * but not close it. JP_CLIENT_UNSUPPORTED: the transport has no callbacks; or oneway in a client with
+ * jp_client_config.process.
  *
- * Java's hold on it ends with the connection. On another one, of a client that reconnects, it can be given
- * again, and is another object for Java then; what Java had before throws.
+ * Java's references end with the connection. On a new connection of a reconnecting client the callback can be
+ * given again, as a new object for Java; the old Java object throws.
  */
 JP_API enum jp_client_status jp_callback_create(struct jp_client *client,
                                                 const struct jp_callback_config *config,
                                                 struct jp_callback **callback,
                                                 struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* The program gives it no more: requests that have given it, and chains, keep it. Once for jp_callback_create, and once for each
- * success of jp_callback_keep and jp_answer_keep_callback. Any thread, also after jp_client_close. */
+/* The program will not give the callback any more. Requests and chains with the callback still hold it. Call
+ * once for jp_callback_create, and once for each success of jp_callback_keep and jp_answer_keep_callback. Any
+ * thread, even after jp_client_close. */
 JP_API void jp_callback_release(struct jp_callback *callback);
 /*
- * The program may give it again, as the same object for Java: undoes one jp_callback_release as long as `released` has not
- * been called. False: it has ended, and `released` was called or is about to be. Only for a callback with `released`,
- * before that function returns.
+ * Undoes one jp_callback_release, if `released` has not been called: the program may give the callback again,
+ * as the same object for Java. False: the callback has ended, and `released` was called or will be called
+ * soon. Only for a callback with `released`, before that function returns.
  */
 JP_API bool jp_callback_keep(struct jp_callback *callback) JP_CLIENT_MUST_CHECK;
 
-/* That of its jp_callback_config. */
+/* The context of its jp_callback_config. */
 JP_API void *jp_callback_context(const struct jp_callback *callback);
 
-/* What a call says is borrowed until the function has returned and the call is answered. The interface is
- * that which declares the method. */
+/* The results of these functions are borrowed until the function has returned and the call is answered. The
+ * interface is the one that declares the method. */
 JP_API const char *jp_callback_interface(const struct jp_callback_call *call);
 JP_API const char *jp_callback_method(const struct jp_callback_call *call);
 JP_API size_t jp_callback_argument_count(const struct jp_callback_call *call);
-/* Not to be freed; jp_ref_keep makes its object the program's (not of a callback that borrows). NULL:
- * there is none. */
+/* Must not be freed; jp_ref_keep keeps its object (not for a callback that borrows). NULL: no such
+ * argument. */
 JP_API const struct jp_answer *jp_callback_argument_at(const struct jp_callback_call *call, size_t index);
-/* The type that the method declares for it: tells overloads apart. NULL: there is none. */
+/* The declared type of the parameter, to distinguish overloads. NULL: no such argument. */
 JP_API const char *jp_callback_parameter_type(const struct jp_callback_call *call, size_t index);
-/* The client whose connection it came on: of those of a process, any. */
+/* The client whose connection the call arrived on; of a process, any of its clients. */
 JP_API struct jp_client *jp_callback_client(const struct jp_callback_call *call);
-/* For jp_options.within, until the call is answered. NULL: an event, which nobody waits for. */
+/* For jp_options.within, until the call is answered. NULL: an event, which has no answer. */
 JP_API const char *jp_callback_id(const struct jp_callback_call *call);
 
-/* In the function: the call is answered after it, from any thread, and ends with its answer; a call that
- * is never answered keeps Java waiting, and the client in memory. */
+/* Called in the function: the call is answered after the function has returned, by any thread, and ends with
+ * its answer. A call that is never answered leaves Java waiting, and the client in memory. */
 JP_API void jp_callback_answer_later(struct jp_callback_call *call);
 
 /*
- * What Java gets. value: converted to what the method returns; NULL: null, also of void methods.
- * JP_CLIENT_OK: it was written, or the call is an event. JP_CLIENT_CLOSED: the connection that the call came
- * on has ended: it is over. Otherwise the call is open as before: JP_CLIENT_INVALID (the value is wrong, or
- * the call was answered already), JP_CLIENT_NO_MEMORY.
+ * Answers with a value. value: converted to the method's return type; NULL: null, also for void methods.
+ * JP_CLIENT_OK: the answer was written, or the call is an event. JP_CLIENT_CLOSED: the connection of the call
+ * has ended, and the call with it. After other errors the call is still open: JP_CLIENT_INVALID (an invalid
+ * value, or already answered), JP_CLIENT_NO_MEMORY.
  */
 JP_API enum jp_client_status jp_callback_return(struct jp_callback_call *call,
                                                 const struct jp_argument *value,
                                                 struct jp_client_error *error);
-/* A new throwable of that class, which the policy judges as `new`; throwable_type NULL, or denied: a
- * jpeer.peer.CallbackException. message: UTF-8, may be NULL. As jp_callback_return. */
+/* Throws a new throwable of that class; the policy checks it as `new`. throwable_type NULL, or denied: a
+ * jpeer.peer.CallbackException. message: UTF-8, may be NULL. Fails as jp_callback_return. */
 JP_API enum jp_client_status jp_callback_throw(struct jp_callback_call *call, const char *throwable_type,
                                                const char *message, struct jp_client_error *error);
-/* A frame of the program's: what Java shows as "at CLASS.METHOD(FILE:LINE)". */
+/* A stack frame of the program, shown by Java as "at CLASS.METHOD(FILE:LINE)". */
 struct jp_thrown_frame {
-  const char *class_name; /* "" where there is none, as in the texts below */
+  const char *class_name; /* "" if there is none; so are the texts below */
   const char *method;
   const char *file; /* NULL: none */
   int line;         /* below 0: none */
@@ -529,25 +542,24 @@ struct jp_thrown_frame {
 enum {
   JP_THROWN_FRAMES_MAX = 64,
   JP_THROWN_CAUSES_MAX = 32
-}; /* what peers take of each throwable, and of causes */
+}; /* the most that peers accept for each throwable, and of causes */
 
-/* What Java is to throw. */
+/* A throwable for Java. */
 struct jp_thrown {
-  size_t size;                 /* sizeof(struct jp_thrown) */
-  const struct jp_ref *object; /* a throwable that the peer holds; NULL: a new one */
-  const char *type;            /* of the new one; NULL: jpeer.peer.CallbackException */
-  const char *message;         /* NULL: none */
-  const struct jp_thrown_frame
-      *frames; /* the innermost first: they come before those that Java gives the throwable */
+  size_t size;                          /* sizeof(struct jp_thrown) */
+  const struct jp_ref *object;          /* a throwable that the peer holds; NULL: a new one */
+  const char *type;                     /* of the new throwable; NULL: jpeer.peer.CallbackException */
+  const char *message;                  /* NULL: none */
+  const struct jp_thrown_frame *frames; /* innermost first; placed before the frames that Java adds */
   size_t frame_count;
-  const struct jp_thrown *cause; /* of a throwable that has none; NULL: none */
+  const struct jp_thrown *cause; /* for a throwable without a cause; NULL: none */
 };
 
-/* The same with frames and causes. JP_CLIENT_INVALID: there are too many. As jp_callback_throw. */
+/* As jp_callback_throw, with frames and causes. JP_CLIENT_INVALID: too many of them. */
 JP_API enum jp_client_status jp_callback_throw_as(struct jp_callback_call *call,
                                                   const struct jp_thrown *thrown,
                                                   struct jp_client_error *error);
-/* A throwable that the peer holds. As jp_callback_return. */
+/* Throws a throwable that the peer holds. Fails as jp_callback_return. */
 JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *call,
                                                       const struct jp_ref *throwable,
                                                       struct jp_client_error *error);
@@ -555,43 +567,43 @@ JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *c
 /* ---- for other languages ---- */
 
 /*
- * The library by foreign functions (ctypes, koffi, fiddle): of numbers, pointers and NUL-terminated texts alone, with
- * requests and configurations as JSON. With these go the functions above that take no struct by value: jp_answer_kind,
- * _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _release, jp_client_close, jp_peer_client, _stop.
- * docs/c-client.md, "Other languages", has programs.
+ * The library for foreign functions (ctypes, koffi, fiddle): only numbers, pointers and NUL-terminated texts,
+ * with requests and configurations as JSON. Of the functions above, those without structs by value can be
+ * used as well: jp_answer_kind, _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _release,
+ * jp_client_close, jp_peer_client, _stop. docs/c-client.md, "Other languages", has programs.
  */
 
-/* For the parameter `error` of all functions; it can be used again and again. NULL: no memory. */
+/* For the parameter `error` of all functions; reusable. NULL: no memory. */
 JP_API struct jp_client_error *jp_client_error_create(void);
 JP_API void jp_client_error_destroy(struct jp_client_error *error);
-/* Of the last function that failed with it. */
+/* Of the last function that failed with this error. */
 JP_API enum jp_client_status jp_client_error_status(const struct jp_client_error *error);
 JP_API const char *jp_client_error_text(const struct jp_client_error *error);
 
-/* As jp_client_open and jp_launch. config: the JSON of an object with the members of struct jp_client_config and struct
- * jp_launch_config that are no functions, {"reconnects": true}; NULL: {}. */
+/* As jp_client_open and jp_launch. config: a JSON object with the members of struct jp_client_config or
+ * struct jp_launch_config, except functions: {"reconnects": true}; NULL: {}. */
 JP_API enum jp_client_status jp_client_open_json(const char *url, const char *config,
                                                  struct jp_client **client,
                                                  struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 JP_API enum jp_client_status jp_launch_json(const char *config, struct jp_peer **peer,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * As jp_client_call, of a request as docs/protocol.md has it, {"method": "call", "params": {...}, "options": {...}}; its id
- * is the library's. Objects are named by jp_ref_number, as long as there is a handle: {"ref": 42}. Not for binary
- * messages.
+ * As jp_client_call, for a request as in docs/protocol.md, {"method": "call", "params": {...}, "options":
+ * {...}}; the library chooses its id. Objects are named by jp_ref_number, as long as a handle exists: {"ref":
+ * 42}. Not for binary messages.
  */
 JP_API enum jp_client_status jp_client_call_json(struct jp_client *client, const char *text, size_t length,
                                                  int timeout_ms, struct jp_answer **answer,
                                                  struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* jp_answer_text and the text of jp_answer_json: NULL where there is none. *length, which may be NULL, is without the NUL
- * that follows. */
+/* As jp_answer_text, and the text of jp_answer_json: NULL if there is none. NUL-terminated; *length, which
+ * may be NULL, does not count the NUL. */
 JP_API const char *jp_answer_text_of(const struct jp_answer *answer, size_t *length);
 JP_API const char *jp_answer_json_of(const struct jp_answer *answer, size_t *length);
 
 #ifdef __cplusplus
 } /* extern "C" */
 
-/* For JP_ARGUMENTS in C++: a chain copies what it is given. */
+/* JP_ARGUMENTS in C++: a chain copies its arguments. */
 template <size_t COUNT>
 inline void jp_chain_create_object(struct jp_chain *chain, const char *name, const char *type,
                                    const jp_arguments<COUNT> &args)

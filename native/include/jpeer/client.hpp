@@ -9,15 +9,16 @@
  *   list.call("add", "fig");
  *   list.call("sort", java.lambda([](std::string a, std::string b) { return a.compare(b); }));
  *
- * Threads: any number of threads may use a client, its objects and callbacks at once; an answer, a chain and a value
- * are used by one thread at a time.
+ * Threads: any number of threads may use a client, its objects and callbacks at once; an answer, a chain and
+ * a value are used by one thread at a time.
  *
- * Ownership: client, peer, object, answer, chain, callback and open_call are handles that only move, and end what they
- * name. The connection ends with its client: calls of other threads that wait then throw JP_CLIENT_CLOSED. Objects,
- * chains and callbacks may be destroyed later, but are of no more use. Every function of a moved-from handle throws.
- * raw() gives the handle of jpeer/client.h, for what is not here.
+ * Ownership: client, peer, object, answer, chain, callback and open_call are move-only handles; their
+ * destructors release or close what they name. The connection ends with its client: waiting calls of other
+ * threads then throw JP_CLIENT_CLOSED. Objects, chains and callbacks may be destroyed later, but not used.
+ * Every function of a moved-from handle throws. raw() returns the handle of jpeer/client.h, for functions
+ * that this header does not have.
  *
- * Errors: what fails throws jpeer::error, which has the status, and the code and the Java throwable where the peer
+ * Errors: failures throw jpeer::error, with the status, and the code and the Java throwable if the peer
  * answered with an error. A result is never changed to fit: see answer::as.
  */
 #include "jpeer/client.h"
@@ -49,22 +50,22 @@ namespace jpeer
 
 /* ---- errors ---- */
 
-/* A throwable of Java. */
+/* A Java throwable. */
 struct throwable {
-  std::string type; /* "" where the peer answered with an error of its own, such as a denial */
+  std::string type; /* "" if the error is the peer's own, such as a denial */
   std::string message;
   std::vector<std::string> stack; /* innermost first */
   std::shared_ptr<const throwable> cause;
 };
 
-/* what() is a line about it. */
+/* what() describes the error in one line. */
 class error : public std::runtime_error
 {
 public:
   error(jp_client_status status, const std::string &text) : std::runtime_error(text), status_(status)
   {
   }
-  /* Thrown by a callback: Java gets a new throwable of this class. */
+  /* To be thrown by a callback: Java gets a new throwable of this class. */
   error(const std::string &throwable_type, const std::string &message)
       : std::runtime_error(throwable_type + ": " + message), status_(JP_CLIENT_REMOTE)
   {
@@ -81,17 +82,17 @@ public:
   {
     return status_;
   }
-  /* The code of JSON-RPC (docs/protocol.md, "Errors"); 0 where the peer has not answered. */
+  /* The code of JSON-RPC (docs/protocol.md, "Errors"); 0 if the peer has not answered. */
   int code() const noexcept
   {
     return code_;
   }
-  /* The class of the throwable: "java.lang.ArithmeticException"; "" where there is none. */
+  /* The class of the throwable: "java.lang.ArithmeticException"; "" if there is none. */
   std::string throwable_type() const
   {
     return java_ ? java_->type : std::string();
   }
-  /* NULL where the peer has not answered; borrowed from this error and its copies. */
+  /* NULL if the peer has not answered; borrowed from this error and its copies. */
   const throwable *java() const noexcept
   {
     return java_.get();
@@ -120,7 +121,7 @@ class object;
 class callback;
 class value;
 
-/* ---- the connection that handles share ---- */
+/* ---- the shared connection ---- */
 
 namespace detail
 {
@@ -130,7 +131,7 @@ namespace detail
   throw error(JP_CLIENT_INVALID, text);
 }
 
-/* A name for a function of C, borrowed: a NUL in it would make it another name. */
+/* A name for a C function, borrowed. A NUL inside would cut it. */
 inline const char *name_of(const std::string &name)
 {
   if (name.find('\0') != std::string::npos)
@@ -150,11 +151,13 @@ struct release_callback {
   }
 };
 
-/* A client of jpeer/client.h, and what its functions use: whoever calls one of them keeps this until it returns. */
+/* A client of jpeer/client.h, and state for its functions. Callers of these functions hold the connection
+ * until they return. */
 struct connection {
   jp_client *client = nullptr; /* NULL: not open yet */
-  /* Of a peer's own connection, which jp_peer_stop closes: Java never gets this callback. It keeps the client in memory,
-   * as one that is closed, for a thread that has just begun a call. NULL: the connection is closed here. */
+  /* For the connection of a launched peer, which jp_peer_stop closes: this callback, which is never given to
+   * Java, keeps the closed client in memory for threads that have just begun a call. NULL: the destructor
+   * closes the connection. */
   std::shared_ptr<jp_callback> keeper;
   std::function<bool()> interrupted;
   int timeout_ms;
@@ -184,7 +187,7 @@ struct connection {
   }
 };
 
-/* What objects, answers and callbacks keep: the connection, as long as its client lives. */
+/* Objects, answers and callbacks hold the connection weakly: it ends with its client. */
 using link = std::weak_ptr<connection>;
 
 inline std::shared_ptr<connection> open_link(const link &kept)
@@ -213,7 +216,7 @@ struct destroy_chain {
     jp_chain_destroy(chain);
   }
 };
-/* Numbers, which characters beyond char16_t are not: Java's chars have 16 bits. */
+/* Characters longer than char16_t are not numbers: Java's chars have 16 bits. */
 template <class T>
 constexpr bool is_number = std::is_arithmetic_v<T> && !std::is_same_v<T, wchar_t> &&
 #ifdef __cpp_char8_t
@@ -221,7 +224,7 @@ constexpr bool is_number = std::is_arithmetic_v<T> && !std::is_same_v<T, wchar_t
 #endif
                            !std::is_same_v<T, char32_t>;
 
-/* Java's name of the type that holds all values of T; NULL: there is none. */
+/* The name of the Java type that holds all values of T; NULL: none. */
 template <class T> constexpr const char *primitive_name()
 {
   using plain = std::remove_cv_t<T>;
@@ -241,7 +244,7 @@ template <class T> constexpr const char *primitive_name()
     return sizeof(plain) == 1 ? "short" : sizeof(plain) == 2 ? "int" : sizeof(plain) == 4 ? "long" : nullptr;
 }
 
-/* Java's name of an array whose elements lie in memory as those of a vector of T; NULL: there is none. */
+/* The name of the Java array whose elements have the representation of T; NULL: none. */
 template <class T> constexpr const char *array_name()
 {
   if constexpr (std::is_same_v<T, char16_t>)
@@ -269,7 +272,7 @@ template <class T> struct is_optional : std::false_type {
 template <class T> struct is_optional<std::optional<T>> : std::true_type {
 };
 
-/* A unit of UTF-16 in UTF-8, as the library writes and reads it: lone surrogates are three bytes each. */
+/* The UTF-8 of a UTF-16 unit, as the library writes and reads it: lone surrogates are three bytes each. */
 inline std::string utf8_of(char16_t unit)
 {
   enum { ONE_BYTE = 0x80, TWO_BYTES = 0x800 };
@@ -301,11 +304,11 @@ inline bool read_unit(std::string_view text, char16_t &unit)
 /* ---- values for Java ---- */
 
 /*
- * A value for Java, made from what C++ has: bool, integers (int8_t: byte, int16_t: short, int32_t: int, int64_t: long;
- * unsigned: the next longer), float, double, char and char16_t (char), texts in UTF-8 (String), nullptr (null; NULL is
- * the number 0 in C++), objects and callbacks of jpeer, a vector of signed numbers (an array: int[]; of bytes: byte[]),
- * other vectors (List), a map with strings as keys (Map), an optional. It holds what it was made from, so that it can be
- * kept and copied.
+ * A value for Java, made from a C++ value: bool, integers (int8_t: byte, int16_t: short, int32_t: int,
+ * int64_t: long; unsigned: the next longer type), float, double, char and char16_t (char), texts in UTF-8
+ * (String), nullptr (null; NULL is the number 0 in C++), objects and callbacks of jpeer, a vector of signed
+ * numbers (an array: int[]; of bytes: byte[]), other vectors (List), a map with strings as keys (Map), an
+ * optional. It owns or shares its parts, so it can be kept and copied.
  */
 class value
 {
@@ -316,7 +319,7 @@ public:
   value(std::nullptr_t) : value()
   {
   }
-  value(const value &) = default; /* also moves: the one that was moved from still holds what it points to */
+  value(const value &) = default; /* also moves: a moved-from value keeps its content */
   value &operator=(const value &) = default;
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0> value(T given)
   {
@@ -382,7 +385,8 @@ public:
     held_ = std::move(made);
   }
 
-  /* With another declared type, as a cast: chooses among overloads. value("2024-02-29").as_type("java.time.LocalDate"). */
+  /* The same value with another declared type, which selects among overloads, as a cast does:
+   * value("2024-02-29").as_type("java.time.LocalDate"). */
   value as_type(std::string_view type) const
   {
     value made = *this;
@@ -432,7 +436,7 @@ private:
   }
 
   jp_argument raw_;
-  std::shared_ptr<const void> held_; /* what raw_ points to; never changed, so that copies share it */
+  std::shared_ptr<const void> held_; /* the target of raw_'s pointers; never changed, so copies share it */
   std::shared_ptr<const std::string> type_;
 };
 
@@ -444,7 +448,7 @@ inline value list(std::initializer_list<value> items)
   return made;
 }
 
-/* In a chain: the result of the step of that name. */
+/* In a chain: the result of the step with that name. */
 inline value named(std::string_view name)
 {
   value made;
@@ -482,7 +486,7 @@ template <class... T> using arguments_of = arguments<sizeof...(T)>;
 
 class answer;
 
-/* A handle of an object in the peer, which is released there when the last handle is gone. */
+/* A handle of an object in the peer. The peer's object is released with the last handle. */
 class object
 {
 public:
@@ -491,7 +495,8 @@ public:
   {
   }
 
-  /* The class, or what as_type has said. The peer is asked where neither is known, as of an element of a list. */
+  /* The class, or the type set by as_type. If neither is known, as for an element of a list, the peer is
+   * asked. */
   std::string type() const;
   std::uint32_t number() const
   {
@@ -502,7 +507,7 @@ public:
     return ref_ != nullptr;
   }
 
-  /* Another handle of the same object, whose members are those of that class or interface: where the class itself is
+  /* Another handle of the same object, with the members of that class or interface: if the class itself is
    * not public, or the policy names the interface. */
   object as_type(std::string_view type) const
   {
@@ -534,8 +539,8 @@ public:
 private:
   friend class chain;
 
-  /* What requests name, borrowed. NULL: the object's own class is meant, which is not known, or hidden: its name is then
-   * no type. */
+  /* The type for requests, borrowed. NULL: the object's own class; it is unknown, or hidden, and then its
+   * name is not a type. */
   const char *named_type() const
   {
     const char *known = jp_ref_type(raw());
@@ -559,7 +564,7 @@ inline value::value(const object &given) : raw_(jp_object(given.raw()))
 namespace detail
 {
 
-/* For a terminal: Java chooses the text. */
+/* Escapes the text for a terminal, because Java chooses it. */
 inline std::string shown(std::string_view text)
 {
   enum { SHOWN = 100 };
@@ -587,7 +592,7 @@ template <class T> bool fit(std::int64_t read, T &out)
   return true;
 }
 
-/* False: the type has not this integer, but the next one alone. */
+/* False: T cannot represent this integer exactly. */
 template <class T> bool fit_integer(std::int64_t read, T &out)
 {
   const T near = static_cast<T>(read);
@@ -598,11 +603,12 @@ template <class T> bool fit_integer(std::int64_t read, T &out)
   return true;
 }
 
-/* Rounds. False: a finite number would become infinite, or another one 0. */
+/* Rounds. False: a finite number would become infinite, or another number 0. */
 template <class T> bool fit_number(double read, T &out)
 {
   if constexpr (sizeof(T) < sizeof(double)) {
-    /* Half a step beyond the largest: what is below is rounded to that, as the digits of Java's Float.MAX_VALUE. */
+    /* Half a step above the largest value: smaller numbers are rounded to the largest value, like the digits
+     * of Java's Float.MAX_VALUE. */
     const double beyond = std::ldexp(2.0 - std::ldexp(1.0, -std::numeric_limits<T>::digits),
                                      std::numeric_limits<T>::max_exponent - 1);
     const double largest = std::numeric_limits<T>::max();
@@ -619,7 +625,7 @@ template <class T> bool fit_number(double read, T &out)
   return true;
 }
 
-/* One character. A char is one of ASCII. */
+/* One character. A char must be ASCII. */
 template <class T> bool read_char(std::string_view text, T &out)
 {
   char16_t unit;
@@ -629,10 +635,10 @@ template <class T> bool read_char(std::string_view text, T &out)
   return true;
 }
 
-/* A number of JSON. An integer is one whose digits say so, and is read exactly or not at all. */
+/* A JSON number. If it is written as an integer, it is read exactly or not at all. */
 template <class T> bool read_json_number(jp_json from, T &out)
 {
-  enum { DIGITS_MAX = 400 /* of the largest double, and some */ };
+  enum { DIGITS_MAX = 400 /* more than the digits of the largest double */ };
   const std::string_view digits(from.text.data, from.kind == JP_JSON_NUMBER ? from.text.len : 0);
   const bool is_integer = digits.find_first_of(".eE") == std::string_view::npos;
   std::int64_t integer;
@@ -654,7 +660,7 @@ template <class T> bool read_json_number(jp_json from, T &out)
 
 template <class T> bool read_json_elements(jp_json from, std::vector<T> &out);
 
-/* One value of JSON. False: it is no such value. */
+/* One JSON value. False: a value of another kind. */
 template <class T> bool read_json(jp_json from, T &out)
 {
   if constexpr (std::is_same_v<T, bool>) {
@@ -667,7 +673,7 @@ template <class T> bool read_json(jp_json from, T &out)
     std::int64_t read;
     return jp_json_integer(from, &read) && fit(read, out);
   } else if constexpr (std::is_same_v<T, std::byte>) {
-    std::int8_t read; /* as Java's bytes are */
+    std::int8_t read; /* Java's bytes are signed */
     if (!read_json(from, read))
       return false;
     out = static_cast<std::byte>(read);
@@ -694,7 +700,7 @@ template <class T> bool read_json(jp_json from, T &out)
   }
 }
 
-/* A vector of char is one of bytes, as a byte[] of Java, or of characters. */
+/* A vector of char holds bytes, as Java's byte[], or characters. */
 template <class T> bool read_json_elements(jp_json from, std::vector<T> &out)
 {
   if (from.kind != JP_JSON_ARRAY)
@@ -720,7 +726,7 @@ template <class T> bool read_json_elements(jp_json from, std::vector<T> &out)
 
 } // namespace detail
 
-/* An answer that is somebody else's: a chain's, or a call's from Java. Borrowed from that. */
+/* An answer owned by a chain or a call from Java. Borrowed from its owner. */
 class answer_view
 {
 public:
@@ -741,29 +747,29 @@ public:
   {
     return kind() == JP_ANSWER_NULL;
   }
-  /* "int", "java.util.ArrayList"; "" where there is none. Borrowed. */
+  /* "int", "java.util.ArrayList"; "" if there is none. Borrowed. */
   const char *type() const noexcept
   {
     return jp_answer_type(view_);
   }
-  /* The value as text, "" where there is none; borrowed. */
+  /* The value as text, "" if there is none; borrowed. */
   std::string_view text() const noexcept
   {
     jp_text read = jp_answer_text(view_);
     return read.data == nullptr ? std::string_view() : std::string_view(read.data, read.len);
   }
-  /* The JSON of FETCH, DESCRIBE and own names; borrowed. */
+  /* The JSON of FETCH, DESCRIBE and METHOD; borrowed. */
   jp_json json() const noexcept
   {
     return jp_answer_json(view_);
   }
 
   /*
-   * The value as bool, a number that holds it, std::string, object, a char or char16_t (of Java's char), a vector of
-   * numbers (an array that has come with its elements), or a vector, text or number of JSON; as an optional, null is
-   * empty. As a std::string, numbers and booleans are their digits and words. error: it is no such value, or the type
-   * does not hold it: an integer is never rounded, and no finite number becomes infinite. A double becomes the nearest
-   * float, unless that is 0. Of a chain's step that failed: its error.
+   * The value as bool, a number type that can hold it, std::string, object, a char or char16_t (for Java's
+   * char), a vector of numbers (for an array with its elements), or a vector, text or number of JSON. In an
+   * optional, null is empty. As a std::string, numbers and booleans are their digits and words. error: the
+   * value has another kind, or T cannot hold it: an integer is never rounded, and no finite number becomes
+   * infinite. A double becomes the nearest float, unless that is 0. For a failed step of a chain: its error.
    */
   template <class T> T as() const
   {
@@ -786,7 +792,7 @@ public:
     }
   }
 
-  /* NULL where there is none, as of a step without a result. */
+  /* NULL if there is none, for example for a step without a result. */
   const jp_answer *raw() const noexcept
   {
     return view_;
@@ -821,7 +827,7 @@ private:
     return name == type() || other == type();
   }
 
-  /* The text of the elements stands for an array alone: a String may look the same. */
+  /* Only the text of an array is read as elements: a String may look the same. */
   bool is_array() const
   {
     const std::string_view name = type();
@@ -902,8 +908,8 @@ private:
   detail::link connection_;
 };
 
-/* The answer to a call. What text(), json(), type() and view() give is borrowed from it: they are not for a temporary
- * one, whose content ends with the statement. (as<std::string>() copies.) */
+/* The answer to a call. The results of text(), json(), type() and view() are borrowed from it, so they cannot
+ * be called on a temporary answer. (as<std::string>() copies.) */
 class answer
 {
 public:
@@ -913,52 +919,52 @@ public:
 
   enum jp_answer_kind kind() const
   {
-    return look().kind();
+    return borrow().kind();
   }
   bool is_void() const
   {
-    return look().is_void();
+    return borrow().is_void();
   }
   bool is_null() const
   {
-    return look().is_null();
+    return borrow().is_null();
   }
   const char *type() const &
   {
-    return look().type();
+    return borrow().type();
   }
   const char *type() const && = delete;
   std::string_view text() const &
   {
-    return look().text();
+    return borrow().text();
   }
   std::string_view text() const && = delete;
   jp_json json() const &
   {
-    return look().json();
+    return borrow().json();
   }
   jp_json json() const && = delete;
-  /* As functions take it that read a chain's answers, too. */
+  /* For functions that also accept a chain's answers. */
   answer_view view() const &
   {
-    return look();
+    return borrow();
   }
   answer_view view() const && = delete;
 
-  /* As that of answer_view. */
+  /* As answer_view::as. */
   template <class T> T as() const
   {
     static_assert(!std::is_same_v<T, answer_view>, "an answer's view() is borrowed from it");
-    return look().template as<T>();
+    return borrow().template as<T>();
   }
 
   /*
-   * Of a value {"ref": N} inside json(): its object, which can be taken once. type: its class or an interface of it,
-   * whose members it is to have; "": its own class.
+   * The object of a value {"ref": N} inside json(); it can be taken once. type: its class or an interface of
+   * it, whose members it has; "": its own class.
    */
   object take(jp_json element, std::string_view type = {});
 
-  /* For functions of jpeer/client.h that take it, such as jp_answer_array. */
+  /* For functions of jpeer/client.h with answers, such as jp_answer_array. */
   jp_answer *raw() const
   {
     if (!answer_)
@@ -967,7 +973,7 @@ public:
   }
 
 private:
-  answer_view look() const
+  answer_view borrow() const
   {
     return {raw(), connection_};
   }
@@ -982,12 +988,12 @@ namespace detail
 inline answer send(const link &kept, const jp_request &request)
 {
   auto open = open_link(kept);
-  jp_answer *came = nullptr;
+  jp_answer *received = nullptr;
   jp_client_error why;
-  jp_client_status status = jp_client_call(open->client, &request, open->timeout_ms, &came, &why);
-  answer owned(came, kept);
+  jp_client_status status = jp_client_call(open->client, &request, open->timeout_ms, &received, &why);
+  answer owned(received, kept);
   if (status != JP_CLIENT_OK)
-    throw error(why, came);
+    throw error(why, received);
   return owned;
 }
 
@@ -996,7 +1002,7 @@ inline answer send(const link &kept, const jp_request &request)
 namespace detail
 {
 
-/* The object of a handle of its own, which it takes, even on failure. */
+/* The object of a handle, of which it takes ownership, even on failure. */
 inline object adopt(jp_ref *owned, std::string_view type, const link &kept)
 {
   object made(owned, kept);
@@ -1007,13 +1013,13 @@ inline object adopt(jp_ref *owned, std::string_view type, const link &kept)
 
 inline object answer::take(jp_json element, std::string_view type)
 {
-  std::string told(type);
+  std::string declared(type);
   jp_ref *ref = jp_answer_take_ref(raw(), element);
   if (ref == nullptr)
     detail::refuse("this is no {\"ref\": N} of the answer, or its object was taken already");
-  if (told.empty())
-    detail::read_json(jp_json_member(element, "type"), told);
-  return detail::adopt(ref, told, connection_);
+  if (declared.empty())
+    detail::read_json(jp_json_member(element, "type"), declared);
+  return detail::adopt(ref, declared, connection_);
 }
 
 inline std::string object::type() const
@@ -1055,7 +1061,7 @@ inline answer object::fetch(std::int64_t max, std::int64_t from) const
 namespace detail
 {
 
-/* What an exception is for Java. Called in a handler. */
+/* Answers with the throwable for the current exception. Called in a handler. */
 inline jp_client_status throw_current(jp_callback_call *call, jp_client_error *why)
 {
   try {
@@ -1072,10 +1078,10 @@ inline jp_client_status throw_current(jp_callback_call *call, jp_client_error *w
   }
 }
 
-/* A call that is answered later: by the program's handle, or by its function after all, which then throws. */
+/* A deferred call. The program's handle answers it, or its function does by throwing. */
 struct kept_call {
   std::mutex lock;
-  jp_callback_call *call; /* NULL: it is over, and may be another call's memory */
+  jp_callback_call *call; /* NULL: the call is over; its memory may be reused */
 
   explicit kept_call(jp_callback_call *call_) : call(call_)
   {
@@ -1088,7 +1094,7 @@ struct kept_call {
       refuse("the call was answered already");
     jp_client_error why;
     jp_client_status status =
-        answer(open, &why); /* without the lock: it may end the callback, and what that holds */
+        answer(open, &why); /* without the lock: it may end the callback and its state */
     if (status == JP_CLIENT_INVALID || status == JP_CLIENT_NO_MEMORY) {
       std::lock_guard<std::mutex> held(lock);
       call = open;
@@ -1108,8 +1114,9 @@ struct callback_state;
 } // namespace detail
 
 /*
- * A call from Java that is answered after its function has returned, once and from any thread: incoming::later() gives it.
- * A call that is destroyed without an answer gives Java a jpeer.peer.CallbackException. One thread at a time uses it.
+ * A call from Java that is answered after its function has returned, once and from any thread; returned by
+ * incoming::later(). If it is destroyed without an answer, Java gets a jpeer.peer.CallbackException. One
+ * thread at a time uses it.
  */
 class open_call
 {
@@ -1129,15 +1136,17 @@ public:
       (void)!jp_callback_throw(call, nullptr, "the program has dropped the call without an answer", nullptr);
   }
 
-  /* What Java gets; of a void method value(). error: JP_CLIENT_INVALID, the value is wrong (the call stays open) or the
-   * call was answered already; JP_CLIENT_CLOSED, the connection that it came on has ended, and the call with it. */
+  /* Answers with a value; for a void method with value(). error: JP_CLIENT_INVALID: an invalid value (the
+   * call stays open), or already answered; JP_CLIENT_CLOSED: the connection of the call has ended, and the
+   * call with it. */
   void give(const value &given)
   {
     kept()->answer_once([&](jp_callback_call *call, jp_client_error *why) {
       return jp_callback_return(call, &given.raw(), why);
     });
   }
-  /* A throwable: as if the function had thrown the exception, or one that the peer holds. */
+  /* Answers with a throwable: as if the function had thrown the exception, or with a throwable that the peer
+   * holds. */
   void fail(const std::exception_ptr &thrown)
   {
     if (!thrown)
@@ -1157,8 +1166,8 @@ public:
       return jp_callback_throw_object(call, ref, why);
     });
   }
-  /* For jp_options.within: requests that are to run on the Java thread that waits. "": an event, which nobody waits
-   * for. */
+  /* For jp_options.within: such requests run on the Java thread that waits for this call. "": an event, which
+   * has no answer. */
   const std::string &id() const &
   {
     (void)kept();
@@ -1208,8 +1217,9 @@ public:
   {
     return {jp_callback_argument_at(call_, index), connection_};
   }
-  /* The call is answered by what this gives, and what the function returns is not used; what the function throws is the
-   * answer where there is none yet. The arguments end with the answer: read them before. Once in a call. */
+  /* The returned handle answers the call, and the function's return value is ignored; an exception of the
+   * function is the answer if there is none yet. The arguments end with the answer: read them before. At most
+   * once in a call. */
   open_call later() const
   {
     if (kept_)
@@ -1220,7 +1230,7 @@ public:
     jp_callback_answer_later(call_);
     return made;
   }
-  /* For functions of jpeer/client.h that read it; the answer is what the function returns, or later(). */
+  /* For functions of jpeer/client.h that read the call; the answer is the function's result, or later(). */
   const jp_callback_call *raw() const noexcept
   {
     return call_;
@@ -1233,11 +1243,11 @@ private:
   mutable std::shared_ptr<detail::kept_call> kept_;
 };
 
-/* Gives what Java gets; of a void method a value() . What it throws reaches Java: an error with a throwable's class as
- * a new one of that class, everything else as a jpeer.peer.CallbackException. */
+/* Returns the answer for Java; for a void method value(). Exceptions reach Java: an error with a throwable's
+ * class as a new throwable of that class, all others as a jpeer.peer.CallbackException. */
 using callback_function = std::function<value(const incoming &)>;
 
-/* An object that Java can have. It ends when it is destroyed, no value has it, and Java has no more of it. */
+/* An object that Java can hold. It ends when it is destroyed, no value holds it, and Java has released it. */
 class callback
 {
 public:
@@ -1297,7 +1307,7 @@ private:
     jp_client_status status = jp_callback_return(call, &result.raw(), &why);
     if (status == JP_CLIENT_INVALID || status == JP_CLIENT_NO_MEMORY)
       (void)!jp_callback_throw(call, nullptr, why.text,
-                               nullptr); /* or Java is told that there was no answer */
+                               nullptr); /* otherwise Java gets an error without a reason */
   }
 
   static void fail_kept(kept_call &kept)
@@ -1333,7 +1343,7 @@ template <class R, class... A> callback_function adapt(std::function<R(A...)> fu
   };
 }
 
-/* A NULL-terminated list of texts, which it borrows. */
+/* A NULL-terminated list that borrows the texts. */
 inline std::vector<const char *> list_of_texts(const std::vector<std::string> &texts)
 {
   std::vector<const char *> made;
@@ -1347,8 +1357,8 @@ inline std::vector<const char *> list_of_texts(const std::vector<std::string> &t
 
 /* ---- chains ---- */
 
-/* Steps that need each other's results, sent as one batch. name "": the step's result is not needed. The chain keeps
- * the objects and callbacks that it is given until it is sent. */
+/* Steps that use each other's results, sent as one batch. name "": the step's result is not needed. The chain
+ * holds its objects and callbacks until it is sent. */
 class chain
 {
 public:
@@ -1356,7 +1366,7 @@ public:
   {
   }
 
-  /* A new object, which the next steps are on. */
+  /* Creates an object, which is the target of the next steps. */
   template <class... T>
   chain &create(const std::string &name, const std::string &type, const T &...arguments) &
   {
@@ -1365,13 +1375,14 @@ public:
       jp_chain_create_object(to, detail::name_or_null(name), detail::name_of(type), made.items, sizeof...(T));
     });
   }
-  /* The next steps are on the result of that name; type "": as it was created, else its own class. */
+  /* Makes the result of that name the target of the next steps; type "": as it was created, or else its own
+   * class. */
   chain &with(const std::string &name, const std::string &type = {}) &
   {
     return add(NOTHING,
                [&](jp_chain *to) { jp_chain_with(to, detail::name_of(name), detail::name_or_null(type)); });
   }
-  /* The next steps are on that object. */
+  /* Makes the object the target of the next steps. */
   chain &with(const object &on) &
   {
     const detail::arguments<1> made{on};
@@ -1406,7 +1417,7 @@ public:
     });
   }
 
-  /* Throws where a step failed; the others have run. */
+  /* Throws if a step failed; the other steps have run. */
   void send()
   {
     auto open = detail::open_link(connection_);
@@ -1416,7 +1427,7 @@ public:
     if (status != JP_CLIENT_OK)
       throw error(why, jp_chain_failure(raw()));
   }
-  /* What the step of that name gave, borrowed until the next send. error: there is no such step. */
+  /* The answer of the step with that name, borrowed until the next send. error: there is no such step. */
   answer_view operator[](const std::string &name) const &
   {
     const jp_answer *found = jp_chain_answer(raw(), detail::name_of(name));
@@ -1436,7 +1447,7 @@ public:
 private:
   static constexpr detail::arguments<0> NOTHING{};
 
-  /* A step reads what the client is: it has to be there. */
+  /* Adding a step reads the client's state, so the client must exist. */
   template <class ARGUMENTS, class F> chain &add(const ARGUMENTS &given, F add_to)
   {
     jp_chain *to = raw();
@@ -1455,15 +1466,14 @@ private:
 /* ---- a connection ---- */
 
 struct client_options {
-  std::string peer_id;         /* a UUID that names the session; "": the connection's own */
-  bool binary = false;         /* over ZeroMQ: binary messages */
-  bool reconnects = false;     /* a call on a connection that has ended opens another one */
-  int timeout_ms = JP_FOREVER; /* of each call */
-  int connect_timeout_ms = 0;  /* 0: 10,000 */
-  std::size_t message_max = 0; /* 0: 256 MiB */
-  std::size_t pending_max = 0; /* 0: 65,536 */
-  std::function<bool()>
-      interrupted; /* struct jp_client_config says when it is asked; what it throws ends the process */
+  std::string peer_id;               /* a UUID that names the session; "": the connection's own session */
+  bool binary = false;               /* over ZeroMQ: binary messages */
+  bool reconnects = false;           /* a call on an ended connection opens a new connection */
+  int timeout_ms = JP_FOREVER;       /* of each call */
+  int connect_timeout_ms = 0;        /* 0: 10,000 */
+  std::size_t message_max = 0;       /* 0: 256 MiB */
+  std::size_t pending_max = 0;       /* 0: 65,536 */
+  std::function<bool()> interrupted; /* called as in struct jp_client_config; an exception ends the process */
 };
 
 namespace detail
@@ -1509,7 +1519,7 @@ public:
     std::swap(connection_, moved.connection_);
     return *this;
   }
-  /* Other threads that are in a call leave it, and the last one closes. */
+  /* Waiting calls of other threads end, and the last of them closes the client. */
   ~client()
   {
     if (connection_)
@@ -1523,7 +1533,7 @@ public:
     return request(
         jp_build_class_method_call(detail::name_of(type), detail::name_of(method), made.items, sizeof...(T)));
   }
-  /* `new` is a keyword. */
+  /* create, because `new` is a keyword. */
   template <class... T> object create(const std::string &type, const T &...arguments) const
   {
     detail::arguments_of<T...> made{arguments...};
@@ -1538,13 +1548,13 @@ public:
   {
     request(jp_build_static_field_put(detail::name_of(type), detail::name_of(field), &given.raw()));
   }
-  /* Any request of jpeer/request.h, options included. */
+  /* Any request of jpeer/request.h, with options. */
   answer request(const jp_request &asked) const
   {
     return detail::send(connection_, asked);
   }
 
-  /* An object of a handle that functions of jpeer/client.h gave, which it takes, even on failure. type: as of
+  /* The object of a handle from jpeer/client.h, of which it takes ownership, even on failure. type: as in
    * answer::take. */
   object adopt(jp_ref *owned, std::string_view type = {}) const
   {
@@ -1561,14 +1571,15 @@ public:
     return {made, connection_};
   }
 
-  /* A function that Java calls, as an object with these interfaces; none: the parameter that it is given to tells.
-   * Function: of a callback_function's form. struct jp_callback_config says the rest, and where it runs. */
+  /* A function that Java calls, as an object with these interfaces; none: the parameter's type. Function:
+   * with the signature of callback_function. struct jp_callback_config describes the rest, and on which
+   * thread it runs. */
   jpeer::callback callback(callback_function function, const std::vector<std::string> &interfaces = {}) const
   {
     return make_callback(std::move(function), interfaces, -1);
   }
-  /* The same of a function with parameters of its own, as as<T>() gives them: a lambda for a method of an interface
-   * that has one. It chooses among overloads by the number of its parameters. */
+  /* The same for a function with typed parameters, converted by as<T>(): a lambda for an interface with one
+   * method. The number of its parameters selects among overloads. */
   template <class F> jpeer::callback lambda(F function, const std::vector<std::string> &interfaces = {}) const
   {
     std::function made = std::move(function);
@@ -1576,7 +1587,7 @@ public:
     return make_callback(detail::adapt(std::move(made)), interfaces, arity);
   }
 
-  /* Runs what Java asks while no thread waits for an answer; the descriptor can be read then. */
+  /* Runs Java's calls while no thread waits for an answer; call it when the descriptor is readable. */
   void process() const
   {
     const auto open = detail::open_link(connection_);
@@ -1620,28 +1631,28 @@ private:
     jp_client_error why;
     if (jp_callback_create(raw(), &config, &made, &why) != JP_CLIENT_OK)
       throw error(why, nullptr);
-    (void)state.release(); /* `released` ends it */
+    (void)state.release(); /* `released` deletes it */
     return jpeer::callback(made);
   }
 
   std::shared_ptr<detail::connection> connection_;
 };
 
-/* ---- a peer of one's own ---- */
+/* ---- launching a peer ---- */
 
 struct launch_options {
-  std::string program; /* "": jpeer, as PATH finds it */
+  std::string program; /* "": jpeer, searched in PATH */
   std::string class_path;
   std::vector<std::string> jvm_options;
   std::vector<std::string> options; /* of jpeer run (docs/flags.md) */
-  std::string main_class;           /* "": the peer waits for calls */
+  std::string main_class;           /* "": the peer runs no program, and waits for calls */
   std::vector<std::string> arguments;
   int start_timeout_ms = 0; /* 0: 30,000 */
   client_options client;    /* of its connection */
 };
 
-/* A child process; it is asked to end when this is destroyed, and killed after ten seconds. No function of a callback of
- * its connection may end it. */
+/* A child process. The destructor asks it to end, and kills it after ten seconds. No callback of its
+ * connection may call the destructor. */
 class peer
 {
 public:
@@ -1671,7 +1682,7 @@ public:
       connection->keep_after_close();
       client_ = std::unique_ptr<jpeer::client>(new jpeer::client(connection));
     } catch (...) {
-      connection->client = nullptr; /* jp_peer_stop closes it */
+      connection->client = nullptr; /* jp_peer_stop closes the client */
       end(STOP_MS);
       throw;
     }
@@ -1695,14 +1706,14 @@ public:
       end(STOP_MS);
   }
 
-  /* Its connection, which ends with it. */
+  /* The launch's connection, which ends with the peer. */
   const jpeer::client &client() const &
   {
     (void)raw();
     return *client_;
   }
   const jpeer::client &client() const && = delete;
-  /* Where others connect: "ws+unix:/tmp/...". */
+  /* The URL for other clients: "ws+unix:/tmp/...". */
   std::string url() const
   {
     return jp_peer_url(raw());
@@ -1711,7 +1722,7 @@ public:
   {
     return jp_peer_process_id(raw());
   }
-  /* Gives the status of waitpid; again, where it was stopped before. */
+  /* Ends the process. Returns the status of waitpid; again, if it was stopped before. */
   int stop(int timeout_ms = STOP_MS)
   {
     if (!ended_) {
@@ -1738,7 +1749,7 @@ private:
 
   jp_peer *peer_ = nullptr;
   std::unique_ptr<jpeer::client> client_;
-  std::optional<int> ended_; /* the status */
+  std::optional<int> ended_; /* the status of waitpid */
 };
 
 inline peer launch(const launch_options &options = {})

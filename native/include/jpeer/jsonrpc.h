@@ -1,18 +1,18 @@
 #ifndef JPEER_PUBLIC_JSONRPC_H
 #define JPEER_PUBLIC_JSONRPC_H
 /*
- * libjpeer-jsonrpc: JSON-RPC 2.0 (and the envelope of 1.1) for servers and clients, with no transport, no JVM
- * and no JSON library in sight. Bytes in, bytes out.
+ * libjpeer-jsonrpc: JSON-RPC 2.0 (and the envelope of 1.1) for servers and clients, without a transport, a
+ * JVM or a JSON library. Bytes in, bytes out.
  *
- * A server gives each message to jp_jsonrpc_handle with a handler. Parse errors, invalid requests, ids,
- * notifications and batches are the library's; the handler sees a method and its params and writes a result
- * or an error. A client builds messages with struct jp_jsonrpc_client, which matches the answers to them.
+ * A server passes each message to jp_jsonrpc_handle with a handler. The library handles parse errors, invalid
+ * requests, ids, notifications and batches; the handler gets a method and its params and writes a result or
+ * an error. A client builds messages with struct jp_jsonrpc_client, which matches the answers to them.
  *
  * Threads: there is no global state. jp_jsonrpc_handle may run on any number of threads at once, with the
- * same configuration and handler. A writer and a client belong to one thread at a time.
+ * same configuration and handler. A writer and a client are used by one thread at a time.
  *
- * Ownership: what a function gives is borrowed unless its comment says otherwise. A struct jp_jsonrpc_call
- * and all that comes out of it is valid during the handler's call.
+ * Ownership: results are borrowed unless a comment says otherwise. A struct jp_jsonrpc_call and all results
+ * of its functions are valid during the handler's call.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,12 +32,13 @@ JP_API int jp_jsonrpc_library_version(void);
 
 enum jp_jsonrpc_status {
   JP_JSONRPC_OK = 0,
-  JP_JSONRPC_NO_REPLY, /* nothing is to be sent: only notifications came */
-  JP_JSONRPC_INVALID,  /* what was given is not what it has to be */
+  JP_JSONRPC_NO_REPLY, /* there is no reply: the message had only notifications */
+  JP_JSONRPC_INVALID,  /* the input is invalid */
   JP_JSONRPC_NO_MEMORY
 };
 
-/* The standard codes (JSON-RPC 2.0, 5.1). A handler may use any other; -32099 to -32000 are for servers. */
+/* The standard codes (JSON-RPC 2.0, 5.1). A handler may use any other code; -32099 to -32000 are for
+ * servers. */
 enum jp_jsonrpc_code {
   JP_JSONRPC_PARSE_ERROR = -32700,
   JP_JSONRPC_INVALID_REQUEST = -32600,
@@ -69,30 +70,31 @@ enum jp_json_kind {
   JP_JSON_OBJECT
 };
 
-/* A value in the text of a message that was found valid: it is read where it stands, there is no tree. */
+/* A value in the text of a valid message. It is read in place; there is no tree. */
 struct jp_json {
   enum jp_json_kind kind;
   struct jp_text text; /* its JSON */
 };
 
-/* Elements of an array or members of an object; walks them. 0 for every other kind. */
+/* The number of elements of an array or members of an object, in linear time. 0 for other kinds. */
 JP_API size_t jp_json_count(struct jp_json value);
-/* Absent where it is no array, or shorter. */
+/* Absent if the value is not an array, or shorter. */
 JP_API struct jp_json jp_json_at(struct jp_json array, size_t index);
-/* Absent where it is no object, or has no such member. Where a name is repeated, its last value. */
+/* Absent if the value is not an object, or has no such member. If a name is repeated, its last value. */
 JP_API struct jp_json jp_json_member(struct jp_json object, const char *name);
 
-/* False where the value is not of that kind or does not fit; *out is left alone then. */
+/* False if the value has another kind or does not fit; *out is then unchanged. */
 JP_API bool jp_json_integer(struct jp_json value, int64_t *out);
 JP_API bool jp_json_number(struct jp_json value, double *out);
 JP_API bool jp_json_boolean(struct jp_json value, bool *out);
 /*
- * Copies a string, unescaped and NUL-terminated, into out, and gives its length: as snprintf does, cut where
- * it is longer than size - 1. SIZE_MAX: no string, or no memory. size may be 0. The string may hold NULs.
+ * Copies a string, unescaped and NUL-terminated, into out, and returns its length. As snprintf does, cuts it
+ * if it is longer than size - 1. SIZE_MAX: not a string, or no memory. size may be 0. The string may contain
+ * NULs.
  */
 JP_API size_t jp_json_string(struct jp_json value, char *out, size_t size);
 
-/* Walks an array or an object. */
+/* Iterates over an array or an object. */
 struct jp_json_cursor {
   const char *next;
   const char *end;
@@ -100,40 +102,40 @@ struct jp_json_cursor {
 };
 
 JP_API struct jp_json_cursor jp_json_enter(struct jp_json array_or_object);
-/* False at the end. key is the name of the member as a string value; absent in an array. It may be NULL. */
+/* False at the end. key, which may be NULL, is the name of the member as a string value; absent in an
+ * array. */
 JP_API bool jp_json_next(struct jp_json_cursor *cursor, struct jp_json *key, struct jp_json *value);
 
 /*
- * Checks a whole text and gives its value: strict RFC 8259, no deeper than max_depth. JP_JSONRPC_INVALID: it
- * is none, and *offset (may be NULL) is where.
+ * Validates a whole text and returns its value: strict RFC 8259, with at most max_depth levels.
+ * JP_JSONRPC_INVALID: not valid, at *offset (offset may be NULL).
  */
 JP_API enum jp_jsonrpc_status jp_json_parse(struct jp_text text, size_t max_depth, struct jp_json *value,
                                             size_t *offset);
 
 /* ---- writing values ---- */
 
-/* Writes JSON; commas and colons are its own. A failed allocation is kept in mind and told once, at the end.
- */
+/* Writes JSON with its commas and colons. A failed allocation is reported once, at the end. */
 struct jp_json_writer;
 
 /* NULL: no memory. For params of requests; a handler gets its writers from its call. */
 JP_API struct jp_json_writer *jp_json_writer_create(void);
 JP_API void jp_json_writer_destroy(struct jp_json_writer *writer);
-/* Empties a writer that jp_json_writer_create made. */
+/* Empties a writer of jp_json_writer_create. */
 JP_API void jp_json_writer_clear(struct jp_json_writer *writer);
-/* What was written; data NULL where memory was short. Valid until the next change. */
+/* The JSON written so far; data NULL: no memory. Valid until the next change. */
 JP_API struct jp_text jp_json_writer_text(const struct jp_json_writer *writer);
 
 JP_API void jp_json_write_null(struct jp_json_writer *writer);
 JP_API void jp_json_write_boolean(struct jp_json_writer *writer, bool value);
 JP_API void jp_json_write_integer(struct jp_json_writer *writer, int64_t value);
-/* The shortest digits that read back; NaN and the infinities, which JSON has not, are null. */
+/* The shortest digits that read back as the same value; NaN and infinities are written as null. */
 JP_API void jp_json_write_number(struct jp_json_writer *writer, double value);
 JP_API void jp_json_write_string(struct jp_json_writer *writer, const char *utf8);
 JP_API void jp_json_write_text(struct jp_json_writer *writer, struct jp_text utf8);
-/* A value as it came. */
+/* A value of a message, unchanged. */
 JP_API void jp_json_write_value(struct jp_json_writer *writer, struct jp_json value);
-/* JSON that the caller vouches for: a handler whose result is none is answered -32603. */
+/* The caller's JSON: a handler whose result is invalid JSON is answered -32603. */
 JP_API void jp_json_write_raw(struct jp_json_writer *writer, struct jp_text json);
 JP_API void jp_json_begin_array(struct jp_json_writer *writer);
 JP_API void jp_json_end_array(struct jp_json_writer *writer);
@@ -143,83 +145,85 @@ JP_API void jp_json_end_object(struct jp_json_writer *writer);
 
 /* ---- a server ---- */
 
-/* One request: what is asked, and where its answer goes. */
+/* One request, and its answer. */
 struct jp_jsonrpc_call;
 
 /*
- * Runs one request. Returns 0 when it has answered by jp_jsonrpc_result or jp_jsonrpc_error. Anything else is
- * a failure of another kind: it becomes -32603, what jp_jsonrpc_fail said goes to the log, and the rest of
- * the batch goes on. So does a handler that answers nothing or no JSON. No exception may leave it.
+ * Runs one request. Returns 0 after it has answered by jp_jsonrpc_result or jp_jsonrpc_error. Any other value
+ * is an internal failure: the answer is -32603, the text of jp_jsonrpc_fail is logged, and the rest of the
+ * batch is handled. The same holds for a handler without an answer or with invalid JSON. It must not throw
+ * exceptions.
  */
 typedef int jp_jsonrpc_handler(void *context, struct jp_jsonrpc_call *call);
 
 JP_API struct jp_text jp_jsonrpc_method(const struct jp_jsonrpc_call *call); /* unescaped */
-/* An array or an object; absent where the request has none. */
+/* An array or an object; absent if the request has none. */
 JP_API struct jp_json jp_jsonrpc_params(const struct jp_jsonrpc_call *call);
-/* The parameter at the position where params are an array, with the name where they are an object. */
+/* The parameter at the position if params are an array, or with the name if they are an object. */
 JP_API struct jp_json jp_jsonrpc_param(const struct jp_jsonrpc_call *call, size_t position, const char *name);
-/* As it came; absent where there is none. */
+/* The JSON of the id; absent if there is none. */
 JP_API struct jp_json jp_jsonrpc_id(const struct jp_jsonrpc_call *call);
-/* Nobody gets the answer. */
+/* True: the answer is not sent. */
 JP_API bool jp_jsonrpc_is_notification(const struct jp_jsonrpc_call *call);
-/* A string value, unescaped, for as long as the call; data NULL: no string, or no memory. */
+/* A string value, unescaped, valid as long as the call; data NULL: not a string, or no memory. */
 JP_API struct jp_text jp_jsonrpc_string(struct jp_jsonrpc_call *call, struct jp_json value);
 
-/* Begins the result, in place of whatever was begun before; one value has to be written. */
+/* Begins the result, replacing an earlier result or error; one value must be written. */
 JP_API struct jp_json_writer *jp_jsonrpc_result(struct jp_jsonrpc_call *call);
-/* Begins an error, likewise. One value may be written: its data. message NULL: the code's own. */
+/* Begins an error, likewise. One value may be written: its data. message NULL: the code's standard text. */
 JP_API struct jp_json_writer *jp_jsonrpc_error(struct jp_jsonrpc_call *call, int code, const char *message);
-/* Says why the handler fails, for the log; gives -1, for it to return. */
+/* Sets the reason of a failure, for the log; returns -1, for the handler to return. */
 JP_API int jp_jsonrpc_fail(struct jp_jsonrpc_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Other trees: a handler that wants its params as the values of another JSON library, and gives its result as
- * one (jpeer/jsonrpc_jansson.h has jansson's). All may be called on every thread that handles.
+ * Support for another JSON library, for handlers that read params and return results as its trees
+ * (jpeer/jsonrpc_jansson.h has jansson's). The functions may be called on every thread that handles messages.
  */
 struct jp_json_codec {
   void *context;
-  /* The value's tree; NULL: it cannot be made. */
+  /* Makes the tree of a value; NULL: it cannot. */
   void *(*decode)(void *context, struct jp_text json);
-  /* Writes one value; anything but 0: it cannot be written. */
+  /* Writes one value; other than 0: it cannot. */
   int (*encode)(void *context, const void *tree, struct jp_json_writer *writer);
   void (*release)(void *context, void *tree);
 };
 
-/* The params as the codec makes them, released after the handler. NULL: there are none, or they cannot be
- * made. Needs a codec in the configuration. */
+/* The params as a tree of the codec, released after the handler. NULL: there are none, or the codec cannot
+ * make the tree. Needs a codec in the configuration. */
 JP_API void *jp_jsonrpc_params_tree(struct jp_jsonrpc_call *call);
-/* The result. Takes the tree, also where it fails. Gives 0, or -1 for the handler to return. */
+/* Sets the result. Takes ownership of the tree, even on failure. Returns 0, or -1 for the handler to
+ * return. */
 JP_API int jp_jsonrpc_result_tree(struct jp_jsonrpc_call *call, void *tree);
-/* An error with its data. Takes the tree; NULL: no data. */
+/* Sets an error with its data. Takes ownership of the tree; NULL: no data. */
 JP_API int jp_jsonrpc_error_tree(struct jp_jsonrpc_call *call, int code, const char *message, void *data);
 
-/* What a server may choose. All zero is the standard. Constant while it is in use. */
+/* The configuration of a server. All zero: the defaults. Constant while it is in use. */
 struct jp_jsonrpc_config {
-  size_t max_depth; /* objects and arrays inside one another; 0: 128 */
+  size_t max_depth; /* levels of objects and arrays; 0: 128 */
   size_t max_batch; /* requests in a batch; 0: 1,000 */
   const struct jp_json_codec *codec;
-  /* A line about a handler that failed. NULL: nobody is told. */
+  /* Receives a line for each failed handler. NULL: no log. */
   void (*log)(void *context, const char *line);
   void *log_context;
   /*
-   * Runs run(items[i]) for every i, in any order and on any threads, and returns when all have ended: a batch
-   * is given to it, so that its requests run at the same time. The answers keep the order of the requests.
-   * NULL: one after the other.
+   * Calls run(items[i]) for every i, in any order and on any threads, and returns when all calls have ended.
+   * It gets the requests of a batch, so that they can run in parallel. The answers keep the order of the
+   * requests. NULL: one after the other.
    */
   void (*map)(void *context, void (*run)(void *item), void *const *items, size_t count);
   void *map_context;
 };
 
 struct jp_jsonrpc_reply {
-  char *data; /* caller frees with jp_jsonrpc_reply_free; NULL: nothing is to be sent */
+  char *data; /* caller frees with jp_jsonrpc_reply_free; NULL: no reply */
   size_t len;
-  int http_status; /* what HTTP says beside it: 200, 204, and 500 for an error of JSON-RPC 1.1 */
+  int http_status; /* the HTTP status for the reply: 200, 204, or 500 for an error of JSON-RPC 1.1 */
 };
 
 /*
- * Handles one message: a request, a notification or a batch. config NULL: the standard. JP_JSONRPC_OK: *reply
- * is to be sent. JP_JSONRPC_NO_REPLY, JP_JSONRPC_NO_MEMORY: there is none.
+ * Handles one message: a request, a notification or a batch. config NULL: the defaults. JP_JSONRPC_OK: *reply
+ * must be sent. JP_JSONRPC_NO_REPLY, JP_JSONRPC_NO_MEMORY: no reply.
  */
 JP_API enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *config,
                                                 struct jp_text message, jp_jsonrpc_handler *handler,
@@ -227,27 +231,27 @@ JP_API enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *
 JP_API void jp_jsonrpc_reply_free(struct jp_jsonrpc_reply *reply);
 
 /*
- * The answer to a message that could not be parsed, for who parses messages before they are handled
- * (jp_jsonrpc_handle gives it itself). JP_JSONRPC_OK or JP_JSONRPC_NO_MEMORY.
+ * The answer to a message that could not be parsed, for programs that parse messages before handling them
+ * (jp_jsonrpc_handle answers such messages itself). JP_JSONRPC_OK or JP_JSONRPC_NO_MEMORY.
  */
 JP_API enum jp_jsonrpc_status jp_jsonrpc_parse_error(struct jp_jsonrpc_reply *reply);
 
 /*
- * Handles a message that was decoded by config->codec already, and gives the reply decoded. message is
- * borrowed. JP_JSONRPC_OK: *reply is to be sent; caller releases it as the codec does. JP_JSONRPC_NO_REPLY,
+ * Handles a message that config->codec has already decoded, and returns the reply decoded. message is
+ * borrowed. JP_JSONRPC_OK: *reply must be sent; the caller releases it with the codec. JP_JSONRPC_NO_REPLY,
  * JP_JSONRPC_NO_MEMORY, JP_JSONRPC_INVALID (there is no codec, or it cannot encode the message): *reply is
- * NULL. A request whose answer the codec cannot hold is answered -32603. Inside, the message and the reply
- * are text: who has text at hand is better off with jp_jsonrpc_handle.
+ * NULL. A request whose answer the codec cannot decode is answered -32603. The message and the reply are
+ * converted to and from text: programs with text should use jp_jsonrpc_handle.
  */
 JP_API enum jp_jsonrpc_status jp_jsonrpc_handle_tree(const struct jp_jsonrpc_config *config,
                                                      const void *message, jp_jsonrpc_handler *handler,
                                                      void *context, void **reply);
-/* The answer to a message that could not be decoded; released as the codec does. */
+/* The answer to a message that could not be decoded; released with the codec. */
 JP_API enum jp_jsonrpc_status jp_jsonrpc_parse_error_tree(const struct jp_json_codec *codec, void **reply);
 
 /* ---- a client ---- */
 
-/* Builds messages, gives out ids, and knows which answers are still to come. */
+/* Builds messages, assigns ids, and keeps the requests without an answer. */
 struct jp_jsonrpc_client;
 
 /* NULL: no memory. */
@@ -255,8 +259,8 @@ JP_API struct jp_jsonrpc_client *jp_jsonrpc_client_create(void);
 JP_API void jp_jsonrpc_client_destroy(struct jp_jsonrpc_client *client);
 
 /*
- * Adds a request to the message that is built. params is the JSON of an array or of an object; data NULL:
- * none. tag comes back with the answer. id may be NULL; ids begin at 1.
+ * Adds a request to the current message. params is the JSON of an array or of an object; data NULL: none. tag
+ * is returned with the answer. id may be NULL; ids begin at 1.
  */
 JP_API enum jp_jsonrpc_status jp_jsonrpc_client_request(struct jp_jsonrpc_client *client, const char *method,
                                                         struct jp_text params, void *tag, int64_t *id);
@@ -264,33 +268,33 @@ JP_API enum jp_jsonrpc_status jp_jsonrpc_client_request(struct jp_jsonrpc_client
 JP_API enum jp_jsonrpc_status jp_jsonrpc_client_notify(struct jp_jsonrpc_client *client, const char *method,
                                                        struct jp_text params);
 /*
- * Ends the message: one request or notification as it is, more as a batch. Valid until the next one is begun.
- * data NULL: nothing was added, or memory was short.
+ * Ends the current message: a single request or notification, or a batch. Valid until the next message is
+ * begun. data NULL: nothing was added, or no memory.
  */
 JP_API struct jp_text jp_jsonrpc_client_message(struct jp_jsonrpc_client *client);
 
 struct jp_jsonrpc_answer {
-  bool is_known; /* the id is that of a request that waits; else id is null or a stranger's */
+  bool is_known; /* the id belongs to a pending request; false: it is null or unknown */
   void *tag;     /* of that request */
-  int64_t id;    /* where is_known */
+  int64_t id;    /* set if is_known */
   bool is_error;
-  struct jp_json result;  /* where it is no error */
+  struct jp_json result;  /* set if it is not an error */
   int64_t code;           /* of an error */
   struct jp_json message; /* a string */
   struct jp_json data;    /* may be absent */
 };
 
 /*
- * Reads what came back, an answer or a batch of them, and tells of each; a request is answered once.
- * JP_JSONRPC_INVALID: the text, or some of the answers, is none of JSON-RPC 2.0; the others were told of.
+ * Reads an answer or a batch of answers, and reports each; a request is answered once. JP_JSONRPC_INVALID:
+ * the text or some answers are not valid JSON-RPC 2.0; the other answers were reported.
  */
 JP_API enum jp_jsonrpc_status
 jp_jsonrpc_client_receive(struct jp_jsonrpc_client *client, struct jp_text text,
                           void (*on_answer)(void *context, const struct jp_jsonrpc_answer *answer),
                           void *context);
-/* Requests that wait. */
+/* Requests without an answer. */
 JP_API size_t jp_jsonrpc_client_pending(const struct jp_jsonrpc_client *client);
-/* Stops waiting for the answer, as after a timeout. False: nothing waits with this id. */
+/* Removes a pending request, for example after a timeout. False: no request with this id is pending. */
 JP_API bool jp_jsonrpc_client_forget(struct jp_jsonrpc_client *client, int64_t id);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 #ifndef JPEER_PUBLIC_REQUEST_H
 #define JPEER_PUBLIC_REQUEST_H
 /*
- * Requests of libjpeer-client: values for Java, and what is asked with them. All of it is built in place,
- * without an allocation: the functions here fill structs, which borrow whatever they are given. Sending
- * them is in jpeer/client.h; the functions at the end write them for who sends them himself.
+ * Requests of libjpeer-client: values for Java, and requests with them. The functions here fill structs
+ * without allocating, and the structs borrow their parts. jpeer/client.h sends requests; the functions at the
+ * end of this file write them, for programs with their own transport.
  *
  * Threads: pure functions, any thread.
  */
@@ -17,53 +17,53 @@ extern "C" {
 
 enum jp_client_status {
   JP_CLIENT_OK = 0,
-  JP_CLIENT_REMOTE,      /* the peer answered with an error, which the answer has */
-  JP_CLIENT_TIMEOUT,     /* no answer in time; the request may have run, or may yet */
-  JP_CLIENT_CLOSED,      /* the connection is gone; a request that was sent may have run */
+  JP_CLIENT_REMOTE,      /* the peer answered with an error, which is in the answer */
+  JP_CLIENT_TIMEOUT,     /* no answer in time; the request may have run, or may still run */
+  JP_CLIENT_CLOSED,      /* the connection has ended; a request that was sent may have run */
   JP_CLIENT_REFUSED,     /* the peer or the system refused the connection */
-  JP_CLIENT_INVALID,     /* what the caller gave is wrong */
+  JP_CLIENT_INVALID,     /* the caller's input is invalid */
   JP_CLIENT_LIMIT,       /* a limit was reached; the text names it */
-  JP_CLIENT_UNSUPPORTED, /* the transport, or the form of messages, has no such thing */
-  JP_CLIENT_PROTOCOL,    /* what came from the peer is no answer; the connection ends */
+  JP_CLIENT_UNSUPPORTED, /* not supported by the transport or the form of messages */
+  JP_CLIENT_PROTOCOL,    /* the peer sent an invalid message; the connection ends */
   JP_CLIENT_NO_MEMORY,
-  JP_CLIENT_INTERRUPTED, /* config->interrupted has ended the wait; the request may have run, or may yet */
-  JP_CLIENT_STALE, /* an object is of a peer that has ended, or of another session; the request has not run */
-  JP_CLIENT_TOO_LONG /* the request is longer than the peer's message-max (jp_client_learn_limits); it was not sent */
+  JP_CLIENT_INTERRUPTED, /* config->interrupted ended the wait; the request may have run, or may still run */
+  JP_CLIENT_STALE,       /* an object belongs to a peer that has ended, or to another session; not run */
+  JP_CLIENT_TOO_LONG     /* the request is longer than the peer's message-max; it was not sent */
 };
 
 struct jp_client_error {
   enum jp_client_status status;
-  char text[1000]; /* UTF-8, NUL-terminated; a longer one ends with "..." */
+  char text[1000]; /* UTF-8, NUL-terminated; longer texts are cut and end with "..." */
 };
 
 /* "timeout" and so on; static. */
 JP_API const char *jp_client_status_text(enum jp_client_status status);
 
 struct jp_ref;      /* an object in the peer (jpeer/client.h) */
-struct jp_callback; /* an object of the caller's that Java can call */
+struct jp_callback; /* an object of the program that Java can call */
 
 /* ---- arguments ---- */
 
 enum jp_argument_kind {
-  JP_ARGUMENT_NONE, /* an instance that is absent: the member is static */
+  JP_ARGUMENT_NONE, /* an absent instance: the member is static */
   JP_ARGUMENT_NULL,
   JP_ARGUMENT_BOOLEAN,
   JP_ARGUMENT_INTEGER,
   JP_ARGUMENT_NUMBER,
   JP_ARGUMENT_TEXT,
-  JP_ARGUMENT_REF,        /* of a handle */
-  JP_ARGUMENT_REF_NUMBER, /* of a bare number */
-  JP_ARGUMENT_NAMED,      /* a named result of the chain that it is given to */
+  JP_ARGUMENT_REF,        /* an object, by a handle */
+  JP_ARGUMENT_REF_NUMBER, /* an object, by its number */
+  JP_ARGUMENT_NAMED,      /* a named result in a chain */
   JP_ARGUMENT_LIST,
   JP_ARGUMENT_MAP,
   JP_ARGUMENT_ARRAY, /* elements of a primitive type, packed as C packs them */
-  JP_ARGUMENT_JSON,  /* JSON that the caller vouches for */
+  JP_ARGUMENT_JSON,  /* the caller's JSON */
   JP_ARGUMENT_CALLBACK
 };
 
 /*
- * A value for Java. Make one with the functions below. It borrows all that it points to: until the request is
- * sent or written, or the step is added to a chain.
+ * A value for Java; make one with the functions below. It borrows its parts until the request is sent or
+ * written, or the step is added to a chain.
  */
 struct jp_argument {
   enum jp_argument_kind kind;
@@ -89,13 +89,14 @@ struct jp_argument {
     } array;
     const struct jp_callback *callback;
   } as;
-  /* Of an ARRAY: the primitive type of its elements, where the array that Java gets may be another one; NULL: that of `type`.
-   * Of a LIST or MAP: "long" or "java.math.BigInteger", what its bare whole numbers are where nothing else is declared; NULL:
-   * their size decides. */
+  /* For an ARRAY: the primitive type of its elements, if the array in Java may have another element type;
+   * NULL: that of `type`. For a LIST or MAP: "long" or "java.math.BigInteger", the type of bare integers
+   * without a declared type; NULL: the type depends on their size. */
   const char *elements;
-  /* Of a MAP: the primitive type, or "java.math.BigInteger", that its keys are where nothing is declared; NULL: Strings. */
+  /* For a MAP: the primitive type, or "java.math.BigInteger", of keys without a declared type; NULL:
+   * Strings. */
   const char *keys;
-  uintptr_t out; /* of an ARRAY: not 0: jp_answer_out gives the elements that the call has changed */
+  uintptr_t out; /* for an ARRAY: not 0: jp_answer_out returns the changed elements */
 };
 
 struct jp_entry {
@@ -103,9 +104,9 @@ struct jp_entry {
   struct jp_argument value;
 };
 
-/* The arguments of a call: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS. Two parameters. The
- * list lives as long as its block (C11, 6.5.2.5): a function cannot return a request that borrows it.
- * In C++ such a list would end with its statement; the end of this file says what the macro is there. */
+/* The arguments of a call, as two parameters: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS.
+ * The list lives as long as its block (C11, 6.5.2.5): a function cannot return a request that borrows it. In
+ * C++ such a list would end with its statement; the end of this file defines the macro for C++. */
 #ifndef __cplusplus
 #define JP_ARGUMENTS(...)                                                                                    \
   ((const struct jp_argument[]){__VA_ARGS__}),                                                               \
@@ -172,7 +173,7 @@ static inline struct jp_argument jp_long(int64_t value)
   return jp_make_integer("long", value);
 }
 
-/* NaN and the infinities travel, too. */
+/* NaN and infinities are supported. */
 static inline struct jp_argument jp_float(float value)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_NUMBER, "float");
@@ -202,7 +203,7 @@ static inline struct jp_argument jp_string(const char *utf8)
   return made;
 }
 
-/* UTF-8 of a length, NULs included. */
+/* UTF-8 with a length; may contain NULs. */
 static inline struct jp_argument jp_text_argument(struct jp_text utf8)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_TEXT, "java.lang.String");
@@ -210,7 +211,8 @@ static inline struct jp_argument jp_text_argument(struct jp_text utf8)
   return made;
 }
 
-/* A text for an object of the type: an enum constant, or a class that is made of a text (docs/values.md). */
+/* A text that is converted to the type: an enum constant, or a class that is made from a text
+ * (docs/values.md). */
 static inline struct jp_argument jp_text_of_type(const char *type, const char *utf8)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_TEXT, type);
@@ -218,13 +220,13 @@ static inline struct jp_argument jp_text_of_type(const char *type, const char *u
   return made;
 }
 
-/* null; the type chooses among overloads and may be NULL. */
+/* null; the type, which may be NULL, selects among overloads. */
 static inline struct jp_argument jp_null(const char *type)
 {
   return jp_make_argument(JP_ARGUMENT_NULL, type);
 }
 
-/* An object of the peer; it stays the caller's. */
+/* An object of the peer. The caller still owns the handle. */
 static inline struct jp_argument jp_object(const struct jp_ref *ref)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_REF, NULL);
@@ -239,7 +241,7 @@ static inline struct jp_argument jp_object_number(uint32_t number)
   return made;
 }
 
-/* In a chain: what the step of that name gives. */
+/* In a chain: the result of the step with that name. */
 static inline struct jp_argument jp_named(const char *name)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_NAMED, NULL);
@@ -265,8 +267,8 @@ static inline struct jp_argument jp_map(const char *type, const struct jp_entry 
   return made;
 }
 
-/* type: "byte[]", "int[]", "double[]" or another array of primitives; elements: its elements as C has them
- * (char: uint16_t; boolean: one byte, 0 or 1). They go as they are (base64), not one by one. */
+/* type: "byte[]", "int[]", "double[]" or another array of primitives; elements: in C's representation (char:
+ * uint16_t; boolean: one byte, 0 or 1). They are sent packed (base64), not one by one. */
 static inline struct jp_argument jp_array(const char *type, const void *elements, size_t count)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_ARRAY, type);
@@ -275,8 +277,9 @@ static inline struct jp_argument jp_array(const char *type, const void *elements
   return made;
 }
 
-/* Elements for an array of whatever primitive type the member takes: of their own type where it can be, else of another one
- * that holds them all exactly; floats and doubles are rounded. element: "int", "double", ... */
+/* Elements for a parameter that is an array of any primitive type: of the given element type if possible,
+ * otherwise of another type that holds all values exactly; floats and doubles are rounded. element: "int",
+ * "double", ... */
 static inline struct jp_argument jp_elements(const char *element, const void *elements, size_t count)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_ARRAY, NULL);
@@ -286,7 +289,7 @@ static inline struct jp_argument jp_elements(const char *element, const void *el
   return made;
 }
 
-/* Any argument of docs/protocol.md, as it stands there. Not for binary messages. */
+/* Any argument of docs/protocol.md, as JSON. Not for binary messages. */
 static inline struct jp_argument jp_json_argument(struct jp_text json)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_JSON, NULL);
@@ -294,8 +297,8 @@ static inline struct jp_argument jp_json_argument(struct jp_text json)
   return made;
 }
 
-/* An object of the caller's that Java can call (jpeer/client.h, "callbacks"). jp_as_type names its interface
- * here. */
+/* An object of the program that Java can call (jpeer/client.h, "callbacks"). jp_as_type sets its
+ * interface. */
 static inline struct jp_argument jp_callback_argument(const struct jp_callback *callback)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_CALLBACK, NULL);
@@ -303,7 +306,7 @@ static inline struct jp_argument jp_callback_argument(const struct jp_callback *
   return made;
 }
 
-/* The same argument with another declared type: chooses among overloads, as a cast does. */
+/* The same argument with another declared type, which selects among overloads, as a cast does. */
 static inline struct jp_argument jp_as_type(const char *type, struct jp_argument argument)
 {
   argument.type = type;
@@ -321,44 +324,44 @@ enum jp_operation {
   JP_META,
   JP_FETCH,    /* jpeer.fetch */
   JP_DESCRIBE, /* jpeer.describe */
-  JP_ASSEMBLE, /* jpeer.assemble: the argument is a piece, with a type; of the object `instance`, or the first one */
-  JP_METHOD /* any other method of JSON-RPC: a member by its own name, rpc.discover */
+  JP_ASSEMBLE, /* jpeer.assemble: the argument is a piece of `instance`, or the first one; it has a type */
+  JP_METHOD    /* any other method of JSON-RPC: a member by its own name, rpc.discover */
 };
 
 /* The options of a request (docs/protocol.md, "Options of a request"). All zero: none. */
 struct jp_options {
   size_t size;               /* sizeof(struct jp_options) */
-  struct jp_argument loader; /* the class loader that names are looked up in */
-  bool base64;               /* arrays of primitives come as base64: jp_answer_array reads both forms */
-  int64_t array_value_max;   /* elements that an array's value may have; 0: the peer's own limit */
-  bool elements;             /* arrays of objects come with their elements */
+  struct jp_argument loader; /* the class loader that resolves names */
+  bool base64;             /* arrays of primitives are returned as base64; jp_answer_array reads both forms */
+  int64_t array_value_max; /* the most elements of a returned array; 0: the peer's own limit */
+  bool elements;           /* arrays of objects are returned with their elements */
   bool longs_as_text;
-  bool types;                  /* of FETCH: elements that are no plain JSON come with their types */
-  bool throwables;             /* an error has a handle of the throwable: jp_answer_ref */
+  bool types;                  /* for FETCH: elements that are not plain JSON are returned with their types */
+  bool throwables;             /* an error has a handle of its throwable: jp_answer_ref */
   const char *thread_affinity; /* the name of an executor of the peer */
-  /* jp_callback_id of a call: the request runs on the Java thread that waits in it. NULL: the call whose
-   * function asks, if one does; "": none. */
+  /* jp_callback_id of a call: the request runs on the Java thread that waits for it. NULL: the call whose
+   * function makes the request, if any; "": none. */
   const char *within;
 };
 
-/* One request. Make one with the functions below; it borrows its texts, arguments and options. */
+/* One request; make one with the functions below. It borrows its texts, arguments and options. */
 struct jp_request {
   enum jp_operation operation;
-  const char *type;               /* the class; NULL: beside an instance, its own */
-  const char *member;             /* a method or field; of CONTROL, META and METHOD the method */
+  const char *type;               /* the class; NULL: the instance's own class */
+  const char *member;             /* a method or field; for CONTROL, META and METHOD the method */
   struct jp_argument instance;    /* JP_ARGUMENT_NONE: a static member */
-  const struct jp_argument *args; /* of PUT: the value */
+  const struct jp_argument *args; /* for PUT: the value */
   size_t arg_count;
   const struct jp_options *options; /* NULL: none */
-  struct jp_text params;            /* of METHOD: the JSON of an array or object; data NULL: none */
-  int64_t from;                     /* of FETCH */
+  struct jp_text params;            /* for METHOD: the JSON of an array or object; data NULL: none */
+  int64_t from;                     /* for FETCH */
   int64_t max;
-  bool compress; /* of META: fetch_classes_info */
+  bool compress; /* for META: fetch_classes_info */
   bool merge_ancestry;
-  bool members_only; /* of DESCRIBE: no text and length, for which code of the object would run */
+  bool members_only; /* for DESCRIBE: omits text and length, which would run the object's code */
   const char *const *include_classes; /* NULL-terminated; NULL: all */
   const char *const *exclude_prefixes;
-  const char *prefix; /* of META: list_names, with max */
+  const char *prefix; /* for META: list_names, with max */
   uintptr_t reserved[3];
 };
 
@@ -390,8 +393,8 @@ static inline struct jp_request jp_build_class_method_call(const char *type, con
   return made;
 }
 
-/* instance: jp_object(ref), jp_object_number(42), jp_named("list") in a chain, or a value with a type. type
- * may be any class or interface of it; NULL: its own class. The same holds for instance fields. */
+/* instance: jp_object(ref), jp_object_number(42), jp_named("list") in a chain, or a value with a type. type:
+ * a class or interface of it; NULL: its own class. The same holds for instance fields. */
 static inline struct jp_request jp_build_instance_method_call(const char *type, const char *method,
                                                               struct jp_argument instance,
                                                               const struct jp_argument *args,
@@ -409,7 +412,7 @@ static inline struct jp_request jp_build_static_field_get(const char *type, cons
   return jp_make_request(JP_GET, type, field);
 }
 
-/* field: a name, or of an array "[3]", "[-1]", "[10:20]". */
+/* field: a name, or, for an array, "[3]", "[-1]", "[10:20]". */
 static inline struct jp_request jp_build_instance_field_get(const char *type, struct jp_argument instance,
                                                             const char *field)
 {
@@ -418,7 +421,7 @@ static inline struct jp_request jp_build_instance_field_get(const char *type, st
   return made;
 }
 
-/* *value is borrowed as arguments are. */
+/* *value is borrowed like arguments. */
 static inline struct jp_request jp_build_static_field_put(const char *type, const char *field,
                                                           const struct jp_argument *value)
 {
@@ -439,8 +442,8 @@ static inline struct jp_request jp_build_instance_field_put(const char *type, st
   return made;
 }
 
-/* include_classes, exclude_prefixes: NULL-terminated, or NULL. The answer is a String: with compress the
- * gzip of the list in base64, else its JSON. */
+/* include_classes, exclude_prefixes: NULL-terminated, or NULL. The answer is a String: the JSON of the list,
+ * or, with compress, its gzip in base64. */
 static inline struct jp_request jp_build_fetch_classes_info(const char *const *include_classes,
                                                             const char *const *exclude_prefixes,
                                                             bool compress, bool merge_ancestry)
@@ -453,8 +456,8 @@ static inline struct jp_request jp_build_fetch_classes_info(const char *const *i
   return made;
 }
 
-/* The packages and classes whose names begin so, at most max. The answer is a String: the JSON of {"packages": [...],
- * "classes": [...], "complete": true}. */
+/* The packages and classes whose names begin with prefix, at most max. The answer is a String: the JSON of
+ * {"packages": [...], "classes": [...], "complete": true}. */
 static inline struct jp_request jp_build_list_names(const char *prefix, int64_t max)
 {
   struct jp_request made = jp_make_request(JP_META, NULL, "list_names");
@@ -463,7 +466,7 @@ static inline struct jp_request jp_build_list_names(const char *prefix, int64_t 
   return made;
 }
 
-/* objects: jp_object or jp_object_number, one or more. Handles are better let go of by jp_ref_release. */
+/* objects: jp_object or jp_object_number, at least one. Prefer jp_ref_release to release handles. */
 static inline struct jp_request jp_build_delete_object(const struct jp_argument *objects, size_t count)
 {
   struct jp_request made = jp_make_request(JP_CONTROL, NULL, "delete_object");
@@ -492,8 +495,8 @@ static inline struct jp_request jp_build_stats(void)
   return jp_make_request(JP_CONTROL, NULL, "stats");
 }
 
-/* The next elements of an iterator, collection, map, array, String or stream, at most max; from is for arrays
- * and Strings, else 0. The answer is JSON: {"elements": [...], "done": false, "ref": N}. */
+/* The next elements of an iterator, collection, map, array, String or stream, at most max; from: for arrays
+ * and Strings, otherwise 0. The answer is JSON: {"elements": [...], "done": false, "ref": N}. */
 static inline struct jp_request jp_build_fetch(struct jp_argument instance, int64_t max, int64_t from)
 {
   struct jp_request made = jp_make_request(JP_FETCH, NULL, NULL);
@@ -503,7 +506,7 @@ static inline struct jp_request jp_build_fetch(struct jp_argument instance, int6
   return made;
 }
 
-/* What an object is and has. The answer is JSON. */
+/* Describes an object and its members. The answer is JSON. */
 static inline struct jp_request jp_build_describe(struct jp_argument instance)
 {
   struct jp_request made = jp_make_request(JP_DESCRIBE, NULL, NULL);
@@ -511,14 +514,14 @@ static inline struct jp_request jp_build_describe(struct jp_argument instance)
   return made;
 }
 
-/* The same of a class by its name, with its static members. */
+/* The same for a class, with its static members. */
 static inline struct jp_request jp_build_describe_type(const char *type)
 {
   return jp_make_request(JP_DESCRIBE, type, NULL);
 }
 
-/* A member by its own name ("java.lang.Math.max"), rpc.discover, or whatever the peer will have. The answer
- * is JSON. params: the JSON of an array or object; data NULL: none. */
+/* A member by its own name ("java.lang.Math.max"), rpc.discover, or another method. The answer is
+ * JSON. params: the JSON of an array or object; data NULL: none. */
 static inline struct jp_request jp_build_method(const char *method, struct jp_text params)
 {
   struct jp_request made = jp_make_request(JP_METHOD, NULL, method);
@@ -534,17 +537,17 @@ static inline struct jp_request jp_with_options(struct jp_request request, const
 }
 
 /*
- * Writes the request as a JSON-RPC 2.0 message, for who sends it himself. id: the JSON of a string or number;
- * data NULL: it is a notification. JP_CLIENT_INVALID: the request lacks what its operation needs, or a text
- * is not UTF-8. (jpeer/client_jansson.h gives it as a tree.)
+ * Writes the request as a JSON-RPC 2.0 message, for programs with their own transport. id: the JSON of a
+ * string or number; data NULL: a notification. JP_CLIENT_INVALID: the request is incomplete, or a text is not
+ * UTF-8. (jpeer/client_jansson.h returns a tree.)
  */
 JP_API enum jp_client_status jp_request_write_json(const struct jp_request *request, struct jp_text id,
                                                    struct jp_json_writer *writer,
                                                    struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * The same as a binary message (docs/binary.md). session: 16 bytes, or NULL; message_id: what the reply
- * names. Gives its length and writes it if it fits: call with size 0 to learn how much room it needs.
- * JP_CLIENT_UNSUPPORTED: the binary form has no place for it.
+ * The same as a binary message (docs/binary.md). session: 16 bytes, or NULL; message_id: the reply contains
+ * it. Returns the length in *length, and writes the message if it fits: call with size 0 to get the length.
+ * JP_CLIENT_UNSUPPORTED: the binary form cannot express the request.
  */
 JP_API enum jp_client_status jp_request_write_binary(const struct jp_request *request,
                                                      const uint8_t session[16], const char *message_id,
@@ -555,16 +558,17 @@ JP_API enum jp_client_status jp_request_write_binary(const struct jp_request *re
 } /* extern "C" */
 
 /*
- * The arguments of a call in C++: JP_ARGUMENTS(...) is one parameter there, an array that functions of requests copy.
+ * The arguments of a call in C++: JP_ARGUMENTS(...) is one parameter, an array that the functions for
+ * requests copy.
  *
  *   auto add = jp_build_class_method_call("java.lang.Math", "max", JP_ARGUMENTS(jp_int(5), jp_int(3)));
  *   jp_client_call(client, &add, ...);
  *
- * Such a request has its arguments in itself, and is copied and returned with them. It is no struct jp_request, which
- * would borrow them from an array that has ended: `struct jp_request add = ...` does not compile. What the arguments
- * themselves point to (texts, the items of lists) is borrowed as in C: jp_list(NULL, JP_ARGUMENTS(...)) does not compile,
- * because the items would end with the statement. `const auto items = JP_ARGUMENTS(...)` and jp_list(NULL, items) does.
- * (jpeer/client.hpp is the library for C++.)
+ * Such a request contains its arguments, and is copied and returned with them. It is not a struct jp_request,
+ * which would borrow them from a temporary array: `struct jp_request add = ...` does not compile. The parts
+ * of the arguments (texts, the items of lists) are borrowed as in C: jp_list(NULL, JP_ARGUMENTS(...)) does
+ * not compile, because the items would end with the statement. `const auto items = JP_ARGUMENTS(...)` and
+ * jp_list(NULL, items) does. (jpeer/client.hpp is the library for C++.)
  */
 #define JP_ARGUMENTS(...) (jp_make_arguments(__VA_ARGS__))
 
@@ -607,7 +611,7 @@ public:
   }
 
 private:
-  mutable struct jp_request request; /* an object of this class may be const, and moves */
+  mutable struct jp_request request; /* changed by operator& of const objects */
   jp_arguments<COUNT> arguments;
 };
 

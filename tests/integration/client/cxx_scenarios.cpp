@@ -29,7 +29,7 @@
 namespace
 {
 
-/* What a function throws; it has to. */
+/* The exception that the function throws; it must throw one. */
 template <class F> jpeer::error thrown_by(F function)
 {
   try {
@@ -55,13 +55,13 @@ template <class F> void await(F has_happened, const char *what)
 
 /* ---- jpeer/request.h ---- */
 
-/* The request leaves the function that its arguments were written in. */
+/* The request is returned from the function that has its arguments. */
 auto make_max(int left, int right)
 {
   return jp_build_class_method_call("java.lang.Math", "max", JP_ARGUMENTS(jp_int(left), jp_int(right)));
 }
 
-/* Writes over what the stack above this frame held. */
+/* Overwrites the stack memory of earlier calls. */
 void overwrite_stack()
 {
   volatile char filler[8192];
@@ -89,7 +89,7 @@ void macros_outlive_their_statement(jpeer::client &java)
   overwrite_stack();
   CHECK(ask_integer(java.raw(), &first) == 5);
   CHECK(ask_integer(java.raw(), &second) == 70);
-  first = second; /* a copy has arguments of its own */
+  first = second; /* the copy has its own arguments */
   CHECK(ask_integer(java.raw(), &first) == 70);
   CHECK((&first)->args != (&second)->args);
   std::vector<decltype(first)> many;
@@ -128,7 +128,7 @@ void macros_in_a_chain(jpeer::client &java)
 
 /* ---- values ---- */
 
-/* What is refused, as JP_CLIENT_INVALID. */
+/* The function fails with JP_CLIENT_INVALID. */
 template <class F> bool is_refused(F function)
 {
   return thrown_by(function).status() == JP_CLIENT_INVALID;
@@ -145,7 +145,7 @@ void numbers_that_do_not_fit(jpeer::client &java)
   CHECK(is_refused([&] { parse("1e300").as<float>(); }));
   CHECK(is_refused([&] { parse("-3.5e38").as<float>(); }));
   CHECK(is_refused([&] { parse("1e-300").as<float>(); }));
-  CHECK(parse("0.1").as<float>() == 0.1F); /* rounded, as the page says */
+  CHECK(parse("0.1").as<float>() == 0.1F); /* rounded, as docs/c-client.md says */
   CHECK(std::isinf(parse("Infinity").as<float>()) && std::isnan(parse("NaN").as<float>()));
   CHECK(std::signbit(parse("-0.0").as<float>()) && std::signbit(parse("-0.0").as<double>()));
   CHECK(java.get("java.lang.Float", "MAX_VALUE").as<float>() == std::numeric_limits<float>::max());
@@ -198,8 +198,8 @@ void characters(jpeer::client &java)
   CHECK(upper(u'\u1e01').as<char16_t>() == u'\u1e00');
   const char16_t lone = 0xD800;
   CHECK(upper(lone).as<char16_t>() == lone);
-  CHECK(
-      is_refused([&] { java.call("java.lang.String", "valueOf", 5).as<char>(); })); /* a String is no char */
+  CHECK(is_refused(
+      [&] { java.call("java.lang.String", "valueOf", 5).as<char>(); })); /* a String is not a char */
   CHECK(is_refused([&] { java.call("java.lang.Math", "abs", 65).as<char>(); }));
   CHECK(java.call("java.lang.Character", "valueOf", '\0').as<char>() == '\0');
   const std::vector<char16_t> units = {u'a', u'\u00e4', lone};
@@ -276,7 +276,7 @@ void collections(jpeer::client &java)
   CHECK(jp_json_member(fetched.json(), "elements").kind == JP_JSON_ARRAY);
   CHECK(is_refused([&] { java.call("java.lang.String", "valueOf", 5).as<std::vector<int>>(); }));
   CHECK(is_refused(
-      [&] { /* a String is no array, whatever it says */
+      [&] { /* a String is not an array, whatever its text */
             java.create("java.lang.StringBuilder", "[1,2]").call("toString").as<std::vector<int>>();
       }));
   jpeer::answer split = java.create("java.lang.StringBuilder", "a,b").call("toString");
@@ -293,14 +293,14 @@ void collections(jpeer::client &java)
   jp_request own = jp_build_method("java.util.List.of", jp_text_of("[3, 4]"));
   CHECK(java.request(own).as<std::vector<std::int64_t>>() == std::vector<std::int64_t>({3, 4}));
   std::optional<jpeer::value> first = "an allocation of its own, not a short one";
-  jpeer::value second = std::move(*first); /* both hold it */
+  jpeer::value second = std::move(*first); /* both hold the content */
   CHECK(java.call("java.util.Objects", "equals", *first, second).as<bool>());
   second = jpeer::value();
   CHECK(java.create("java.util.ArrayList", jpeer::list({*first})).call("size").as<int>() == 1);
   first.reset();
 }
 
-/* Objects that lists only name. */
+/* Objects in the elements of lists. */
 void elements(jpeer::client &java)
 {
   jpeer::object calculator = java.create("com.example.Calculator");
@@ -329,11 +329,11 @@ void elements(jpeer::client &java)
   CHECK(java.adopt(jp_ref_keep(first.raw()), "java.lang.Object").type() == "java.lang.Object");
 }
 
-/* No request names them. */
+/* Classes that no request contained. */
 void unknown_classes(jpeer::client &java)
 {
   jpeer::object function = java.call("java.util.function.Function", "identity").as<jpeer::object>();
-  CHECK(function.type().find('/') != std::string::npos); /* hidden */
+  CHECK(function.type().find('/') != std::string::npos); /* a hidden class */
   CHECK(function.call("apply", "x").as<std::string>() == "x");
   jpeer::object list = java.create("java.util.ArrayList", jpeer::list({function}));
   jpeer::answer fetched = list.fetch(1);
@@ -428,13 +428,14 @@ void handles_outlive_their_client(const std::string &url)
   CHECK(text.as<std::string>() == "5");
   CHECK(thrown_by([&] { list.call("size"); }).status() == JP_CLIENT_CLOSED);
   CHECK(thrown_by([&] { chain.call_static("", "java.lang.Math", "abs", 1); }).status() == JP_CLIENT_CLOSED);
-  jpeer::value given = function; /* still there */
+  jpeer::value given = function; /* still usable */
 }
 
-/* Seconds that Java waits for a latch, unless its client ends. */
+/* How long Java waits for a latch, unless its client ends. */
 enum { LATCH_SECONDS = 60 };
 
-/* The client goes while another thread waits in a call. The hook's state would go with it. */
+/* The client ends while another thread waits in a call. The state of the hook must live as long as the
+ * wait. */
 void ends_while_a_thread_waits(const std::string &url, bool is_moved)
 {
   std::vector<int> state(1000, 0);
@@ -498,7 +499,7 @@ void chains(jpeer::client &java)
   CHECK(step.status() == JP_CLIENT_REMOTE && step.throwable_type() == "java.lang.NumberFormatException");
 }
 
-/* What a chain was given lives until it is sent. */
+/* A chain holds its values until it is sent. */
 void chains_keep_what_they_are_given(jpeer::client &java)
 {
   jpeer::object list = java.create("java.util.ArrayList");
@@ -509,7 +510,7 @@ void chains_keep_what_they_are_given(jpeer::client &java)
   chain.call_static("same", "java.util.Objects", "toString", java.create("java.lang.StringBuilder", "w"));
   std::string seen;
   chain.with(list).call("", "forEach", java.lambda([&](jpeer::answer_view each) { seen += each.type(); }));
-  java.call("java.lang.Math", "abs", 1); /* takes releases along */
+  java.call("java.lang.Math", "abs", 1); /* also sends the releases */
   chain.send();
   CHECK(chain["text"].as<std::string>() == "z!" && chain["same"].as<std::string>() == "w" && !seen.empty());
   CHECK(list.call("toString").as<std::string>() == "[x, [y]]");
@@ -534,7 +535,7 @@ void callbacks(jpeer::client &java)
       [&](const jpeer::incoming &call) {
         CHECK(call.size() == 0 && std::string(call.method()) == "run");
         CHECK(std::string(call.interface_name()) == "java.lang.Runnable");
-        list.call("add", "nested"); /* runs on the Java thread that waits for this */
+        list.call("add", "nested"); /* runs on the Java thread that waits for this call */
         return jpeer::value();
       },
       {"java.lang.Runnable"});
@@ -553,7 +554,7 @@ void callbacks(jpeer::client &java)
   CHECK(standard.java()->message.find("standard") != std::string::npos);
   CHECK(fail_with([] { throw 5; }).throwable_type() == "jpeer.peer.CallbackException");
   jpeer::error wrong =
-      thrown_by([&] { list.call("forEach", java.lambda([](int) {})); }); /* a String is no int */
+      thrown_by([&] { list.call("forEach", java.lambda([](int) {})); }); /* a String is not an int */
   CHECK(wrong.throwable_type() == "jpeer.peer.CallbackException");
   jpeer::object taken;
   jpeer::object nested = java.create("java.util.ArrayList", std::vector<jpeer::value>{jpeer::list({1, 2})});
@@ -561,7 +562,7 @@ void callbacks(jpeer::client &java)
   CHECK(taken.as_type("java.util.List").call("size").as<int>() == 2);
 }
 
-/* Values hold the callbacks that they are made of. */
+/* Values hold the callbacks in them. */
 void callbacks_in_values(jpeer::client &java)
 {
   jpeer::object list = java.create("java.util.ArrayList", std::vector<std::string>{"pear", "fig"});
@@ -598,7 +599,7 @@ void answers_later(jpeer::client &java)
   CHECK(ask([&](const jpeer::incoming &call) {
           answering.emplace_back([open = call.later(), key = call[0].as<std::string>()]() mutable {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
-            CHECK(is_refused([&] { open.give(jpeer::value("\xff")); })); /* still open */
+            CHECK(is_refused([&] { open.give(jpeer::value("\xff")); })); /* the call is still open */
             open.give(key + "!");
             CHECK(is_refused([&] { open.give("again"); }));
           });
@@ -641,7 +642,7 @@ void answers_later(jpeer::client &java)
     each.join();
 }
 
-/* A function of a thread of Java's own runs in process(). */
+/* A callback of one of Java's own threads runs in process(). */
 void process_call(jpeer::client &java, const std::function<void(const jpeer::incoming &)> &function)
 {
   bool has_run = false;
@@ -659,7 +660,7 @@ void process_call(jpeer::client &java, const std::function<void(const jpeer::inc
   CHECK(has_run);
 }
 
-/* A call that is open when its client ends. */
+/* A call that is still open when its client ends. */
 void answers_too_late(const std::string &url)
 {
   std::optional<jpeer::open_call> open;

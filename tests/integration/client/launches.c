@@ -1,4 +1,4 @@
-/* Peers that jp_launch starts: usage: client_launches JPEER SCENARIO. Ends with 0 where all was as it should be. */
+/* Peers started by jp_launch. usage: client_launches JPEER SCENARIO. Ends with 0 on success. */
 #include "scenario.h"
 
 #include <jpeer/client.h>
@@ -44,7 +44,7 @@ static enum jp_client_status get_property(struct jp_peer *peer, struct jp_client
       error);
 }
 
-/* The folder of the socket, which the URL names. */
+/* The folder of the socket in the URL. */
 static void read_folder(const struct jp_peer *peer, char *folder, size_t size)
 {
   snprintf(folder, size, "%s", strchr(jp_peer_url(peer), ':') + 1);
@@ -110,7 +110,7 @@ static void gives_it_an_input(void)
   int ends[2];
   CHECK(pipe(ends) == 0 && write(ends[1], "a", 1) == 1 && close(ends[1]) == 0);
   struct jp_peer *peer = launch((struct jp_launch_config){.input = ends[0]});
-  CHECK(fcntl(ends[0], F_GETFD) >= 0); /* stays ours */
+  CHECK(fcntl(ends[0], F_GETFD) >= 0); /* the program still owns it */
   struct jp_request in = jp_build_static_field_get("java.lang.System", "in");
   struct jp_answer *stream, *first;
   CHECK(jp_client_call(jp_peer_client(peer), &in, TIMEOUT_MS, &stream, NULL) == JP_CLIENT_OK);

@@ -1,13 +1,13 @@
 #ifndef JPEER_TESTS_INTEGRATION_CLIENT_SCENARIO_H
 #define JPEER_TESTS_INTEGRATION_CLIENT_SCENARIO_H
-/* For programs that play a scenario, and end with a line that says what was wrong. */
+/* For programs that play a scenario, and end with a line about the fault. */
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How often a program looks for what has to come about, a millisecond apart at least. */
+/* How often a program checks a condition, at least a millisecond apart. */
 enum { POLLS_MAX = 60000 };
 
-/* The rest: a format and its arguments, or nothing. */
+/* Further arguments: a format and its values, or nothing. */
 #define CHECK(condition, ...)                                                                                \
   do {                                                                                                       \
     if (!(condition)) {                                                                                      \

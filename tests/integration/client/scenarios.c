@@ -1,5 +1,5 @@
-/* client_scenarios URL SCENARIO [binary]: what test_client.py has the library do with a real peer. Ends with 0, or with a line
- * that says what was wrong. */
+/* client_scenarios URL SCENARIO [binary]: scenarios of test_client.py for the library and a real peer. Ends
+ * with 0, or prints the fault in a line. */
 #include "scenario.h"
 
 #include <jpeer/client.h>
@@ -57,7 +57,7 @@ static void check_integer(struct jp_client *client, struct jp_request request, i
   jp_answer_free(answer);
 }
 
-/* The object is the caller's. */
+/* The caller owns the object. */
 static struct jp_ref *make(struct jp_client *client, struct jp_request request)
 {
   struct jp_answer *answer = call(client, request);
@@ -79,7 +79,7 @@ static void check_size(struct jp_client *client, const struct jp_ref *list, int6
                 wanted);
 }
 
-/* The objects that the session has. */
+/* The number of objects in the session. */
 static int64_t count_objects(struct jp_client *client)
 {
   struct jp_answer *answer = call(client, jp_build_stats());
@@ -96,7 +96,7 @@ static struct jp_request sleep_call(const struct jp_argument *milliseconds)
   return jp_build_class_method_call("java.lang.Thread", "sleep", milliseconds, 1);
 }
 
-/* Tells the test that it may go on, and waits until it has. False: it says that this is the end. */
+/* Tells the test that it may continue, and waits for its answer. False: the test ends the scenario. */
 static bool take_turns(const char *what)
 {
   char line[16];
@@ -108,7 +108,7 @@ static bool take_turns(const char *what)
 
 /* ---- calls of each kind ---- */
 
-/* Those that binary messages have, too. list: empty. */
+/* Calls that binary messages support, too. list: empty. */
 static void check_kinds(struct jp_client *client, const struct jp_ref *list)
 {
   CHECK(strcmp(jp_ref_type(list), "java.util.ArrayList") == 0, "%s", jp_ref_type(list));
@@ -152,7 +152,7 @@ static void run_kinds(void)
 
 /* ---- binary messages ---- */
 
-/* What can be seen of a session only by JSON is asked for over a connection of its own. */
+/* A JSON connection shows properties of a session that binary messages do not. */
 static void run_binary(void)
 {
   enum { LISTS = 300 };
@@ -176,7 +176,7 @@ static void run_binary(void)
   CHECK(count_objects(json) == LISTS, "%lld objects", (long long)count_objects(json));
   for (int i = 0; i < LISTS; i++)
     jp_ref_release(lists[i]);
-  jp_answer_free(call(client, jp_build_ping())); /* takes the releases along */
+  jp_answer_free(call(client, jp_build_ping())); /* also sends the releases */
   CHECK(count_objects(json) == 0, "%lld objects", (long long)count_objects(json));
   CHECK(jp_client_pending(client) == 0, "%zu", jp_client_pending(client));
   jp_client_close(client);
@@ -197,12 +197,12 @@ static void run_refs(void)
   for (int i = 1; i < LISTS; i++)
     jp_ref_release(lists[i]);
   CHECK(jp_client_ref_count(client) == 1, "%zu", jp_client_ref_count(client));
-  for (int i = 0; i < 3; i++) /* each takes a thousand along */
+  for (int i = 0; i < 3; i++) /* each sends a thousand releases */
     jp_answer_free(call(client, jp_build_ping()));
   CHECK(count_objects(client) == 1, "%lld objects", (long long)count_objects(client));
   check_size(client, lists[0], 0);
 
-  /* Told ten times, held once: one release lets go of all. */
+  /* Sent ten times, held once: one release releases all references. */
   for (int i = 0; i < 10; i++)
     jp_answer_free(call(client, jp_build_class_method_call("java.util.Objects", "requireNonNull",
                                                            JP_ARGUMENTS(jp_object(lists[0])))));
@@ -212,7 +212,7 @@ static void run_refs(void)
   jp_client_close(client);
 }
 
-/* More releases than any message takes along leave on their own. */
+/* If more releases are queued than one message can contain, they are sent in messages of their own. */
 static void run_overdue(void)
 {
   enum { LISTS = 10000 };
@@ -226,7 +226,7 @@ static void run_overdue(void)
   jp_client_close(client);
 }
 
-/* What a client of a shared session held goes when it closes, and no more. */
+/* When a client of a shared session is closed, only its own objects are released. */
 static void run_shared_session(void)
 {
   const struct jp_client_config config = {.size = sizeof config,
@@ -242,12 +242,12 @@ static void run_shared_session(void)
     left = count_objects(one);
   CHECK(left == 1, "%lld objects", (long long)left);
   check_size(one, kept, 0);
-  jp_ref_release(held); /* after its client */
+  jp_ref_release(held); /* after its client was closed */
   jp_ref_release(kept);
   jp_client_close(one);
 }
 
-/* ---- the name of a session whose call lasts ---- */
+/* ---- the name of a session during a call ---- */
 
 enum { SHARE_MS = 20000 };
 #define FUTURE "\"type\":\"java.util.concurrent.CompletableFuture\""
@@ -288,7 +288,8 @@ static void *get_result(void *context)
   return NULL;
 }
 
-/* While one thread is in a call, another one asks for the session's name, by which a second client ends that call. */
+/* While one thread is in a call, another thread gets the session's name; a second client with this name ends
+ * that call. */
 static void run_shared_beside(void)
 {
   struct jp_client *client = open_client(NULL);
@@ -316,7 +317,7 @@ static void run_shared_beside(void)
   jp_client_close(client);
 }
 
-/* ---- a thread of its own ---- */
+/* ---- pinned threads ---- */
 
 static void check_thread(struct jp_client *client, const char *name)
 {
@@ -414,7 +415,7 @@ static void run_late(void)
   jp_client_close(client);
 }
 
-/* ---- a peer that dies, or stands still ---- */
+/* ---- a peer that dies, or is stopped ---- */
 
 enum { IN_FLIGHT = 64 };
 
@@ -463,7 +464,7 @@ static void run_killed(void)
   CHECK(tally.done == IN_FLIGHT && tally.closed == IN_FLIGHT, "%u, %u", tally.done, tally.closed);
   for (int i = 0; i < 4; i++)
     pthread_join(threads[i], NULL);
-  status = try_call(client, jp_build_ping(), 1000); /* over HTTP another connection is tried for */
+  status = try_call(client, jp_build_ping(), 1000); /* over HTTP the client tries to reconnect */
   CHECK(status == JP_CLIENT_CLOSED || status == JP_CLIENT_REFUSED, "the connection lives");
   jp_client_close(client);
 }
@@ -480,9 +481,9 @@ static void run_stopped(void)
   jp_client_close(client);
 }
 
-/* ---- a peer that is killed again and again: tests/release/shm_kills.py ---- */
+/* ---- a peer that is killed repeatedly: tests/release/shm_kills.py ---- */
 
-/* Until the connection ends. Short texts and such as fill a ring in turns. */
+/* Calls until the connection ends, alternating short texts and texts that fill a ring. */
 static void call_until_closed(struct jp_client *client)
 {
   static char text[200000];
@@ -497,7 +498,7 @@ static void call_until_closed(struct jp_client *client)
   CHECK(status != JP_CLIENT_TIMEOUT && status != JP_CLIENT_REMOTE, "%d", (int)status);
 }
 
-/* A connection is a round. */
+/* One connection in each round. */
 static void run_survives(void)
 {
   enum { ROUNDS = 10 };
@@ -505,7 +506,7 @@ static void run_survives(void)
     for (int round = 0; round < ROUNDS; round++) {
       struct jp_client *client = NULL;
       for (int i = 0; i < POLLS_MAX && jp_client_open(url, NULL, &client, NULL) != JP_CLIENT_OK; i++)
-        usleep(1000); /* the peer may just be starting */
+        usleep(1000); /* the peer may still be starting */
       CHECK(client != NULL, "no peer comes");
       call_until_closed(client);
       jp_client_close(client);
@@ -552,7 +553,7 @@ static void run_threads(void)
 
 /* ---- a connection that breaks ---- */
 
-/* As a network would: the only connected socket of this process ends. */
+/* Ends the only connected socket of this process, as a network failure would. */
 static void break_connection(void)
 {
   int broken = 0;
@@ -572,8 +573,8 @@ static bool has_whole_connection(void)
   return found;
 }
 
-/* The memory is still there: the peer that looks at it serves it, until somebody asks the socket. One call may find
- * both its answer and the end. Then it succeeds, the next call opens a connection, and no call fails: the new
+/* The shared memory still exists: a peer that polls it serves it until it reads the socket. One call may find
+ * both its answer and the end. Then it succeeds, the next call reconnects, and no call fails: the new
  * connection shows that the client has seen the end, and the result is the same. */
 static enum jp_client_status ping_until_closed(struct jp_client *client, enum jp_client_status status)
 {
@@ -593,7 +594,7 @@ static void run_reconnects(void)
   struct jp_ref *list = make_list(client);
   for (int i = 0; i < 5; i++) {
     break_connection();
-    /* Over HTTP another connection is opened at once. */
+    /* Over HTTP the client reconnects at once. */
     enum jp_client_status wanted = strncmp(url, "http", 4) == 0 ? JP_CLIENT_OK : JP_CLIENT_CLOSED;
     enum jp_client_status status = try_call(client, jp_build_ping(), 5000);
     if (strncmp(url, "shm:", 4) == 0)
@@ -622,14 +623,14 @@ static void check_text(struct jp_client *client, const struct jp_ref *list, cons
   jp_answer_free(answer);
 }
 
-/* The client finds out that its peer has ended, and that there is another one. */
+/* Waits until the client has noticed the end of its peer, and has connected to the new peer. */
 static void ping_until_answered(struct jp_client *client)
 {
   for (int i = 0; i < POLLS_MAX && try_call(client, jp_build_ping(), 5000) != JP_CLIENT_OK; i++)
     usleep(1000);
 }
 
-/* A request that names an object of the old peer as its receiver, as an argument, inside of a list and as a loader. */
+/* A request with an object of the old peer as its receiver, as an argument, in a list or as a loader. */
 static void check_stale(struct jp_client *client, const struct jp_ref *old, const struct jp_ref *list)
 {
   const struct jp_argument in_list[] = {jp_int(1), jp_object(old)};
@@ -658,7 +659,7 @@ static void note_status(void *context, enum jp_client_status status, struct jp_a
   jp_answer_free(answer);
 }
 
-/* A call whose answer is told to a function. */
+/* A call with a completion. */
 static enum jp_client_status complete(struct jp_client *client, const struct jp_request *request)
 {
   enum { NOT_YET = -1 };
@@ -671,8 +672,8 @@ static enum jp_client_status complete(struct jp_client *client, const struct jp_
   return (enum jp_client_status)completed;
 }
 
-/* first: 0: another request finds the new peer; 1: one that names an object of the old one does; 2: a chain; 3: a
- * notification; 4: a completion. */
+/* first: the first request after the restart. 0: a request without objects; 1: a request with an object of
+ * the old peer; 2: a chain; 3: a notification; 4: a request with a completion. */
 static void run_restart(int first, const char *peer_id)
 {
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true, .peer_id = peer_id};
@@ -689,7 +690,7 @@ static void run_restart(int first, const char *peer_id)
   const struct jp_argument as_argument = jp_object(old);
   jp_chain_create_object(with_argument, NULL, "java.util.ArrayList", JP_NO_ARGUMENTS);
   jp_chain_call(with_argument, "a", "add", &as_argument, 1);
-  jp_ref_release(released); /* the peer is not told yet */
+  jp_ref_release(released); /* not sent to the peer yet */
 
   take_turns("restart");
   const struct jp_request stale = add_text(old, &text);
@@ -707,12 +708,12 @@ static void run_restart(int first, const char *peer_id)
       status = jp_client_notify(client, &stale, &error);
     else
       status = complete(client, &stale);
-    if (first == 2 && status == JP_CLIENT_CLOSED) { /* a chain is sent once */
+    if (first == 2 && status == JP_CLIENT_CLOSED) { /* a sent chain is empty */
       jp_chain_with_object(chain, old, NULL);
       jp_chain_call(chain, "a", "add", &text, 1);
     }
   }
-  /* A notification may still go to the old peer, and has no answer. */
+  /* A notification may still be sent to the old peer, and has no answer. */
   CHECK(status == (first == 0 ? JP_CLIENT_OK : JP_CLIENT_STALE) || (first == 3 && status == JP_CLIENT_OK),
         "%d", (int)status);
   ping_until_answered(client);
@@ -752,8 +753,8 @@ static void run_restarts(void)
 
 #define SIBLINGS "0b7c2f6e-9f3a-4f0e-8f25-6a5d4c3b2a19"
 
-/* The first request of a client: it names the object of another client of its session as a receiver, as an argument, or
- * in a chain. */
+/* The first request of a client: it uses the object of another client of its session as a receiver, as an
+ * argument, or in a chain. */
 static enum jp_client_status begin_with(const struct jp_ref *ref, int place)
 {
   const struct jp_client_config config = {.size = sizeof config, .peer_id = SIBLINGS};
@@ -798,7 +799,7 @@ static void run_siblings(void)
   jp_client_close(client);
 }
 
-/* ---- objects that Java calls ---- */
+/* ---- callbacks ---- */
 
 struct object {
   struct jp_callback *callback;
@@ -840,7 +841,7 @@ static struct jp_ref *make_numbers(struct jp_client *client, int count)
                                                 JP_ARGUMENTS(jp_list(NULL, items, (size_t)count))));
 }
 
-/* The greatest first. */
+/* Orders the greatest number first. */
 static void compare(void *context, struct jp_callback_call *java)
 {
   struct object *object = context;
@@ -890,14 +891,14 @@ static void run_listeners(void)
   enum { COUNT = 300 };
   struct jp_client *client = open_client(NULL);
   struct jp_ref *list = make_numbers(client, COUNT);
-  struct object objects[2]; /* one is called, the other gets events */
+  struct object objects[2]; /* one gets calls, the other events */
   for (int oneway = 0; oneway < 2; oneway++) {
     struct object *object = &objects[oneway];
     struct jp_argument listener =
         give(object, client, listen_in_order, (struct jp_callback_config){.oneway = oneway == 1});
     jp_answer_free(call(
         client, jp_build_instance_method_call("java.util.List", "forEach", jp_object(list), &listener, 1)));
-    CHECK(object->calls == COUNT, "%d", object->calls); /* also events are ahead of the answer */
+    CHECK(object->calls == COUNT, "%d", object->calls); /* events run before the answer is returned, too */
     jp_callback_release(object->callback);
   }
   jp_ref_release(list);
@@ -906,7 +907,7 @@ static void run_listeners(void)
     CHECK(objects[oneway].released == 1, "%d: %d", oneway, objects[oneway].released);
 }
 
-/* What the peer does not take it has read all the same. */
+/* The peer has read a message even if it refuses it. */
 static void run_refused(void)
 {
   struct jp_client *client = open_client(NULL);

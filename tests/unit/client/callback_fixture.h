@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One message: which the client is to send, or which the peer sends. */
+/* One message: expected from the client, or sent by the peer. */
 struct line {
   enum { FROM_CLIENT, FROM_PEER } from;
   const char *text;
@@ -15,7 +15,7 @@ struct line {
 struct play {
   const struct line *lines;
   size_t count;
-  char fault[4096]; /* the first message that was another one; "": none */
+  char fault[4096]; /* the first unexpected message; "": none */
 };
 
 #define PLAY(...)                                                                                            \
@@ -61,7 +61,7 @@ static inline void note_fault(struct play *play, const char *what, struct text g
     snprintf(play->fault, sizeof play->fault, "%s\n%.*s\ninstead of\n%s", what, TEXT_ARGS(got), wanted);
 }
 
-/* A '#' of the line is any byte. */
+/* A '#' in the line matches any byte. */
 static inline bool is_line(struct text message, const char *line)
 {
   size_t at = 0;
@@ -70,7 +70,7 @@ static inline bool is_line(struct text message, const char *line)
   return at == message.len && line[at] == '\0';
 }
 
-/* False: another message came, or the end. */
+/* False: an unexpected message, or the end of the connection. */
 static inline bool play_through(struct fake_connection *connection, struct play *play)
 {
   struct text message;
@@ -85,7 +85,7 @@ static inline bool play_through(struct fake_connection *connection, struct play 
   return play->fault[0] == '\0';
 }
 
-/* The client ends it. */
+/* The client ends the conversation. */
 static inline void play_lines(struct fake_connection *connection, void *context)
 {
   struct play *play = context;
@@ -96,15 +96,15 @@ static inline void play_lines(struct fake_connection *connection, void *context)
   }
 }
 
-/* A callback, what has become of it, and the conversation of its client. */
+/* A callback with its counters, and the conversation of its client. */
 struct object {
   struct play play;
-  struct fake_peer *peer; /* NULL: another object's */
+  struct fake_peer *peer; /* NULL: the peer of another object */
   struct jp_client *client;
   struct jp_callback *callback;
   _Atomic unsigned calls;
   unsigned released;
-  int value;                                                            /* what it returns */
+  int value;                                                            /* returned by the callback */
   void (*behave)(struct object *object, struct jp_callback_call *call); /* NULL: it returns `value` */
 };
 
@@ -124,7 +124,7 @@ static inline void serve_call(void *context, struct jp_callback_call *call)
     assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
 }
 
-/* config: of which function and context are filled in, and released where it is NULL; NULL: no facts. */
+/* given: function and context are filled in, and released if it is NULL. NULL: no options. */
 static inline void object_init(struct object *object, struct jp_client *client,
                                const struct jp_callback_config *given)
 {
@@ -142,7 +142,7 @@ static inline void object_init(struct object *object, struct jp_client *client,
     fail_msg("%s", error.text);
 }
 
-/* A call that gives it; its answer is the 8. */
+/* A call with the callback as its argument; the answer is 8. */
 static inline enum jp_client_status give_object(const struct object *object, int timeout_ms,
                                                 struct jp_client_error *error)
 {
@@ -164,7 +164,8 @@ static inline void assert_given(const struct object *object)
     fail_msg("%s", error.text);
 }
 
-/* A client of a peer that plays the object's conversation, and its callback. The configs are NULL or as object_init's. */
+/* Starts a peer that plays the object's conversation, a client of it, and the callback. The configs are NULL
+ * or as in object_init. */
 static inline void begin_play(struct object *object, const struct jp_client_config *config,
                               const struct jp_callback_config *given)
 {
@@ -172,7 +173,7 @@ static inline void begin_play(struct object *object, const struct jp_client_conf
   object_init(object, fixture_open(object->peer, config), given);
 }
 
-/* Ends the peer, and with it the conversation. */
+/* Ends the peer and the conversation. */
 static inline void end_play(struct object *object)
 {
   fake_peer_stop(object->peer);
@@ -180,7 +181,7 @@ static inline void end_play(struct object *object)
     fail_msg("%s", object->play.fault);
 }
 
-/* The usual end: nobody holds anything. */
+/* The usual end: nobody holds a reference. */
 static inline void close_play(struct object *object)
 {
   jp_client_close(object->client);

@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_UNIT_CLIENT_CLIENT_CALLS_H
 #define JPEER_TESTS_UNIT_CLIENT_CLIENT_CALLS_H
-/* Clients, and the call that tests make where any would do. */
+/* Clients, and the call that tests use if any call would do. */
 #include "jpeer/client.h"
 #include "tests/unit/unit.h"
 
@@ -20,7 +20,7 @@ static inline struct jp_request fixture_request(void)
   return jp_build_class_method_call("T", "m", JP_NO_ARGUMENTS);
 }
 
-/* JP_CLIENT_OK means that the answer was the 8 of fake_serve. */
+/* JP_CLIENT_OK: the answer was the 8 of fake_serve. */
 static inline enum jp_client_status fixture_call(struct jp_client *client, int timeout_ms,
                                                  struct jp_client_error *error)
 {
@@ -41,7 +41,7 @@ static inline void fixture_assert_call(struct jp_client *client)
     fail_msg("%s", error.text);
 }
 
-/* A call that fails, and words that its error has. */
+/* Makes a call that fails, and checks that its error contains the words. */
 static inline void fixture_assert_fails(struct jp_client *client, enum jp_client_status status,
                                         const char *words)
 {
@@ -61,14 +61,14 @@ static inline bool fixture_is_readable(struct jp_client *client, int timeout_ms)
   return poll(&polled, 1, timeout_ms) == 1;
 }
 
-/* Waits until there is something to process, and does it. */
+/* Waits until there is something to process, and processes it. */
 static inline void fixture_process(struct jp_client *client)
 {
   assert_true(fixture_is_readable(client, 60000));
   assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
 }
 
-/* Completions, by how they ended. */
+/* Counts of completions, by status. */
 struct tally {
   unsigned good;
   unsigned closed;
@@ -94,7 +94,7 @@ static inline void fixture_process_until(struct jp_client *client, const struct 
   while (tally->good + tally->closed < count) {
     if (!fixture_is_readable(client, 60000))
       fail_msg("nothing comes: %u of %u", tally->good, count);
-    (void)!jp_client_process(client, NULL); /* the completions tell */
+    (void)!jp_client_process(client, NULL); /* the completions count */
   }
 }
 

@@ -4,7 +4,7 @@
 #include "client_calls.h"
 #include "fake_peer.h"
 
-static struct fake_peer *fixture_peer __attribute__((unused)); /* the last one's, for fixture_end */
+static struct fake_peer *fixture_peer __attribute__((unused)); /* of the last client, for fixture_end */
 
 static inline struct jp_client *fixture_open(struct fake_peer *peer, const struct jp_client_config *config)
 {

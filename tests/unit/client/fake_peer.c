@@ -47,7 +47,7 @@ struct fake_peer {
   atomic_bool holds;
   struct fake_connection connections[CONNECTIONS_MAX];
   unsigned count;
-  unsigned ended; /* of them */
+  unsigned ended; /* connections that have ended */
 };
 
 static void check(bool good, const char *what)
@@ -144,7 +144,7 @@ void fake_send_descriptors(int fd, struct text bytes, const int *descriptors, si
   check(sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)bytes.len, "sendmsg");
 }
 
-/* Makes the memory, and sends the 101 that brings it. */
+/* Creates the memory, and sends it with the 101. */
 static void share_memory(struct ring_end *rings, int fd, size_t ring_size)
 {
   int memory;
@@ -152,7 +152,7 @@ static void share_memory(struct ring_end *rings, int fd, size_t ring_size)
   *rings = (struct ring_end){.fd = fd};
   check(ring_region_create(ring_size, &rings->region, &memory, NULL) == JP_OK, "ring_region_create");
   ring_region_open_peer(&rings->region, &rings->out, &rings->in);
-  check(ring_reader_sleep(&rings->in), "ring_reader_sleep"); /* nobody looks before the first read */
+  check(ring_reader_sleep(&rings->in), "ring_reader_sleep"); /* nobody polls before the first read */
   int length = snprintf(head, sizeof head,
                         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: jpeer-shm/1\r\n"
                         "Connection: Upgrade\r\njpeer-shm-ring: %zu\r\n\r\n",
@@ -161,7 +161,7 @@ static void share_memory(struct ring_end *rings, int fd, size_t ring_size)
   close(memory);
 }
 
-/* False: the connection has no messages. */
+/* False: the connection gets no script. */
 static bool shake_hands(struct fake_connection *connection)
 {
   size_t ring_size = connection->peer->ring_size;
@@ -413,7 +413,7 @@ void fake_write_bytes(struct fake_connection *connection, const void *bytes, siz
   while (count > 0) {
     ssize_t sent = send(connection->fd, bytes, count, MSG_NOSIGNAL);
     if (sent <= 0)
-      return; /* the client has gone */
+      return; /* the client has closed */
     bytes = (const char *)bytes + sent;
     count -= (size_t)sent;
   }
@@ -430,7 +430,7 @@ void fake_write(struct fake_connection *connection, const char *format, ...)
   check(length >= 0, "vasprintf");
   struct text message = {text, (size_t)length};
   if (fake_rings_of(connection) != NULL) {
-    (void)ring_end_write_frame(&connection->rings, RING_JSON, message); /* false: the client has gone */
+    (void)ring_end_write_frame(&connection->rings, RING_JSON, message); /* false: the client has closed */
   } else {
     ws_write(&out, WS_TEXT, true, message);
     fake_write_bytes(connection, out.data, out.len);

@@ -1,4 +1,4 @@
-/* More events than a client takes at once. */
+/* More events than a client handles at once. */
 #include "callback_fixture.h"
 
 #include "base/buffer.h"
@@ -6,7 +6,7 @@
 
 #include <poll.h>
 
-enum { EVENTS = 900, TAKEN_AT_ONCE = 64 * 1024 };
+enum { EVENTS = 900, HANDLED_AT_ONCE = 64 * 1024 };
 
 /* ---- the peer ---- */
 
@@ -20,7 +20,7 @@ static void append_event(struct buffer *out, int number)
   ws_write(out, WS_TEXT, true, (struct text){event, (size_t)length});
 }
 
-/* One request, whose answer leaves behind its events, all in one write. */
+/* Answers one request and sends its events before the answer, all in one write. */
 static void answer_last(struct fake_connection *connection, void *context)
 {
   struct buffer out = {0};
@@ -31,14 +31,14 @@ static void answer_last(struct fake_connection *connection, void *context)
   for (int i = 0; i < EVENTS; i++)
     append_event(&out, i);
   ws_write(&out, WS_TEXT, true, text_of(ANSWER("1").text));
-  assert_true(out.len > (size_t)2 * TAKEN_AT_ONCE);
+  assert_true(out.len > (size_t)2 * HANDLED_AT_ONCE);
   fake_write_bytes(connection, out.data, out.len);
   buffer_fini(&out);
   while (fake_read(connection, &message))
     ;
 }
 
-/* The answer is as long as what is taken at once, and an event leaves with it. */
+/* The answer has as many bytes as are handled at once; an event follows it in the same write. */
 static void answer_first(struct fake_connection *connection, void *context)
 {
   struct buffer out = {0};
@@ -48,7 +48,7 @@ static void answer_first(struct fake_connection *connection, void *context)
   if (!fake_read(connection, &message))
     return;
   buffer_append_text(&answer, text_of(ANSWER("1").text));
-  for (int i = 0; i < TAKEN_AT_ONCE; i++)
+  for (int i = 0; i < HANDLED_AT_ONCE; i++)
     buffer_append_text(&answer, TEXT(" "));
   ws_write(&out, WS_TEXT, true, buffer_text(&answer));
   append_event(&out, 0);
@@ -70,8 +70,8 @@ static void check_order(struct object *object, struct jp_callback_call *call)
 
 static const struct jp_callback_config oneway = {.oneway = true};
 
-/* Its bound on what waits is below the burst, and above a piece of it. */
-UNIT_TEST(test_a_burst_is_taken_in_pieces)
+/* pending_max is below the size of the burst, and above the part that is handled at once. */
+UNIT_TEST(test_a_burst_is_handled_in_pieces)
 {
   const struct jp_client_config config = {.size = sizeof config, .pending_max = 600};
   struct object object = {.behave = check_order};
@@ -82,8 +82,8 @@ UNIT_TEST(test_a_burst_is_taken_in_pieces)
   fixture_end(object.client);
 }
 
-/* A thread that waits for the answer leaves the event, which no socket shows any more. */
-UNIT_TEST(test_what_is_left_wakes_the_loop)
+/* The thread that waits for the answer does not run the event, and the socket shows no input any more. */
+UNIT_TEST(test_a_remaining_event_wakes_the_loop)
 {
   struct object object = {.behave = check_order};
   object_init(&object, fixture_open(fake_peer_start_over("ws+unix", answer_first, NULL), NULL), &oneway);

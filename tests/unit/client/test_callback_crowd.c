@@ -21,7 +21,7 @@ static uint64_t call_of(struct text message)
   return found == NULL ? 0 : strtoull(found + 9, NULL, 10);
 }
 
-static void tell_listener(struct fake_connection *connection, unsigned number)
+static void send_event(struct fake_connection *connection, unsigned number)
 {
   fake_write(connection,
              "{\"jsonrpc\":\"2.0\"," CALLBACK("1") ",\"parameters\":[\"int\"],\"args\":[{\"type\":\"int\","
@@ -29,8 +29,8 @@ static void tell_listener(struct fake_connection *connection, unsigned number)
              number);
 }
 
-/* A request that gives a callback is answered when that has answered, others at once. The listener, which is
- * given first, is told of every EVENTS_EVERY-th of them. */
+/* Answers a request with a callback after the callback has answered, and other requests at once. The
+ * listener, the first callback, gets an event for every EVENTS_EVERY-th of them. */
 static void call_back(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -41,14 +41,14 @@ static void call_back(struct fake_connection *connection, void *context)
     uint64_t call = call_of(message);
     uint64_t id = call == 0 ? fake_id(message) : call;
     unsigned callback = call == 0 ? given_by(message) : 0;
-    if (id == 0) /* refs that are let go of */
+    if (id == 0) /* a release of refs */
       continue;
     if (callback <= LISTENER) {
       fake_answer_int(connection, id, 8);
       continue;
     }
     if (++requests % EVENTS_EVERY == 0)
-      tell_listener(connection, events++);
+      send_event(connection, events++);
     fake_write(
         connection,
         HEAD("\"cb-%llu\"") "\"method\":\"callback\",\"params\":{\"callback\":%u,\"interface\":\"a.I\","
@@ -66,7 +66,7 @@ struct caller {
   unsigned good;
 };
 
-/* Without a lock: each runs on its own thread alone. */
+/* Without a lock: each callback runs only on its own thread. */
 static void ask_and_return(struct object *object, struct jp_callback_call *call)
 {
   struct caller *caller = (struct caller *)object;
@@ -88,7 +88,7 @@ static void *give_often(void *context)
 
 static unsigned events;
 
-/* Without a lock, too: on any thread, but one after the other. */
+/* Also without a lock: on any thread, but one at a time. */
 static void count_in_order(struct object *object, struct jp_callback_call *call)
 {
   int64_t number = -1;
@@ -120,7 +120,7 @@ UNIT_TEST(test_many_threads)
   assert_int_equal(events, THREADS * CALLS / EVENTS_EVERY);
   for (int i = 0; i < THREADS; i++) {
     assert_int_equal(callers[i].good, CALLS);
-    assert_int_equal(callers[i].object.released, 0); /* the peer has let go of none */
+    assert_int_equal(callers[i].object.released, 0); /* the peer has released no callback */
   }
   jp_callback_release(listener.callback);
   jp_client_close(client);
@@ -130,11 +130,11 @@ UNIT_TEST(test_many_threads)
   fake_peer_stop(fixture_peer);
 }
 
-/* ---- a crowd of Java's threads, and one of the program's that is answered by others ---- */
+/* ---- many Java threads call; other threads of the program answer ---- */
 
 enum { CALLED_AT_ONCE = 8 };
 
-/* Calls at once, all for one request, which is answered behind the last answer. */
+/* Sends many calls for one request, which is answered after the last call. */
 static void call_at_once(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -164,7 +164,7 @@ static void *return_later(void *context)
   return NULL;
 }
 
-static void hand_to_a_thread(struct object *object, struct jp_callback_call *call)
+static void answer_on_another_thread(struct object *object, struct jp_callback_call *call)
 {
   jp_callback_answer_later(call);
   assert_int_equal(pthread_create(&answerers[object->calls - 1], NULL, return_later, call), 0);
@@ -172,7 +172,7 @@ static void hand_to_a_thread(struct object *object, struct jp_callback_call *cal
 
 UNIT_TEST(test_answers_from_many_threads)
 {
-  struct object object = {.behave = hand_to_a_thread};
+  struct object object = {.behave = answer_on_another_thread};
   object_init(&object, fixture_open(fake_peer_start(call_at_once, NULL), NULL), NULL);
   assert_given(&object);
   assert_int_equal(object.calls, CALLED_AT_ONCE);
@@ -185,7 +185,7 @@ UNIT_TEST(test_answers_from_many_threads)
   fake_peer_stop(fixture_peer);
 }
 
-/* ---- deeper and deeper ---- */
+/* ---- nested calls ---- */
 
 enum { DEPTH_MAX = 1000 };
 
@@ -198,7 +198,7 @@ static void go_deeper(struct object *object, struct jp_callback_call *call)
   assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
 }
 
-/* One call for each request. The one that the client refuses fails its request. */
+/* One call for each request. If the client refuses the call, the request fails. */
 static void call_deeper(struct fake_connection *connection, void *context)
 {
   (void)context;

@@ -1,7 +1,7 @@
-/* Callbacks where the peer, or the program, does something wrong. */
+/* Faults of the peer and of the program with callbacks. */
 #include "callback_fixture.h"
 
-/* ---- a peer that calls wrongly ---- */
+/* ---- invalid messages of the peer ---- */
 
 UNIT_TEST(test_wrong_messages_end_the_connection)
 {
@@ -10,7 +10,7 @@ UNIT_TEST(test_wrong_messages_end_the_connection)
     const char *text;
   } wrong[] = {
       {"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"call\"}",
-       "the peer asks something of the client: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"call\"}"},
+       "the peer sends an unknown request: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"call\"}"},
       {"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"callback\"}",
        "the peer calls the client wrongly: params is no object"},
       {"{\"jsonrpc\":\"2.0\",\"id\":3," CALLBACK("1") ",\"parameters\":[],\"args\":[]}}",
@@ -54,7 +54,7 @@ UNIT_TEST(test_wrong_messages_end_the_connection)
   }
 }
 
-/* ---- what the program does wrongly ---- */
+/* ---- invalid arguments of the program ---- */
 
 static void assert_config(struct jp_client *client, struct jp_callback_config config,
                           enum jp_client_status status, const char *text)
@@ -80,7 +80,7 @@ UNIT_TEST(test_wrong_configurations)
   } cases[] = {
       {{.function = serve_call}, "size of jp_callback_config is not set"},
       {{.size = sizeof(struct jp_callback_config)}, "a callback has no function"},
-      {WITH(.interfaces = none), "interfaces is empty; NULL: the parameter tells"},
+      {WITH(.interfaces = none), "interfaces is empty; NULL: the parameter's type"},
       {WITH(.interfaces = bad), "a text is not UTF-8: byte 0 of 1"},
       {WITH(.overrides = none), "overrides is empty; NULL: none"},
       {WITH(.has_arity = true, .arity = 256), "arity is not from 0 to 255"},

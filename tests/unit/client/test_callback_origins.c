@@ -1,4 +1,4 @@
-/* Java calls the client and says what for: a thread that waits runs no call of another's. */
+/* Calls with an origin: a waiting thread does not run calls that belong to another thread's request. */
 #include "callback_fixture.h"
 #include "tests/unit/await.h"
 
@@ -16,11 +16,11 @@
 
 static const struct jp_callback_config by_origin = {.by_origin = true};
 
-/* An object, and what its functions tell one another. */
+/* An object, and the state that its functions share. */
 struct script {
   struct object object; /* first */
   pthread_t waiting;    /* the thread that gives the object */
-  pthread_t runners[4]; /* of its calls, in their order */
+  pthread_t runners[4]; /* of its calls, in order */
   sem_t was_returned;
 };
 
@@ -43,7 +43,7 @@ static void *give(void *argument)
   return NULL;
 }
 
-/* A thread of its own gives the object and waits. */
+/* Another thread gives the object and waits. */
 static void begin_waiting(struct script *script)
 {
   assert_int_equal(pthread_create(&script->waiting, NULL, give, &script->object), 0);
@@ -61,7 +61,7 @@ static void begin_script(struct script *script)
   begin_waiting(script);
 }
 
-/* Behind the thread that waits. */
+/* Call after the waiting thread has ended. */
 static void close_script(struct script *script)
 {
   release_and_close(&script->object);
@@ -92,8 +92,8 @@ UNIT_TEST(test_a_request_runs_its_own_calls)
   assert_true(pthread_equal(script.runners[0], script.waiting));
 }
 
-/* The object is given by the request that is waited for. */
-UNIT_TEST(test_calls_of_other_threads_are_the_loops)
+/* The waiting request gave the object. */
+UNIT_TEST(test_calls_of_other_threads_run_in_the_loop)
 {
   struct script script = {
       .object = {.play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
@@ -106,7 +106,7 @@ UNIT_TEST(test_calls_of_other_threads_are_the_loops)
   assert_true(pthread_equal(script.runners[0], pthread_self()));
 }
 
-/* The first call asks, and what it asks calls back. */
+/* The first call makes a request, and that request causes a nested call. */
 static void ask_in_the_first(struct object *object, struct jp_callback_call *call)
 {
   struct script *script = (struct script *)object;
@@ -133,8 +133,8 @@ UNIT_TEST(test_nested_requests_run_their_own_calls)
   assert_true(pthread_equal(script.runners[2], script.waiting));
 }
 
-/* The call that it names was answered, and its function is over. */
-UNIT_TEST(test_a_call_of_one_that_is_over_is_the_loops)
+/* The call that the origin names was answered, and its function has returned. */
+UNIT_TEST(test_a_call_whose_origin_is_over_runs_in_the_loop)
 {
   struct script script = {
       .object = {.play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"),
@@ -159,7 +159,7 @@ static void wait_for_the_second(struct object *object, struct jp_callback_call *
     sem_post(&script->was_returned);
 }
 
-/* The descriptor tells a thread nothing of calls that the other one takes. */
+/* The descriptor does not show a thread the calls that the other thread runs. */
 static void *process_two(void *argument)
 {
   const struct object *object = argument;
@@ -171,7 +171,7 @@ static void *process_two(void *argument)
   return NULL;
 }
 
-/* Where several threads process, one call may wait for another. */
+/* If several threads process, one call may wait for another. */
 UNIT_TEST(test_calls_of_other_threads_run_side_by_side)
 {
   struct script script = {
@@ -205,7 +205,7 @@ UNIT_TEST(test_answers_are_processed_without_calls)
   close_script(&script);
 }
 
-/* The thread that waits for the answer reads the call, and wakes the one that waits for calls. */
+/* The thread that waits for the answer reads the call, and wakes the thread that waits for calls. */
 UNIT_TEST(test_calls_are_awaited_while_another_thread_reads)
 {
   struct script script = {

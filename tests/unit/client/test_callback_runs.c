@@ -1,4 +1,4 @@
-/* Java calls the client: which thread runs it, when, and what ends it. */
+/* Calls from Java: which thread runs them, when, and what ends them. */
 #include "callback_fixture.h"
 #include "tests/unit/await.h"
 
@@ -10,7 +10,7 @@
 
 static unsigned next_event;
 
-static void take_event(struct object *object, struct jp_callback_call *call)
+static void count_event(struct object *object, struct jp_callback_call *call)
 {
   int64_t number = -1;
   (void)object;
@@ -18,7 +18,7 @@ static void take_event(struct object *object, struct jp_callback_call *call)
   assert_true(jp_answer_integer(jp_callback_argument_at(call, 0), &number));
   assert_int_equal(number, next_event++);
   if (number == 1)
-    assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK); /* which says nothing */
+    assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK); /* has no effect */
 }
 
 #define ONEWAY(callback) "{\"ref\":{\"callback\":" callback "},\"oneway\":true}"
@@ -27,12 +27,12 @@ static const struct jp_callback_config oneway = {.oneway = true};
 
 static void ask_at_the_first(struct object *object, struct jp_callback_call *call)
 {
-  take_event(object, call);
+  count_event(object, call);
   if (next_event == 1)
     assert_int_equal(fixture_call(object->client, 60000, NULL), JP_CLIENT_OK);
 }
 
-/* The second event has come when the first one's function is not over. */
+/* The second event arrives before the function of the first event has returned. */
 UNIT_TEST(test_events_wait_for_one_another)
 {
   struct object object = {.play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), REQUEST("2"),
@@ -51,7 +51,7 @@ static void ask_in_vain(struct object *object, struct jp_callback_call *call)
   assert_int_equal(fixture_call(object->client, 60000, NULL), JP_CLIENT_LIMIT);
 }
 
-/* Events that come while the function of the first one waits. */
+/* Events arrive while the function of the first event waits. */
 static void check_bound(const struct jp_client_config *config, const char *words)
 {
   struct object object = {.play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), REQUEST("2"),
@@ -88,7 +88,7 @@ static void count_answer(void *context, enum jp_client_status status, struct jp_
   ++*(unsigned *)context;
 }
 
-/* Until the request that gives it is answered, and it is released, by nothing but jp_client_process. */
+/* Only calls jp_client_process, until the request with the object is answered and the object is released. */
 static void send_and_release(struct object *object)
 {
   const struct jp_request request =
@@ -123,7 +123,7 @@ UNIT_TEST(test_a_program_that_never_waits)
   close_play(&object);
 }
 
-/* Java goes on with what the call has begun; somebody runs it later. */
+/* Java continues the request after the timeout; its call is run later. */
 UNIT_TEST(test_a_call_of_a_request_that_has_timed_out)
 {
   struct object object = {.play = PLAY(GIVES, CALLED("cb-1", "1"), RETURNED("cb-1", INT_0))};
@@ -133,7 +133,7 @@ UNIT_TEST(test_a_call_of_a_request_that_has_timed_out)
   release_and_close(&object);
 }
 
-/* ---- answered later ---- */
+/* ---- deferred answers ---- */
 
 static struct jp_callback_call *kept;
 
@@ -159,7 +159,7 @@ static void answer_on_a_thread(struct object *object, struct jp_callback_call *c
   assert_int_equal(pthread_create(&thread, NULL, answer_kept, &status), 0);
   pthread_join(thread, NULL);
   assert_int_equal(status, JP_CLIENT_OK);
-  assert_string_equal(jp_callback_interface(call), "a.I"); /* until the function returns */
+  assert_string_equal(jp_callback_interface(call), "a.I"); /* valid until the function returns */
 }
 
 #define F "{\"type\":\"java.lang.String\",\"value\":\"f\"}"
@@ -194,14 +194,14 @@ UNIT_TEST(test_a_call_outlives_its_client)
   assert_int_equal(object.released, 0);
   assert_string_equal(jp_callback_id(kept), "cb-1");
   assert_int_equal(jp_callback_throw(kept, NULL, NULL, &error), JP_CLIENT_CLOSED);
-  assert_string_equal(error.text, "the connection that the call came on has ended");
+  assert_string_equal(error.text, "the connection of the call has ended");
   assert_int_equal(object.released, 1);
   end_play(&object);
 }
 
 /* ---- ends ---- */
 
-static struct play first; /* the peer ends the connection */
+static struct play first; /* the peer ends the connection after it */
 
 static void play_both(struct fake_connection *connection, void *context)
 {
@@ -223,9 +223,10 @@ UNIT_TEST(test_another_connection)
   assert_given(&object);
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_CLOSED);
   object.behave = NULL;
-  assert_given(&object); /* a new object for Java */
+  assert_given(&object); /* Java creates a new proxy */
   assert_int_equal(object.calls, 2);
-  assert_int_equal(jp_callback_return(kept, NULL, NULL), JP_CLIENT_CLOSED); /* the new cb-1 is another one */
+  assert_int_equal(jp_callback_return(kept, NULL, NULL),
+                   JP_CLIENT_CLOSED); /* the id cb-1 now belongs to another call */
   release_and_close(&object);
   assert_string_equal(first.fault, "");
 }
@@ -245,7 +246,7 @@ UNIT_TEST(test_calls_while_the_client_closes)
   assert_given(&object);
   jp_client_close(object.client);
   assert_int_equal(object.calls, 1);
-  jp_callback_release(object.callback); /* also after it */
+  jp_callback_release(object.callback); /* allowed after the client is closed */
   assert_int_equal(object.released, 1);
   end_play(&object);
 }
@@ -266,7 +267,7 @@ UNIT_TEST(test_released_may_use_the_client)
   close_play(&object);
 }
 
-UNIT_TEST(test_a_call_of_what_has_ended)
+UNIT_TEST(test_a_call_of_a_callback_that_has_ended)
 {
   struct object object = {
       .play = PLAY(
@@ -280,7 +281,7 @@ UNIT_TEST(test_a_call_of_what_has_ended)
   close_play(&object);
 }
 
-/* ---- a process that fork has made ---- */
+/* ---- a child of fork(2) ---- */
 
 static void use_in_child(struct object *object, struct jp_callback_call *call)
 {

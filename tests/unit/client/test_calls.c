@@ -1,13 +1,13 @@
-/* Calls against a peer without a JVM: what answers become, and what a peer that misbehaves leads to. */
+/* Calls against a peer without a JVM: how answers are read, and what happens if the peer misbehaves. */
 #include "client_fixture.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* ---- what answers become ---- */
+/* ---- answers ---- */
 
-/* As a program does that calls the library by foreign functions. */
+/* As programs call the library by foreign functions. */
 UNIT_TEST(test_json)
 {
   static const char text[] = "{\"method\":\"call\",\"params\":{\"type\":\"A\",\"method\":\"m\"}}";
@@ -72,9 +72,9 @@ UNIT_TEST(test_suggestions)
   }
 }
 
-/* ---- answers that come late, twice, or to nobody ---- */
+/* ---- late, second and unexpected answers ---- */
 
-/* An object, and then it waits for what lets go of it. */
+/* Answers with an object, and waits for its release. */
 static void answer_and_await_release(struct fake_connection *connection, void *context)
 {
   struct text message;
@@ -93,7 +93,7 @@ UNIT_TEST(test_flush_needs_no_message)
   const struct jp_request request = fixture_request();
   struct jp_answer *answer;
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
-  assert_true(jp_client_flush(client)); /* there is nothing yet */
+  assert_true(jp_client_flush(client)); /* there is nothing to flush yet */
   jp_answer_free(answer);
   assert_true(jp_client_flush(client));
   for (int i = 0; i < 60000 && !atomic_load(&is_released); i++)
@@ -127,7 +127,7 @@ struct misbehaviour {
   size_t count;
   const char *words;
   enum jp_client_status status;
-  bool is_text; /* in one whole frame */
+  bool is_text; /* sent in one whole frame */
 };
 
 static void misbehave(struct fake_connection *connection, void *context)
@@ -179,7 +179,7 @@ UNIT_TEST(test_misbehaviour)
     struct misbehaviour what = cases[i];
     struct jp_client *client = fixture_open(fake_peer_start(misbehave, &what), NULL);
     fixture_assert_fails(client, what.status, what.words);
-    fixture_assert_fails(client, what.status, what.words); /* it stays so */
+    fixture_assert_fails(client, what.status, what.words); /* the connection stays broken */
     assert_int_equal(jp_client_pending(client), 0);
     fixture_end(client);
   }
@@ -189,7 +189,7 @@ UNIT_TEST(test_answers_over_message_max)
 {
   static const struct misbehaviour cases[] = {
       {BYTES("\x81\x41")},           /* 65 bytes in a frame */
-      {BYTES("\x01\x02{}\x80\x3f")}, /* 2 and 63 in two */
+      {BYTES("\x01\x02{}\x80\x3f")}, /* 2 and 63 bytes in two frames */
   };
   const struct jp_client_config config = {.size = sizeof config, .message_max = 64};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -202,7 +202,7 @@ UNIT_TEST(test_answers_over_message_max)
   }
 }
 
-static void tell_limits(struct fake_connection *connection, void *context)
+static void report_limits(struct fake_connection *connection, void *context)
 {
   (void)context;
   struct text message;
@@ -221,7 +221,7 @@ UNIT_TEST(test_requests_over_the_limit_of_the_peer_are_not_sent)
   const struct jp_argument text = {.kind = JP_ARGUMENT_TEXT, .as.text = {long_text, sizeof long_text}};
   const struct jp_request ping = jp_build_ping();
   const struct jp_request request = jp_build_class_method_call("a.B", "c", &text, 1);
-  struct jp_client *client = fixture_open(fake_peer_start(tell_limits, NULL), NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(report_limits, NULL), NULL);
   struct jp_client_error error;
   struct jp_peer_limits limits;
   struct jp_answer *answer;
@@ -231,13 +231,13 @@ UNIT_TEST(test_requests_over_the_limit_of_the_peer_are_not_sent)
   assert_int_equal(limits.message_max, 150);
   assert_int_equal(limits.values_max, 7);
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_TOO_LONG);
-  assert_non_null(strstr(error.text, "the peer takes at most 150 (message-max)"));
+  assert_non_null(strstr(error.text, "the peer accepts at most 150 (message-max)"));
   assert_int_equal(jp_client_call(client, &ping, 60000, &answer, &error), JP_CLIENT_OK);
   jp_answer_free(answer);
   fixture_end(client);
 }
 
-/* ---- frames of all kinds that are right ---- */
+/* ---- valid frames of all kinds ---- */
 
 static void answer_in_pieces(struct fake_connection *connection, void *context)
 {
@@ -271,7 +271,7 @@ UNIT_TEST(test_pieces_and_pings)
 
 enum { PINGS = 400000 };
 
-/* Reads nothing while it pings. */
+/* Does not read while it sends pings. */
 static void flood_with_pings(struct fake_connection *connection, void *context)
 {
   static char pings[2 * PINGS];

@@ -1,4 +1,4 @@
-/* Chains against a peer without a JVM: the batch that they become, and what its answers lead to. */
+/* Chains against a peer without a JVM: the batch that is sent, and the handling of its answers. */
 #include "fake_peer.h"
 
 #include "base/buffer.h"
@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the fake peer has read, and what it answers. */
+/* The messages that the fake peer has read, and its answer. */
 struct script {
   char read[8][4000];
   size_t count;
-  const char *answer; /* with %llu for the id of the first request, five times at most; NULL: void to each */
+  const char *answer; /* %llu: the first id, at most five times; NULL: void to each request */
 };
 
 static size_t count_requests(struct text message)
@@ -132,7 +132,7 @@ UNIT_TEST(names_results_inside_arguments)
 
 enum { STEPS = 1000 };
 
-/* Step i is on the result of step i / 2. */
+/* The target of step i is the result of step i / 2. */
 static void expect_halves(struct fake_connection *connection, void *context)
 {
   static const char key[] = "\"instance\":{\"result\":";
@@ -209,7 +209,7 @@ UNIT_TEST(appends_the_steps_of_another_chain)
   assert_non_null(strstr(
       room.script.read[0],
       "\"type\":\"O\",\"method\":\"take\",\"instance\":{\"result\":1},\"args\":[{\"ref\":{\"result\":3}}]"));
-  /* Empty, and of use again. */
+  /* It is empty, and can be used again. */
   assert_int_equal(jp_chain_send(inner, 60000, &room.error), JP_CLIENT_OK);
   assert_int_equal(room.script.count, 1);
   jp_chain_destroy(inner);
@@ -233,7 +233,7 @@ UNIT_TEST(says_which_step_failed)
   leave(&room);
 }
 
-/* What the peer refuses as a whole it answers once, without an id. */
+/* The peer answers a batch that it refuses once, without an id. */
 UNIT_TEST(ends_with_an_error_about_the_whole)
 {
   struct room room;
@@ -277,7 +277,7 @@ UNIT_TEST(sends_nothing_of_a_chain_with_a_fault)
   jp_chain_append(room.chain, room.chain);
   assert_fails(&room, JP_CLIENT_INVALID, "jp_chain_append: a chain is appended to itself");
   assert_int_equal(room.script.count, 0);
-  jp_chain_create_object(room.chain, NULL, "A", JP_NO_ARGUMENTS); /* of use again */
+  jp_chain_create_object(room.chain, NULL, "A", JP_NO_ARGUMENTS); /* the chain can be used again */
   assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
   leave(&room);
 }
@@ -304,7 +304,7 @@ UNIT_TEST(ends_its_objects_with_its_answers)
   leave(&room);
 }
 
-/* The step has no name, and its error is asked for all the same. */
+/* jp_chain_failure returns the error although the step has no name. */
 UNIT_TEST(keeps_the_error_that_it_failed_with)
 {
   struct room room;

@@ -2,9 +2,9 @@
 
 #include "tests/unit/unit.h"
 
-static struct jp_ref *tell(struct ref_table *table, uint32_t number)
+static struct jp_ref *receive_ref(struct ref_table *table, uint32_t number)
 {
-  struct jp_ref *ref = table->refs.told(&table->refs, number, TEXT("java.util.ArrayList"));
+  struct jp_ref *ref = table->refs.receive(&table->refs, number, TEXT("java.util.ArrayList"));
   assert_non_null(ref);
   assert_int_equal(ref->number, number);
   return ref;
@@ -15,42 +15,42 @@ UNIT_TEST(test_counts)
   struct ref_table table;
   struct message_release release;
   ref_table_init(&table, NULL);
-  struct jp_ref *ref = tell(&table, 42);
+  struct jp_ref *ref = receive_ref(&table, 42);
   assert_string_equal(ref->type, "java.util.ArrayList");
-  assert_ptr_equal(tell(&table, 42), ref);
+  assert_ptr_equal(receive_ref(&table, 42), ref);
   assert_int_equal(table.held, 1);
   ref_table_release(&table, ref);
-  assert_int_equal(ref_table_take_releases(&table, &release, 1), 0);
+  assert_int_equal(ref_table_pop_releases(&table, &release, 1), 0);
   ref_table_release(&table, ref);
   assert_int_equal(table.held, 0);
   assert_int_equal(table.releases, 1);
-  assert_int_equal(ref_table_take_releases(&table, &release, 1), 1);
+  assert_int_equal(ref_table_pop_releases(&table, &release, 1), 1);
   assert_int_equal(release.ref, 42);
-  assert_int_equal(release.told, 2);
+  assert_int_equal(release.sent_count, 2);
   assert_int_equal(table.count, 0);
   ref_table_fini(&table);
 }
 
-/* One that is told again while it waits to be released is not. */
-UNIT_TEST(test_told_again)
+/* A ref in the list of releases that is sent again leaves the list. */
+UNIT_TEST(test_a_ref_that_is_sent_again_is_not_released)
 {
   struct ref_table table;
   struct message_release releases[8];
   ref_table_init(&table, NULL);
   for (uint32_t number = 1; number <= 3; number++)
-    ref_table_release(&table, tell(&table, number));
-  struct jp_ref *ref = tell(&table, 2);
+    ref_table_release(&table, receive_ref(&table, number));
+  struct jp_ref *ref = receive_ref(&table, 2);
   assert_int_equal(table.held, 1);
-  assert_int_equal(ref_table_take_releases(&table, releases, 8), 2);
+  assert_int_equal(ref_table_pop_releases(&table, releases, 8), 2);
   assert_int_equal(releases[0].ref, 1);
   assert_int_equal(releases[1].ref, 3);
   ref_table_release(&table, ref);
-  assert_int_equal(ref_table_take_releases(&table, releases, 8), 1);
-  assert_int_equal(releases[0].told, 2);
+  assert_int_equal(ref_table_pop_releases(&table, releases, 8), 1);
+  assert_int_equal(releases[0].sent_count, 2);
   ref_table_fini(&table);
 }
 
-UNIT_TEST(test_all_tellings)
+UNIT_TEST(test_all_sent_references)
 {
   enum { REFS = 100, AT_ONCE = 7 };
   struct ref_table table;
@@ -59,12 +59,12 @@ UNIT_TEST(test_all_tellings)
   bool seen[REFS + 1] = {false};
   ref_table_init(&table, NULL);
   for (uint32_t i = 0; i < REFS; i++)
-    refs[i] = tell(&table, i + 1);
+    refs[i] = receive_ref(&table, i + 1);
   ref_table_release(&table, refs[0]);
   size_t from = 0;
   size_t count;
   size_t all = 0;
-  while ((count = ref_table_take_tellings(&table, &from, releases, AT_ONCE)) > 0) {
+  while ((count = ref_table_pop_sent_counts(&table, &from, releases, AT_ONCE)) > 0) {
     all += count;
     for (size_t i = 0; i < count; i++) {
       assert_false(seen[releases[i].ref]);
@@ -74,7 +74,7 @@ UNIT_TEST(test_all_tellings)
   assert_int_equal(all, REFS);
   for (uint32_t i = 1; i < REFS; i++)
     ref_table_release(&table, refs[i]);
-  assert_int_equal(ref_table_take_releases(&table, releases, AT_ONCE), 0);
+  assert_int_equal(ref_table_pop_releases(&table, releases, AT_ONCE), 0);
   assert_int_equal(table.count, 0);
   ref_table_fini(&table);
 }
@@ -87,15 +87,15 @@ UNIT_TEST(test_many)
   struct message_release release;
   ref_table_init(&table, NULL);
   for (uint32_t i = 0; i < REFS; i++)
-    refs[i] = tell(&table, i * 8);
+    refs[i] = receive_ref(&table, i * 8);
   for (uint32_t i = 0; i < REFS; i += 2)
     ref_table_release(&table, refs[i]);
   for (uint32_t i = 0; i < REFS; i += 2) {
-    assert_int_equal(ref_table_take_releases(&table, &release, 1), 1);
+    assert_int_equal(ref_table_pop_releases(&table, &release, 1), 1);
     assert_int_equal(release.ref, i * 8);
   }
   for (uint32_t i = 1; i < REFS; i += 2) {
-    assert_ptr_equal(tell(&table, i * 8), refs[i]);
+    assert_ptr_equal(receive_ref(&table, i * 8), refs[i]);
     ref_table_release(&table, refs[i]);
   }
   assert_int_equal(table.held, REFS / 2);
@@ -105,24 +105,24 @@ UNIT_TEST(test_many)
   ref_table_fini(&table);
 }
 
-/* The numbers of the epoch before are those of other objects now. */
+/* In another epoch the same numbers belong to other objects. */
 UNIT_TEST(another_epoch_makes_other_refs)
 {
   struct ref_table table;
   struct message_release releases[8];
   ref_table_init(&table, NULL);
   ref_table_enter_epoch(&table, 5);
-  struct jp_ref *old = tell(&table, 1);
-  ref_table_release(&table, tell(&table, 2)); /* it waits to be released */
+  struct jp_ref *old = receive_ref(&table, 1);
+  ref_table_release(&table, receive_ref(&table, 2)); /* is in the list of releases */
   ref_table_enter_epoch(&table, 5);
-  assert_ptr_equal(tell(&table, 1), old);
+  assert_ptr_equal(receive_ref(&table, 1), old);
   assert_int_equal(old->epoch, 5);
   ref_table_enter_epoch(&table, 6);
   assert_int_equal(old->epoch, EPOCH_ENDED);
   assert_int_equal(jp_ref_epoch(old), 5);
   assert_int_equal(table.releases, 0);
   assert_int_equal(table.held, 1);
-  struct jp_ref *made = tell(&table, 1);
+  struct jp_ref *made = receive_ref(&table, 1);
   assert_ptr_not_equal(made, old);
   assert_int_equal(made->epoch, 6);
   assert_int_equal(table.held, 2);
@@ -130,14 +130,14 @@ UNIT_TEST(another_epoch_makes_other_refs)
   assert_int_equal(table.held, 2);
   ref_table_release(&table, old);
   assert_int_equal(table.held, 1);
-  assert_int_equal(ref_table_take_releases(&table, releases, 8), 0);
-  ref_table_enter_epoch(&table, 5); /* a peer of before, as behind a proxy with two of them */
-  struct jp_ref *again = tell(&table, 1);
+  assert_int_equal(ref_table_pop_releases(&table, releases, 8), 0);
+  ref_table_enter_epoch(&table, 5); /* an earlier peer, as with a proxy before two peers */
+  struct jp_ref *again = receive_ref(&table, 1);
   ref_table_release(&table, made);
-  assert_int_equal(ref_table_take_releases(&table, releases, 8), 0);
+  assert_int_equal(ref_table_pop_releases(&table, releases, 8), 0);
   ref_table_release(&table, again);
-  assert_int_equal(ref_table_take_releases(&table, releases, 8), 1);
-  assert_int_equal(releases[0].told, 1);
+  assert_int_equal(ref_table_pop_releases(&table, releases, 8), 1);
+  assert_int_equal(releases[0].sent_count, 1);
   ref_table_fini(&table);
 }
 

@@ -1,4 +1,4 @@
-/* Connections: how they are opened, and opened again. */
+/* Opening and reopening connections. */
 #include "client_fixture.h"
 #include "tests/unit/await.h"
 
@@ -28,7 +28,7 @@ static enum jp_client_status try_open(const char *url, const struct jp_client_co
 
 /* ---- opening ---- */
 
-UNIT_TEST(test_nobody_there)
+UNIT_TEST(test_no_listener)
 {
   struct jp_client_error error;
   assert_int_equal(try_open("ws+unix:/nonexistent/x", NULL, &error), JP_CLIENT_REFUSED);
@@ -55,7 +55,7 @@ UNIT_TEST(test_a_long_text_ends_with_a_whole_character)
   }
 }
 
-/* It takes the connection, and says nothing. */
+/* The peer accepts the connection and sends nothing. */
 UNIT_TEST(test_silent_peer)
 {
   char folder[] = "/tmp/jpeer-test-XXXXXX";
@@ -70,7 +70,8 @@ UNIT_TEST(test_silent_peer)
   assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof address), 0);
   assert_int_equal(listen(listener, 0), 0);
   struct jp_client_error first = {0};
-  for (int i = 0; i < 3; i++) { /* the queue is full then, which a unix socket tells in its own way */
+  for (int i = 0; i < 3;
+       i++) { /* after the first, the queue is full, for which a unix socket has an error of its own */
     int64_t before = clock_now_ms();
     assert_int_equal(try_open(url, &config, &error), JP_CLIENT_REFUSED);
     assert_in_range(clock_now_ms() - before, 99, 60000);
@@ -103,9 +104,9 @@ UNIT_TEST(test_wrong_configurations)
   fake_peer_stop(peer);
 }
 
-/* ---- opening again ---- */
+/* ---- reopening ---- */
 
-/* Answers two requests, the first with an object; then the connection ends. */
+/* Answers two requests, the first with an object, and ends the connection. */
 static void serve_two(struct fake_connection *connection, void *context)
 {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -113,7 +114,7 @@ static void serve_two(struct fake_connection *connection, void *context)
   struct text request = fake_request(connection);
   const char *session = memmem(request.data, request.len, "peer-id: ", 9);
   char *seen = context;
-  pthread_mutex_lock(&lock); /* another connection has another thread */
+  pthread_mutex_lock(&lock); /* each connection has its own thread */
   if (session != NULL && seen[0] == '\0')
     memcpy(seen, session + 9, 36);
   else if (session == NULL || memcmp(seen, session + 9, 36) != 0)
@@ -121,7 +122,7 @@ static void serve_two(struct fake_connection *connection, void *context)
   pthread_mutex_unlock(&lock);
   for (int i = 0; i < 2 && fake_read(connection, &message); i++)
     fake_answer_int(connection, fake_id(message), 8);
-  fake_read(connection, &message); /* and not that */
+  fake_read(connection, &message); /* this message is not answered */
 }
 
 static void check_reconnects(const char *peer_id, char seen[40])
@@ -148,7 +149,7 @@ UNIT_TEST(test_the_same_session)
   assert_int_equal(strlen(seen), 36);
 }
 
-/* A dead peer is tried for again and again, but not by each call. */
+/* A dead peer is tried repeatedly, but not by each call. */
 UNIT_TEST(test_pauses)
 {
   char seen[40] = "";
@@ -163,7 +164,7 @@ UNIT_TEST(test_pauses)
   fake_peer_accept(fixture_peer);
   struct jp_client_error error;
   enum jp_client_status status = fixture_call(client, 60000, &error);
-  if (clock_now_ms() - since < 100) { /* else this machine was too slow to see it */
+  if (clock_now_ms() - since < 100) { /* otherwise this machine was too slow for the check */
     assert_int_equal(status, JP_CLIENT_REFUSED);
     assert_non_null(strstr(error.text, FAKE_PEER_SCHEME ":"));
   }
@@ -178,7 +179,7 @@ UNIT_TEST(test_pauses)
 
 /* ---- closing ---- */
 
-/* A thread that calls or closes a client which another one ends. */
+/* A thread that calls or closes a client while another thread ends it. */
 struct client_user {
   pthread_t thread;
   struct jp_client *client;
@@ -227,7 +228,8 @@ static void await_closed_call(struct client_user *user, const char *what)
   assert_string_equal(user->error.text, "the client was closed");
 }
 
-/* A client that a thread connects again, where the peer has not answered the handshake, and that another thread waits for. */
+/* A client that one thread reconnects, while the peer holds back the handshake and another thread waits for
+ * the connection. */
 static struct jp_client *open_reconnecting(char seen[40], struct client_user *opener,
                                            struct client_user *waiter)
 {
@@ -244,8 +246,8 @@ static struct jp_client *open_reconnecting(char seen[40], struct client_user *op
   return client;
 }
 
-/* A connection that is opened while the program ends the client is no longer used. jp_client_end does not wait until it is
- * opened, nor do threads that want it. */
+/* jp_client_end does not wait for a connection that is being opened, nor do threads that need the connection.
+ * The opened connection is not used. */
 UNIT_TEST(test_end_while_a_connection_is_opened)
 {
   char seen[40] = "";
@@ -259,7 +261,7 @@ UNIT_TEST(test_end_while_a_connection_is_opened)
   fixture_end(client);
 }
 
-/* jp_client_close waits until the thread that opens the connection is out of the client, and no longer. */
+/* jp_client_close waits until the opening thread has left the client, and no longer. */
 UNIT_TEST(test_close_while_a_connection_is_opened)
 {
   char seen[40] = "";
@@ -278,7 +280,7 @@ UNIT_TEST(test_close_while_a_connection_is_opened)
 
 /* ---- fork ---- */
 
-/* Nothing of the child reaches the peer; what it does is told by its exit status. */
+/* The child sends nothing to the peer; its exit status is its result. */
 static int use_in_child(struct jp_client *client, struct jp_ref *ref, struct jp_answer *answer)
 {
   struct jp_client_error error;
@@ -313,7 +315,7 @@ UNIT_TEST(test_fork)
   assert_int_equal(jp_client_ref_count(client), 1);
   jp_answer_free(answer);
   jp_client_close(client);
-  jp_ref_release(ref); /* after its client */
+  jp_ref_release(ref); /* after the client was closed */
   fake_peer_stop(fixture_peer);
 }
 

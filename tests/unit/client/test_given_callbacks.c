@@ -1,10 +1,10 @@
-/* Java calls the client: the messages word for word, and the life of a callback. */
+/* Callbacks: the messages word for word, and the lifetime of a callback. */
 #include "callback_fixture.h"
 #include "tests/unit/await.h"
 
-/* ---- a call, and what it is answered ---- */
+/* ---- a call and its answer ---- */
 
-UNIT_TEST(test_a_type_comes_in_place_of_the_interfaces)
+UNIT_TEST(test_a_type_replaces_the_interfaces)
 {
   struct object object = {
       .play = PLAY(REQUEST_WITH("1", "{\"ref\":{\"callback\":1},\"type\":\"c.K\",\"borrow\":true},[{\"ref\":{"
@@ -24,7 +24,7 @@ UNIT_TEST(test_a_type_comes_in_place_of_the_interfaces)
 
 /* ---- answers of each kind ---- */
 
-static void say_nothing(struct object *object, struct jp_callback_call *call)
+static void return_without_answer(struct object *object, struct jp_callback_call *call)
 {
   (void)object;
   (void)call;
@@ -74,7 +74,7 @@ static void return_twice(struct object *object, struct jp_callback_call *call)
   assert_int_equal(jp_callback_return(call, NULL, &error), JP_CLIENT_INVALID);
   assert_string_equal(error.text, "the call is answered already");
   assert_int_equal(jp_callback_throw(call, NULL, NULL, NULL), JP_CLIENT_INVALID);
-  assert_string_equal(jp_callback_method(call), "f"); /* still there */
+  assert_string_equal(jp_callback_method(call), "f"); /* still valid */
 }
 
 static void throw_with_frames(struct object *object, struct jp_callback_call *call)
@@ -100,7 +100,7 @@ static void throw_with_frames(struct object *object, struct jp_callback_call *ca
   assert_int_equal(jp_callback_throw_as(call, &thrown, NULL), JP_CLIENT_OK);
 }
 
-/* A request, one call within it, and what that is answered. */
+/* A request, one call within it, and the answer to the call. */
 static void check_answer(void (*behave)(struct object *, struct jp_callback_call *), struct line answer)
 {
   struct object object = {
@@ -116,7 +116,7 @@ static void check_answer(void (*behave)(struct object *, struct jp_callback_call
 UNIT_TEST(test_answers)
 {
   check_answer(NULL, RETURNED("cb-7", INT_0));
-  check_answer(say_nothing,
+  check_answer(return_without_answer,
                FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"the client's function has not answered\""));
   check_answer(throw_new, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"no "
                                               "\\\"disk\\\"\",\"data\":{\"throwable_type\":\"java.io."
@@ -137,7 +137,7 @@ UNIT_TEST(test_answers)
 
 /* ---- requests inside a function ---- */
 
-static void ask_in_all_ways(struct object *object, struct jp_callback_call *call)
+static void make_requests(struct object *object, struct jp_callback_call *call)
 {
   struct jp_client *client = object->client;
   const struct jp_options mine = {.size = sizeof mine, .within = "cb-3"};
@@ -154,10 +154,10 @@ static void ask_in_all_ways(struct object *object, struct jp_callback_call *call
   request = fixture_request();
   assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
   assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
-  assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK); /* Java waits no more */
+  assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK); /* Java does not wait any more */
 }
 
-UNIT_TEST(test_what_a_function_asks_is_nested)
+UNIT_TEST(test_requests_of_a_function_are_nested)
 {
   struct object object = {
       .play =
@@ -165,7 +165,7 @@ UNIT_TEST(test_what_a_function_asks_is_nested)
                REQUEST("4"), ANSWER("4"),
                CLIENT("{\"jsonrpc\":\"2.0\"," CALL_T "},\"options\":{\"within\":\"cb-9\"}}"),
                RETURNED("cb-9", "null"), REQUEST("5"), ANSWER("5"), ANSWER("1"), REQUEST("6"), ANSWER("6")),
-      .behave = ask_in_all_ways};
+      .behave = make_requests};
   begin_play(&object, NULL, NULL);
   assert_given(&object);
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
@@ -231,21 +231,21 @@ static void check_refs(bool borrow, const struct line *lines, size_t count)
 
 #define CALLED_WITH_REF(id, ref)                                                                             \
   CALLED_WITH(id, "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":" ref "}")
-#define LET_GO(ref)                                                                                          \
+#define RELEASES(ref)                                                                                        \
   "\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{\"ref\":" ref ",\"told\":1}]}"
 
-/* Not behind the request that waits for the call. */
-UNIT_TEST(test_refs_are_let_go_of_within_the_call)
+/* The release must not follow the request that waits for the call. */
+UNIT_TEST(test_refs_are_released_within_the_call)
 {
   const struct line lines[] = {
       GIVES,
       CALLED_WITH_REF("cb-1", "4"),
       RETURNED("cb-1", INT_0),
       CALLED_WITH_REF("cb-\\\"2", "5"),
-      CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("4") ",\"options\":{\"within\":\"cb-\\\"2\"}}"),
+      CLIENT("{\"jsonrpc\":\"2.0\"," RELEASES("4") ",\"options\":{\"within\":\"cb-\\\"2\"}}"),
       RETURNED("cb-\\\"2", INT_0),
       ANSWER("1"),
-      CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("5") "}"),
+      CLIENT("{\"jsonrpc\":\"2.0\"," RELEASES("5") "}"),
       REQUEST("2"),
       ANSWER("2")};
   check_refs(false, lines, COUNT_OF(lines));
@@ -271,10 +271,10 @@ enum { PROCESS_MAX = 128 };
 #define INTRODUCED                                                                                           \
   CLIENT(HEAD("1") "\"method\":\"control\",\"params\":{\"method\":\"session\",\"args\":[{\"name\":"          \
                    "\"process\",\"value\":\"" PROCESS "/########-####-####-####-############\"}]}}")
-#define TOLD_SESSION                                                                                         \
+#define SESSION_ANSWER                                                                                       \
   PEER(HEAD("1") "\"result\":{\"void\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,"       \
                  "\"value\":\"{\\\"client\\\":4}\"}}}")
-#define TOLD_BACK(id, client)                                                                                \
+#define RETURNED_CALLBACK(id, client)                                                                        \
   PEER(HEAD(id) "\"result\":{\"void\":false,\"value\":{\"type\":\"a.B\",\"null\":false,\"ref\":9,"           \
                 "\"callback\":{\"id\":1,\"client\":" client "}}}}")
 
@@ -282,7 +282,7 @@ static const struct jp_client_config in_process = {.size = sizeof in_process, .p
 static const struct jp_client_config reconnecting = {
     .size = sizeof reconnecting, .process = PROCESS, .reconnects = true};
 
-/* The object of a call's result; NULL: none of the program's. */
+/* The program's object in the result of a call; NULL: it is not the program's. */
 static struct object *call_for_object(struct jp_client *client, const struct jp_request *request)
 {
   struct jp_answer *answer;
@@ -296,25 +296,26 @@ static struct object *call_for_object(struct jp_client *client, const struct jp_
 
 UNIT_TEST(test_clients_of_a_process_share_their_callbacks)
 {
-  struct object object = {.play = PLAY(INTRODUCED, GIVES_AS("2"), TOLD_SESSION, ANSWER("2"))};
+  struct object object = {.play = PLAY(INTRODUCED, GIVES_AS("2"), SESSION_ANSWER, ANSWER("2"))};
   begin_play(&object, &in_process, NULL);
   assert_given(&object);
-  struct play play = PLAY(
-      INTRODUCED, GIVES_AS("2"), TOLD_SESSION, CALLED("cb-1", "1"), RETURNED("cb-1", INT_0),
-      TOLD_BACK("2", "4"), CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("9") "}"), REQUEST("3"), TOLD_BACK("3", "5"),
-      CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("9") "}"), REQUEST("4"), RELEASED("1", "2"), ANSWER("4"));
+  struct play play =
+      PLAY(INTRODUCED, GIVES_AS("2"), SESSION_ANSWER, CALLED("cb-1", "1"), RETURNED("cb-1", INT_0),
+           RETURNED_CALLBACK("2", "4"), CLIENT("{\"jsonrpc\":\"2.0\"," RELEASES("9") "}"), REQUEST("3"),
+           RETURNED_CALLBACK("3", "5"), CLIENT("{\"jsonrpc\":\"2.0\"," RELEASES("9") "}"), REQUEST("4"),
+           RELEASED("1", "2"), ANSWER("4"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct jp_client *other = fixture_open(peer, &in_process);
   struct jp_request request =
       jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
   assert_ptr_equal(call_for_object(other, &request), &object);
-  assert_int_equal(object.calls, 1); /* on the other's connection */
+  assert_int_equal(object.calls, 1); /* over the other client's connection */
   request = fixture_request();
-  assert_null(call_for_object(other, &request)); /* another program's */
+  assert_null(call_for_object(other, &request)); /* another program's object */
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 0);
   assert_int_equal(fixture_call(other, 60000, NULL), JP_CLIENT_OK);
-  assert_int_equal(object.released, 1); /* what both have given is accounted for */
+  assert_int_equal(object.released, 1); /* the peer has released what both clients gave */
   jp_client_close(other);
   fake_peer_stop(peer);
   assert_string_equal(play.fault, "");
@@ -323,7 +324,8 @@ UNIT_TEST(test_clients_of_a_process_share_their_callbacks)
 
 UNIT_TEST(test_a_callback_that_has_come_back_is_held)
 {
-  struct object object = {.play = PLAY(INTRODUCED, GIVES_AS("2"), TOLD_SESSION, TOLD_BACK("2", "4"))};
+  struct object object = {.play =
+                              PLAY(INTRODUCED, GIVES_AS("2"), SESSION_ANSWER, RETURNED_CALLBACK("2", "4"))};
   begin_play(&object, &in_process, NULL);
   const struct jp_request request =
       jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
@@ -332,7 +334,7 @@ UNIT_TEST(test_a_callback_that_has_come_back_is_held)
   struct jp_callback *back = jp_answer_keep_callback(answer);
   assert_ptr_equal(back, object.callback);
   jp_client_end(object.client);
-  assert_null(jp_answer_keep_callback(answer)); /* the peer's number may be another program's by then */
+  assert_null(jp_answer_keep_callback(answer)); /* the peer's number may belong to another program by then */
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 0);
   assert_ptr_equal(jp_callback_context(back), &object);
@@ -344,10 +346,10 @@ UNIT_TEST(test_a_callback_that_has_come_back_is_held)
 
 UNIT_TEST(test_a_callback_of_a_process_ends_with_its_last_connection)
 {
-  struct object object = {.play = PLAY(INTRODUCED, GIVES_AS("2"), TOLD_SESSION, ANSWER("2"))};
+  struct object object = {.play = PLAY(INTRODUCED, GIVES_AS("2"), SESSION_ANSWER, ANSWER("2"))};
   begin_play(&object, &in_process, NULL);
   assert_given(&object);
-  struct play play = PLAY(INTRODUCED, REQUEST("2"), TOLD_SESSION, ANSWER("2"), REQUEST("3"),
+  struct play play = PLAY(INTRODUCED, REQUEST("2"), SESSION_ANSWER, ANSWER("2"), REQUEST("3"),
                           CALLED("cb-1", "1"), RETURNED("cb-1", INT_0), ANSWER("3"));
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct jp_client *other = fixture_open(peer, &in_process);
@@ -380,20 +382,20 @@ UNIT_TEST(test_a_peer_that_refuses_the_process_is_given_none)
   release_and_close(&object);
 }
 
-/* What a peer's connections have said that their process is, by their numbers from 1. */
+/* The process that each connection of a peer has named, by its number from 1. */
 struct introductions {
   char texts[4][256];
   bool refuses_first;
 };
 
-/* What follows that in the message; NULL: it is not there. */
+/* The text after `what` in the message; NULL: not found. */
 static const char *find_after(struct text message, const char *what)
 {
   const char *found = memmem(message.data, message.len, what, strlen(what));
   return found == NULL ? NULL : found + strlen(what);
 }
 
-/* Ends when the client says "bye". */
+/* Ends when the client calls "bye". */
 static void serve_process(struct fake_connection *connection, void *context)
 {
   struct introductions *seen = context;
@@ -417,7 +419,7 @@ static void serve_process(struct fake_connection *connection, void *context)
   }
 }
 
-/* The peer ends the client's connection. */
+/* Makes the peer end the client's connection. */
 static void end_connection(struct jp_client *client)
 {
   const struct jp_request request = jp_build_class_method_call("T", "bye", JP_NO_ARGUMENTS);
@@ -425,8 +427,9 @@ static void end_connection(struct jp_client *client)
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_CLOSED);
 }
 
-/* The peer's own may have not seen the end of the last connection, and tells its releases to those that join. */
-UNIT_TEST(test_a_process_that_connects_again_is_another_one)
+/* The peer's process may not have seen the end of its last connection, and its releases would go to a
+ * connection that joined it. */
+UNIT_TEST(test_a_reconnected_process_is_another_process)
 {
   struct introductions seen = {0};
   struct fake_peer *peer = fake_peer_start(serve_process, &seen);
@@ -436,7 +439,7 @@ UNIT_TEST(test_a_process_that_connects_again_is_another_one)
   fixture_assert_call(beside);
   assert_string_equal(seen.texts[0], seen.texts[1]);
   end_connection(client);
-  fixture_assert_call(client); /* the other one holds the process */
+  fixture_assert_call(client); /* the other connection holds the process */
   assert_string_equal(seen.texts[2], seen.texts[0]);
   end_connection(client);
   end_connection(beside);
@@ -452,7 +455,7 @@ UNIT_TEST(test_the_longest_name_of_a_process_is_cut)
 {
   struct introductions seen = {0};
   struct fake_peer *peer = fake_peer_start(serve_process, &seen);
-  char name[PROCESS_MAX + 1] = "x"; /* and characters of two bytes */
+  char name[PROCESS_MAX + 1] = "x"; /* followed by characters of two bytes */
   for (size_t at = 1; at + 2 < sizeof name; at += 2) {
     name[at] = '\xC3';
     name[at + 1] = '\xA4';
@@ -527,7 +530,7 @@ UNIT_TEST(test_a_child_is_another_process)
 
 UNIT_TEST(test_events_of_a_process_have_no_order)
 {
-  struct object object = {.play = PLAY(INTRODUCED, REQUEST("2"), TOLD_SESSION, ANSWER("2"))};
+  struct object object = {.play = PLAY(INTRODUCED, REQUEST("2"), SESSION_ANSWER, ANSWER("2"))};
   struct jp_client_error error;
   begin_play(&object, &in_process, NULL);
   const struct jp_callback_config oneway = {.size = sizeof oneway, .oneway = true, .function = serve_call};
@@ -537,9 +540,9 @@ UNIT_TEST(test_events_of_a_process_have_no_order)
   release_and_close(&object);
 }
 
-/* ---- who keeps a callback ---- */
+/* ---- who holds a callback ---- */
 
-UNIT_TEST(test_it_ends_when_all_that_was_given_is_released)
+UNIT_TEST(test_a_callback_ends_when_all_its_references_are_released)
 {
   struct object object = {.play = PLAY(GIVES, ANSWER("1"), RELEASED("1", "1"), REQUEST_WITH("2", GIVEN("1")),
                                        ANSWER("2"), REQUEST_WITH("3", GIVEN("1") "," GIVEN("1")),
@@ -547,20 +550,20 @@ UNIT_TEST(test_it_ends_when_all_that_was_given_is_released)
                                        ANSWER("4"))};
   begin_play(&object, NULL, NULL);
   assert_given(&object);
-  assert_given(&object); /* again: the program has it still */
+  assert_given(&object); /* again: the program still holds it */
   const struct jp_argument argument = jp_callback_argument(object.callback);
   const struct jp_request request = jp_build_class_method_call("T", "m", JP_ARGUMENTS(argument, argument));
   struct jp_answer *answer;
   assert_int_equal(jp_client_call(object.client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
   jp_answer_free(answer);
   jp_callback_release(object.callback);
-  assert_int_equal(object.released, 0); /* two are on their way yet */
+  assert_int_equal(object.released, 0); /* two references are still in flight */
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(object.released, 1);
   close_play(&object);
 }
 
-UNIT_TEST(test_a_request_that_fails_has_given_it_all_the_same)
+UNIT_TEST(test_a_failed_request_has_given_its_callbacks)
 {
   struct object object = {.play =
                               PLAY(GIVES, PEER(HEAD("1") "\"error\":{\"code\":-32602,\"message\":\"no\"}}"),
@@ -584,14 +587,15 @@ UNIT_TEST(test_a_message_that_is_not_sent_gives_nothing)
   assert_int_equal(jp_client_call(object.client, &request, 60000, &answer, NULL), JP_CLIENT_INVALID);
   assert_int_equal(jp_client_notify(object.client, &request, NULL), JP_CLIENT_INVALID);
   assert_int_equal(jp_client_send(object.client, &request, 60000, NULL, NULL, NULL), JP_CLIENT_INVALID);
-  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK); /* gives none of these */
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK); /* gives no callback */
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 1);
   close_play(&object);
 }
 
-/* The program gives it up while Java has it, gives it again as the same object, and gives it up for good. */
-UNIT_TEST(test_it_is_kept_again)
+/* The program releases the callback while Java holds it, gives it again as the same object, and releases it
+ * for good. */
+UNIT_TEST(test_a_released_callback_can_be_given_again)
 {
   struct object object = {.play = PLAY(GIVES, ANSWER("1"), REQUEST_WITH("2", GIVEN("1")), ANSWER("2"),
                                        RELEASED("1", "2"), REQUEST("3"), ANSWER("3"))};
@@ -601,7 +605,7 @@ UNIT_TEST(test_it_is_kept_again)
   assert_true(jp_callback_keep(object.callback));
   assert_given(&object);
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
-  assert_int_equal(object.released, 0); /* Java has none; the program has */
+  assert_int_equal(object.released, 0); /* Java holds none; the program does */
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 1);
   close_play(&object);
@@ -614,7 +618,7 @@ static void keep_ended(void *context)
   assert_false(jp_callback_keep(object->callback));
 }
 
-UNIT_TEST(test_what_has_ended_is_not_kept)
+UNIT_TEST(test_an_ended_callback_cannot_be_kept)
 {
   const struct jp_callback_config config = {.released = keep_ended};
   struct object object = {0};
@@ -631,7 +635,7 @@ static void return_other(struct object *object, struct jp_callback_call *call)
   assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
 }
 
-UNIT_TEST(test_a_result_gives_it_too)
+UNIT_TEST(test_a_result_gives_a_callback)
 {
   struct object object = {.play = PLAY(GIVES, CALLED("cb-1", "1"), RETURNED("cb-1", GIVEN("2")),
                                        CALLED("cb-2", "2"), RETURNED("cb-2", INT_0), ANSWER("1"),

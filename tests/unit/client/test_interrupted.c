@@ -1,4 +1,4 @@
-/* Waits that the program's own function ends. */
+/* Waits that the program's hook ends. */
 #include "callback_fixture.h"
 #include "tests/unit/await.h"
 
@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-/* The program's function: it ends waits of one thread, when it was asked often enough. */
+/* The program's hook: ends the waits of one thread after it was asked `enough` times. */
 struct hook {
   atomic_uint asked;
   unsigned enough;
@@ -29,14 +29,14 @@ static struct jp_client *open_with(struct fake_peer *peer, bool (*interrupted)(v
   return fixture_open(peer, &config);
 }
 
-/* ---- a peer that holds its answers back ---- */
+/* ---- a peer that delays its answers ---- */
 
 struct gate {
   atomic_bool is_open;
   atomic_uint cancelled; /* the request that the client has cancelled, when it has closed */
 };
 
-/* Answers the first request when the gate is open, and those behind it. */
+/* Answers the first request when the gate is open, and the later requests at once. */
 static void answer_late(struct fake_connection *connection, void *context)
 {
   struct gate *gate = context;
@@ -63,7 +63,7 @@ UNIT_TEST(test_a_wait_ends_and_the_connection_stays)
   hook.enough = UINT32_MAX;
   atomic_store(&gate.is_open, true);
   fixture_assert_call(client);
-  assert_int_equal(jp_client_pending(client), 0); /* the late answer was taken */
+  assert_int_equal(jp_client_pending(client), 0); /* the late answer was consumed */
   fixture_end(client);
   assert_int_not_equal(atomic_load(&gate.cancelled), 0);
 }
@@ -75,7 +75,7 @@ static bool open_gate(void *context)
   return false;
 }
 
-UNIT_TEST(test_a_wait_goes_on_where_the_function_says_so)
+UNIT_TEST(test_a_wait_continues_if_the_hook_returns_false)
 {
   struct gate gate = {false};
   struct jp_client *client = open_with(fake_peer_start(answer_late, &gate), open_gate, &gate);
@@ -113,7 +113,7 @@ static bool was_signalled(void *context)
   return signalled != 0;
 }
 
-/* The handler ends the wait of the thread that the signal was sent to. */
+/* The handler ends the wait of the thread that gets the signal. */
 static void *send_signal(void *thread)
 {
   usleep(50000);
@@ -153,8 +153,8 @@ static void *call_once(void *context)
   return NULL;
 }
 
-/* One of the two waits while the other one reads; only the one that the function means ends. */
-UNIT_TEST(test_it_ends_the_wait_of_one_thread)
+/* One thread reads and the other one sleeps; only the wait of the hook's thread ends. */
+UNIT_TEST(test_the_hook_ends_the_wait_of_one_thread)
 {
   struct gate gate = {false};
   struct hook hook = {.enough = 2, .thread = pthread_self()};
@@ -169,7 +169,7 @@ UNIT_TEST(test_it_ends_the_wait_of_one_thread)
   fixture_end(other.client);
 }
 
-/* A function that takes as long as another thread's call. */
+/* A hook that takes as long as another thread's call. */
 struct slow_hook {
   struct gate gate;
   struct jp_client *client;
@@ -182,13 +182,13 @@ static bool wait_for_other(void *context)
   struct slow_hook *hook = context;
   if (!pthread_equal(hook->thread, pthread_self()))
     return false;
-  AWAIT(jp_client_pending(hook->client) >= 2); /* the other one waits, too */
+  AWAIT(jp_client_pending(hook->client) >= 2); /* the other thread waits, too */
   atomic_store(&hook->gate.is_open, true);
   AWAIT(atomic_load(&hook->other_is_done));
   return false;
 }
 
-static void *call_beside(void *context)
+static void *call_from_other_thread(void *context)
 {
   struct slow_hook *hook = context;
   struct call call = {.client = hook->client};
@@ -198,13 +198,13 @@ static void *call_beside(void *context)
   return NULL;
 }
 
-UNIT_TEST(test_others_read_while_it_runs)
+UNIT_TEST(test_others_read_while_the_hook_runs)
 {
   struct slow_hook hook = {.thread = pthread_self()};
   hook.client = open_with(fake_peer_start(answer_late, &hook.gate), wait_for_other, &hook);
   pthread_t thread;
-  assert_int_equal(pthread_create(&thread, NULL, call_beside, &hook), 0);
-  fixture_assert_call(hook.client); /* leads: it was there first */
+  assert_int_equal(pthread_create(&thread, NULL, call_from_other_thread, &hook), 0);
+  fixture_assert_call(hook.client); /* leads: it began to wait first */
   pthread_join(thread, NULL);
   assert_true(hook.other_is_done);
   fixture_end(hook.client);
@@ -228,7 +228,7 @@ static void pause_and_return(struct object *object, struct jp_callback_call *cal
   assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
 }
 
-UNIT_TEST(test_calls_from_java_do_not_put_it_off)
+UNIT_TEST(test_calls_from_java_do_not_delay_the_hook)
 {
   struct hook hook = {.enough = 1, .thread = pthread_self()};
   struct jp_client *client = open_with(fake_peer_start(call_for_ever, NULL), is_enough, &hook);
@@ -268,8 +268,8 @@ UNIT_TEST(test_waiting_for_room)
   fixture_end(client);
 }
 
-/* Takes what comes, and answers nothing. */
-static void take_posts(struct fake_connection *connection, void *context)
+/* Reads all requests, and answers none. */
+static void read_posts(struct fake_connection *connection, void *context)
 {
   (void)context;
   struct text head;
@@ -278,11 +278,11 @@ static void take_posts(struct fake_connection *connection, void *context)
     ;
 }
 
-/* Closing waits for the end of the session, but has a time of its own. */
-UNIT_TEST(test_closing_does_not_ask)
+/* Closing waits for the end of the session, with its own timeout and without the hook. */
+UNIT_TEST(test_closing_does_not_ask_the_hook)
 {
   struct hook hook = {.enough = 1, .thread = pthread_self()};
-  struct jp_client *client = open_with(fake_peer_start_http(take_posts, NULL), is_enough, &hook);
+  struct jp_client *client = open_with(fake_peer_start_http(read_posts, NULL), is_enough, &hook);
   assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_INTERRUPTED);
   assert_int_equal(hook.asked, 1);
   jp_client_close(client);

@@ -1,4 +1,5 @@
-/* Peers as child processes, played by scripts: what they are started with, and what becomes of those that end at once. */
+/* Peers as child processes, played by scripts: their command and environment, and children that end at
+ * once. */
 #include "tests/unit/unit.h"
 
 #include "base/buffer.h"
@@ -12,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A folder with the program `jpeer`, a shell script, and what it has printed. */
+/* A folder with the program `jpeer`, a shell script, and the output of that program. */
 struct scene {
   char folder[32];
   char program[48];
-  char said[4000];
+  char printed[4000];
   size_t length;
   struct jp_client_error error;
 };
@@ -43,12 +44,12 @@ static void keep(void *context, int descriptor, struct jp_text bytes)
 {
   struct scene *scene = context;
   assert_int_equal(descriptor, STDOUT_FILENO);
-  assert_in_range(scene->length + bytes.len, 0, sizeof scene->said - 1);
-  memcpy(scene->said + scene->length, bytes.data, bytes.len);
+  assert_in_range(scene->length + bytes.len, 0, sizeof scene->printed - 1);
+  memcpy(scene->printed + scene->length, bytes.data, bytes.len);
   scene->length += bytes.len;
 }
 
-/* The script ends by itself, and so the launch fails with that text. */
+/* The script ends by itself, so the launch fails with that text. */
 static void launch(struct scene *scene, struct jp_launch_config config, const char *text)
 {
   struct jp_peer *peer;
@@ -66,7 +67,7 @@ static void launch(struct scene *scene, struct jp_launch_config config, const ch
 
 /* ---- the command ---- */
 
-/* The arguments of the program, each between brackets; S stands for the path of the socket, F for its folder. */
+/* Prints each argument in brackets; S stands for the path of the socket, F for its folder. */
 #define PRINT_WORDS                                                                                          \
   "for word in \"$@\"; do case $word in unix:/*/socket) word=unix:S;; /*/jpeer-*) word=F;; esac; "           \
   "printf '[%s]' \"$word\"; done; exit 5"
@@ -76,7 +77,7 @@ static void expect_words(struct jp_launch_config config, const char *words)
   struct scene scene;
   enter(&scene, PRINT_WORDS);
   launch(&scene, config, ENDED "exit status 5");
-  assert_string_equal(scene.said, words);
+  assert_string_equal(scene.printed, words);
   leave(&scene);
 }
 
@@ -108,7 +109,7 @@ UNIT_TEST(is_found_on_the_path)
   launch(&scene, (struct jp_launch_config){.program = "jpeer"}, ENDED "exit status 5");
   setenv("PATH", path, 1);
   free(path);
-  assert_string_equal(scene.said, "run");
+  assert_string_equal(scene.printed, "run");
   leave(&scene);
 }
 
@@ -138,7 +139,7 @@ UNIT_TEST(leaves_the_policy_to_the_environment_that_names_one)
   } cases[] = {
       {"JPEER_RPC_POLICY", "p.yaml", true},
       {"JPEER_RPC_ALLOW", "a", true},
-      {"JPEER_RPC_POLICY", "", false}, /* as if it were unset */
+      {"JPEER_RPC_POLICY", "", false}, /* counts as unset */
       {"JPEER_RPC_POLICY_WATCH_INTERVAL", "5", false},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -162,7 +163,7 @@ UNIT_TEST(says_why_it_has_ended)
   leave(&scene);
 }
 
-UNIT_TEST(gives_it_nothing_else)
+UNIT_TEST(inherits_nothing_else)
 {
   struct scene scene;
   sigset_t blocked;
@@ -183,7 +184,7 @@ UNIT_TEST(gives_it_nothing_else)
 }
 
 /* As in a program that waits for all of its children. */
-UNIT_TEST(ends_though_somebody_else_has_waited)
+UNIT_TEST(ends_if_other_code_has_waited)
 {
   struct scene scene;
   enter(&scene, "exit 0");
@@ -193,7 +194,7 @@ UNIT_TEST(ends_though_somebody_else_has_waited)
   leave(&scene);
 }
 
-UNIT_TEST(cannot_start_what_is_not_there)
+UNIT_TEST(cannot_start_a_missing_program)
 {
   struct scene scene;
   enter(&scene, "");
@@ -202,8 +203,8 @@ UNIT_TEST(cannot_start_what_is_not_there)
   leave(&scene);
 }
 
-/* A grandchild has the pipes, and lives on. */
-UNIT_TEST(is_not_held_up_by_who_holds_the_pipes)
+/* A grandchild holds the pipes and goes on running. */
+UNIT_TEST(does_not_wait_for_a_grandchild)
 {
   struct scene scene;
   const int64_t since_ms = clock_now_ms();
@@ -211,7 +212,7 @@ UNIT_TEST(is_not_held_up_by_who_holds_the_pipes)
   launch(&scene, (struct jp_launch_config){0}, ENDED "exit status 1");
   assert_in_range(clock_now_ms() - since_ms, 0, 200000);
   char *rest;
-  long grandchild = strtol(scene.said, &rest, 10);
+  long grandchild = strtol(scene.printed, &rest, 10);
   assert_string_equal(rest, " last words");
   assert_int_equal(kill((pid_t)grandchild, SIGKILL), 0);
   leave(&scene);

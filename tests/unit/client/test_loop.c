@@ -1,4 +1,4 @@
-/* Completions on the caller's own loop. */
+/* Completions in the program's own loop. */
 #include "client_fixture.h"
 #include "tests/unit/await.h"
 
@@ -53,7 +53,7 @@ static void process_until(struct progress *progress, unsigned done)
   assert_int_equal(progress->done, done);
 }
 
-/* Answers all, but those to the first `context` requests once another one has come. */
+/* Answers each request at once, except the first `context` requests: those after another request. */
 static void answer_later(struct fake_connection *connection, void *context)
 {
   unsigned left = *(unsigned *)context;
@@ -78,7 +78,7 @@ UNIT_TEST(test_a_caller_reads_for_the_loop)
     send_one(&progress, 5000);
   assert_false(fixture_is_readable(progress.client, 50));
   assert_int_equal(fixture_call(progress.client, 60000, NULL), JP_CLIENT_OK);
-  assert_int_equal(progress.done, 0); /* completions run in jp_client_process alone */
+  assert_int_equal(progress.done, 0); /* completions run only in jp_client_process */
   assert_true(fixture_is_readable(progress.client, 0));
   process_until(&progress, 3);
   assert_false(fixture_is_readable(progress.client, 0));
@@ -100,7 +100,7 @@ UNIT_TEST(test_timeouts)
   assert_int_equal(progress.by_status[JP_CLIENT_TIMEOUT], 2);
   assert_int_equal(jp_client_pending(progress.client), 3);
   assert_false(fixture_is_readable(progress.client, 100));
-  send_one(&progress, 5000); /* now the late ones come */
+  send_one(&progress, 5000); /* now the late answers arrive */
   process_until(&progress, 4);
   assert_int_equal(progress.by_status[JP_CLIENT_OK], 2);
   assert_int_equal(jp_client_pending(progress.client), 0);
@@ -126,7 +126,7 @@ static void read_one(struct fake_connection *connection, void *context)
   fake_read(connection, &message);
 }
 
-UNIT_TEST(test_a_peer_that_goes)
+UNIT_TEST(test_a_peer_that_closes)
 {
   struct progress progress = {.client = fixture_open(fake_peer_start(read_one, NULL), NULL)};
   struct jp_client_error error;
@@ -143,7 +143,7 @@ UNIT_TEST(test_a_peer_that_goes)
   assert_int_equal(status, JP_CLIENT_CLOSED);
   assert_in_range(progress.done, 1, 10);
   assert_int_equal(progress.by_status[JP_CLIENT_CLOSED], progress.done);
-  assert_false(fixture_is_readable(progress.client, 50)); /* it is told once, not again and again */
+  assert_false(fixture_is_readable(progress.client, 50)); /* the end is reported once */
   assert_int_equal(jp_client_process(progress.client, NULL), JP_CLIENT_CLOSED);
   fixture_end(progress.client);
 }
@@ -167,13 +167,13 @@ UNIT_TEST(test_pending_max)
   fake_peer_stop(fixture_peer);
 }
 
-/* ---- answers in another order than that of the requests ---- */
+/* ---- answers in another order than the requests ---- */
 
-enum { MANY = 3000, STRIDE = 7 /* it divides no number of requests below */ };
+enum { MANY = 3000, STRIDE = 7 /* divides no number of requests below */ };
 
 struct held_request {
   struct held_requests *all;
-  int number; /* as they are sent, from 0 */
+  int number; /* in the order of sending, from 0 */
 };
 
 struct held_requests {
@@ -184,7 +184,8 @@ struct held_requests {
   int done;
 };
 
-/* Holds the requests "held<number>" until "release" comes; answers them with their numbers, every seventh next. */
+/* Holds the requests "held<number>" until "release" arrives, and answers them with their numbers in steps of
+ * STRIDE. */
 static void answer_out_of_order(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -232,7 +233,7 @@ static void send_held(struct held_requests *all, int count)
   }
 }
 
-/* By a call, which reads all answers before its own; completions wait for jp_client_process. */
+/* Makes a call that reads all answers before its own; the completions wait for jp_client_process. */
 static void release_held(struct held_requests *all)
 {
   const struct jp_request request = jp_build_class_method_call("T", "release", JP_NO_ARGUMENTS);
@@ -241,7 +242,8 @@ static void release_held(struct held_requests *all)
   jp_answer_free(answer);
 }
 
-/* The next `count` completions are those of the requests from that one on, as the peer has answered them. */
+/* The next `count` completions are those of the requests numbered from `from`, in the order of the peer's
+ * answers. */
 static void expect_held(const struct held_requests *all, int from, int count)
 {
   assert_in_range(all->done, from + count, MANY);
@@ -269,7 +271,7 @@ static void end_held(struct held_requests *all)
   test_free(all);
 }
 
-UNIT_TEST(completions_come_in_the_order_of_the_answers)
+UNIT_TEST(completions_run_in_the_order_of_the_answers)
 {
   struct held_requests *all = open_held();
   send_held(all, MANY);
@@ -279,7 +281,7 @@ UNIT_TEST(completions_come_in_the_order_of_the_answers)
   end_held(all);
 }
 
-/* The queue of completions grows while some wait around the end of its ring. */
+/* The queue of completions grows while completions are in it, across its end. */
 UNIT_TEST(completions_wait_while_more_are_sent)
 {
   enum { GROUP = 100 };
@@ -296,7 +298,7 @@ UNIT_TEST(completions_wait_while_more_are_sent)
   end_held(all);
 }
 
-/* Requests that have no answer for long share places of the table with new ones. */
+/* Old requests without an answer share places of the table with new requests. */
 UNIT_TEST(old_requests_do_not_hide_new_ones)
 {
   enum { PLACES = 128, ROUNDS = 5 };
@@ -316,7 +318,7 @@ UNIT_TEST(old_requests_do_not_hide_new_ones)
 
 /* ---- a peer that does not read ---- */
 
-static void serve_behind_gate(struct fake_connection *connection, void *context)
+static void serve_after_gate(struct fake_connection *connection, void *context)
 {
   const atomic_bool *is_open = context;
   AWAIT(atomic_load(is_open));
@@ -327,7 +329,7 @@ UNIT_TEST(test_a_full_socket)
 {
   enum { LONG = 100000, REQUESTS = 50 };
   atomic_bool is_open = false;
-  struct progress progress = {.client = fixture_open(fake_peer_start(serve_behind_gate, &is_open), NULL)};
+  struct progress progress = {.client = fixture_open(fake_peer_start(serve_after_gate, &is_open), NULL)};
   char *text = test_malloc(LONG);
   memset(text, 'x', LONG);
   const struct jp_argument argument = jp_text_argument((struct jp_text){text, LONG});

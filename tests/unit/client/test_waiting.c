@@ -1,4 +1,4 @@
-/* Many threads, one connection. */
+/* Many threads on one connection. */
 #include "client_fixture.h"
 #include "tests/unit/await.h"
 
@@ -14,7 +14,8 @@ enum { THREADS = 100, CALLS = 100 };
 
 enum { HELD = 5 };
 
-/* Answers in another order than that of the requests, with their own numbers; HELD of them it still owes. */
+/* Answers with the requests' numbers, in another order than the requests. HELD answers are always
+ * outstanding. */
 static void answer_shuffled(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -58,8 +59,8 @@ static void *call_with_number(void *context)
   return NULL;
 }
 
-/* Theirs come late, or never: they give up. */
-static void *give_up(void *context)
+/* The answers arrive too late or never: these threads time out. */
+static void *time_out(void *context)
 {
   struct crowd *crowd = context;
   for (int i = 0; i < CALLS; i++)
@@ -100,22 +101,22 @@ UNIT_TEST(test_a_crowd)
   pthread_t threads[THREADS];
   unsigned callers = 0;
   for (int i = 0; i < THREADS; i++) {
-    void *(*run)(void *) = i == 50 ? run_loop : i % 10 == 0 ? give_up : call_with_number;
-    callers += run != give_up;
+    void *(*run)(void *) = i == 50 ? run_loop : i % 10 == 0 ? time_out : call_with_number;
+    callers += run != time_out;
     assert_int_equal(pthread_create(&threads[i], NULL, run, &crowd), 0);
   }
   for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
   assert_int_equal(crowd.calls, callers * CALLS);
   const struct jp_request last = jp_build_class_method_call("T", "number8", JP_NO_ARGUMENTS);
-  struct jp_answer *answer; /* behind all those that came too late */
+  struct jp_answer *answer; /* arrives after all late answers */
   assert_int_equal(jp_client_call(crowd.client, &last, 30000, &answer, NULL), JP_CLIENT_OK);
   jp_answer_free(answer);
   assert_in_range(jp_client_pending(crowd.client), 0, HELD);
   fixture_end(crowd.client);
 }
 
-/* ---- closing, and a peer that goes, while they wait ---- */
+/* ---- the end of the connection while threads wait ---- */
 
 static void swallow(struct fake_connection *connection, void *context)
 {
@@ -164,13 +165,13 @@ UNIT_TEST(test_end_while_they_wait)
   check_all_end(THREADS + 1, true);
 }
 
-UNIT_TEST(test_the_peer_goes_while_they_wait)
+UNIT_TEST(test_the_peer_closes_while_they_wait)
 {
   check_all_end(THREADS, false);
   check_all_end(1, false);
 }
 
-/* ---- refs from all sides ---- */
+/* ---- refs of many threads ---- */
 
 static void *make_and_release(void *context)
 {

@@ -10,7 +10,7 @@ static void assert_tree(json_t *tree, const char *text)
   json_decref(tree);
 }
 
-UNIT_TEST(gives_requests_as_trees)
+UNIT_TEST(converts_requests_to_trees)
 {
   struct jp_request request = jp_build_class_method_call("a.B", "f", JP_ARGUMENTS(jp_int(5)));
   json_t *id = json_string("x\"");
@@ -23,7 +23,7 @@ UNIT_TEST(gives_requests_as_trees)
               "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"ping\"}}");
 }
 
-UNIT_TEST(says_why_there_is_no_tree)
+UNIT_TEST(reports_why_there_is_no_tree)
 {
   struct jp_client_error error;
   struct jp_request request = jp_build_class_method_call("a.B", NULL, JP_NO_ARGUMENTS);
@@ -51,7 +51,7 @@ static void serve(struct fake_connection *connection, void *context)
   }
 }
 
-UNIT_TEST(gives_answers_as_trees)
+UNIT_TEST(converts_answers_to_trees)
 {
   struct fake_peer *peer = fake_peer_start(serve, NULL);
   struct jp_client *client;

@@ -27,13 +27,13 @@ void stub_ref_set_epoch(struct jp_ref *ref, uint64_t epoch)
   ref->epoch = epoch;
 }
 
-static struct jp_ref *told(struct answer_refs *refs, uint32_t number, struct text type)
+static struct jp_ref *receive_ref(struct answer_refs *refs, uint32_t number, struct text type)
 {
   struct stub_refs *stub = (struct stub_refs *)refs;
   char name[64];
-  if (stub->told == stub->room)
+  if (stub->received == stub->room)
     return NULL;
-  stub->told++;
+  stub->received++;
   memcpy(name, type.data, type.len);
   name[type.len] = '\0';
   return stub_ref(number, name);
@@ -41,7 +41,7 @@ static struct jp_ref *told(struct answer_refs *refs, uint32_t number, struct tex
 
 void stub_refs_init(struct stub_refs *stub)
 {
-  *stub = (struct stub_refs){.refs = {.told = told}, .room = SIZE_MAX};
+  *stub = (struct stub_refs){.refs = {.receive = receive_ref}, .room = SIZE_MAX};
 }
 
 uint32_t jp_ref_number(const struct jp_ref *ref)

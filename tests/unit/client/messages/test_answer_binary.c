@@ -18,7 +18,7 @@ static enum jp_client_status read_bytes(struct reply *reply, struct text bytes)
   reply->answer = answer_create();
   enum jp_client_status status =
       answer_fill_binary(reply->answer, (struct text){copy, bytes.len}, &reply->stub.refs, &reply->error);
-  test_free(copy); /* the answer borrows nothing of it */
+  test_free(copy); /* the answer borrows nothing from the message */
   return status;
 }
 

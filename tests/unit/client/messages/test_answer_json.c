@@ -18,8 +18,8 @@ struct reading {
   struct jp_client_error error;
 };
 
-static enum jp_client_status take_answer(struct answer_reader *reader, const struct answer_message *message,
-                                         struct jp_client_error *error)
+static enum jp_client_status accept_answer(struct answer_reader *reader, const struct answer_message *message,
+                                           struct jp_client_error *error)
 {
   struct reading *reading = (struct reading *)reader;
   struct jp_answer *answer = answer_create();
@@ -28,8 +28,8 @@ static enum jp_client_status take_answer(struct answer_reader *reader, const str
   return answer_fill_json(answer, message, reading->form, &reading->stub.refs, error);
 }
 
-static enum jp_client_status take_request(struct answer_reader *reader, struct json_value message,
-                                          struct jp_client_error *error)
+static enum jp_client_status accept_request(struct answer_reader *reader, struct json_value message,
+                                            struct jp_client_error *error)
 {
   (void)message, (void)error;
   ((struct reading *)reader)->requests++;
@@ -39,11 +39,11 @@ static enum jp_client_status take_request(struct answer_reader *reader, struct j
 static enum jp_client_status read_message(struct reading *reading, const char *json, enum answer_form form)
 {
   char *copy = unit_exact_copy(json, strlen(json));
-  *reading = (struct reading){.reader = {take_answer, take_request}, .form = form};
+  *reading = (struct reading){.reader = {accept_answer, accept_request}, .form = form};
   stub_refs_init(&reading->stub);
   enum jp_client_status status =
       answers_read_json((struct text){copy, strlen(json)}, &reading->reader, &reading->error);
-  test_free(copy); /* answers borrow nothing of it */
+  test_free(copy); /* answers borrow nothing from the message */
   return status;
 }
 
@@ -124,7 +124,7 @@ UNIT_TEST(reads_plain_json_with_its_refs)
                    JP_CLIENT_OK);
   struct jp_answer *answer = reading.answers[0];
   assert_int_equal(jp_answer_kind(answer), JP_ANSWER_JSON);
-  assert_int_equal(reading.stub.told, 4);
+  assert_int_equal(reading.stub.received, 4);
   struct jp_json elements = jp_json_member(jp_answer_json(answer), "elements");
   struct jp_ref *first = jp_answer_take_ref(answer, jp_json_at(elements, 0));
   struct jp_ref *again = jp_answer_take_ref(answer, jp_json_at(elements, 2));
@@ -137,7 +137,7 @@ UNIT_TEST(reads_plain_json_with_its_refs)
   leave(&reading);
 }
 
-UNIT_TEST(gives_its_refs_in_any_order)
+UNIT_TEST(returns_its_refs_in_any_order)
 {
   static const uint32_t orders[][3] = {{5, 6, 7}, {7, 6, 5}, {6, 5, 7}, {7, 5, 6}};
   for (size_t i = 0; i < COUNT_OF(orders); i++) {
@@ -164,7 +164,7 @@ UNIT_TEST(reads_the_elements_of_arrays)
   struct reading reading;
   struct jp_json elements;
   assert_int_equal(read_message(&reading, json, ANSWER_ELEMENTS), JP_CLIENT_OK);
-  assert_int_equal(reading.stub.told, 2);
+  assert_int_equal(reading.stub.received, 2);
   struct jp_answer *answer = reading.answers[0];
   assert_int_equal(jp_json_parse(jp_answer_text(answer), 10, &elements, NULL), JP_JSONRPC_OK);
   struct jp_ref *ref = jp_answer_take_ref(answer, jp_json_at(elements, 1));
@@ -201,13 +201,13 @@ UNIT_TEST(reads_arrays_that_a_call_has_changed)
   leave(&reading);
 }
 
-UNIT_TEST(takes_no_refs_out_of_documents)
+UNIT_TEST(reads_no_refs_in_documents)
 {
   struct reading reading;
   assert_int_equal(
       read_message(&reading, "{\"id\":1,\"result\":{\"examples\":[{\"ref\":5}]}}", ANSWER_DOCUMENT),
       JP_CLIENT_OK);
-  assert_int_equal(reading.stub.told, 0);
+  assert_int_equal(reading.stub.received, 0);
   leave(&reading);
   struct jp_request discover = jp_build_method("rpc.discover", (struct jp_text){0});
   struct jp_request own = jp_build_method("a.B.rpc.discover", (struct jp_text){0});
@@ -260,14 +260,14 @@ UNIT_TEST(reads_the_throwable_of_an_error)
                    JP_CLIENT_OK);
   struct jp_answer *answer = reading.answers[0];
   assert_int_equal(jp_answer_kind(answer), JP_ANSWER_ERROR);
-  assert_int_equal(reading.stub.told, 1);
+  assert_int_equal(reading.stub.received, 1);
   assert_int_equal(jp_ref_number(jp_answer_ref(answer)), 9);
   assert_string_equal(jp_ref_type(jp_answer_ref(answer)), "a.E");
   assert_string_equal(jp_answer_throwable(answer)->message, "bad");
   leave(&reading);
 }
 
-/* What a cause tells was told by the answer that it repeats. */
+/* A cause repeats refs of another answer: they are not sent references. */
 UNIT_TEST(counts_no_refs_of_causes)
 {
   struct reading reading;
@@ -276,11 +276,11 @@ UNIT_TEST(counts_no_refs_of_causes)
                                 "\"depends on failed request 1\",\"cause\":{\"loaders\":[{\"ref\":3}]}}}}",
                                 ANSWER_ENVELOPE),
                    JP_CLIENT_OK);
-  assert_int_equal(reading.stub.told, 0);
+  assert_int_equal(reading.stub.received, 0);
   leave(&reading);
 }
 
-UNIT_TEST(refuses_what_is_no_answer)
+UNIT_TEST(refuses_other_messages)
 {
   static const struct {
     const char *json;
@@ -329,9 +329,9 @@ UNIT_TEST(keeps_memory_from_one_answer_to_the_next)
   leave(&reading);
 }
 
-UNIT_TEST(says_that_memory_is_short)
+UNIT_TEST(reports_lack_of_memory)
 {
-  struct reading reading = {.reader = {take_answer, take_request}, .form = ANSWER_PLAIN};
+  struct reading reading = {.reader = {accept_answer, accept_request}, .form = ANSWER_PLAIN};
   stub_refs_init(&reading.stub);
   reading.stub.room = 1;
   assert_int_equal(answers_read_json(TEXT("{\"id\":1,\"result\":[{\"ref\":1},{\"ref\":2}]}"), &reading.reader,
@@ -340,7 +340,7 @@ UNIT_TEST(says_that_memory_is_short)
   leave(&reading);
 }
 
-UNIT_TEST(takes_null_for_an_empty_answer)
+UNIT_TEST(accepts_null_as_an_empty_answer)
 {
   struct jp_json json = {.kind = JP_JSON_OBJECT, .text = {"{\"ref\":1}", 9}};
   int64_t integer = 7;
@@ -369,7 +369,7 @@ UNIT_TEST(takes_null_for_an_empty_answer)
   "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"void\":false,\"value\":{\"type\":\"" type                \
   "\",\"null\":false,\"value\":\"" value "\"}}}"
 
-/* Both ways come to the same. */
+/* Both ways have the same result. */
 
 struct general {
   struct answer_reader reader;
@@ -441,7 +441,7 @@ UNIT_TEST(test_same_as_the_reader)
     check_both_ways(answers[i]);
 }
 
-/* The rest is left to the reader. */
+/* Other answers are left to the JSON reader. */
 
 static void assert_unusual(const char *text, size_t length)
 {
@@ -486,7 +486,7 @@ UNIT_TEST(test_every_change_and_cut)
     assert_unusual(text, i);
   for (size_t i = 0; i < length; i++) {
     char was = text[i];
-    text[i] = '\n'; /* in none of its parts */
+    text[i] = '\n'; /* allowed in no part of the answer */
     assert_unusual(text, length);
     text[i] = was;
   }

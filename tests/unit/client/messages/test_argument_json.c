@@ -62,7 +62,7 @@ UNIT_TEST(writes_bare_values)
   expect(jp_as_type(NULL, jp_int(5)), "5");
   expect(jp_as_type(NULL, jp_double(3)), "3.0");
   expect(jp_as_type(NULL, jp_string("a")), "\"a\"");
-  /* A bare "NaN" would be a String. */
+  /* The peer would read a bare "NaN" as a String. */
   expect(jp_as_type(NULL, jp_double(NAN)), "{\"value\":\"NaN\",\"encoding\":\"number\"}");
 }
 
@@ -72,13 +72,13 @@ UNIT_TEST(writes_texts)
   expect(jp_text_argument((struct jp_text){"a\0b", 3}),
          "{\"type\":\"java.lang.String\",\"value\":\"a\\u0000b\"}");
   expect(jp_string("\xF0\x9F\x98\x80"), "{\"type\":\"java.lang.String\",\"value\":\"\xF0\x9F\x98\x80\"}");
-  /* A lone surrogate of Java, as answers give it. */
+  /* A lone surrogate of Java, as it is in answers. */
   expect(jp_string("x\xED\xA0\xBDy"), "{\"type\":\"java.lang.String\",\"value\":\"x\\ud83dy\"}");
   expect(jp_text_of_type("java.util.concurrent.TimeUnit", "SECONDS"),
          "{\"type\":\"java.util.concurrent.TimeUnit\",\"value\":\"SECONDS\"}");
 }
 
-UNIT_TEST(refuses_texts_that_are_none)
+UNIT_TEST(refuses_invalid_texts)
 {
   expect_fault(jp_string("ab\xFF"), JP_CLIENT_INVALID, "a text is not UTF-8: byte 2 of 3");
   expect_fault(jp_string("\xED\xA0"), JP_CLIENT_INVALID, "a text is not UTF-8: byte 0 of 2");
@@ -113,7 +113,7 @@ UNIT_TEST(writes_lists_and_maps)
   expect(jp_map("java.util.HashMap", entries, 2), "{\"type\":\"java.util.HashMap\",\"value\":{\"a\\\"\":{"
                                                   "\"type\":\"boolean\",\"value\":false},\"\":null}}");
   expect(jp_map(NULL, entries, 1), "{\"a\\\"\":{\"type\":\"boolean\",\"value\":false}}");
-  /* A bare object with this member would be read as an argument. */
+  /* The peer would read a bare object with this member as an argument. */
   const struct jp_entry like[] = {{jp_text_of("value"), jp_null(NULL)}};
   expect(jp_map(NULL, like, 1), "{\"type\":\"java.util.Map\",\"value\":{\"value\":null}}");
 }
@@ -177,7 +177,7 @@ UNIT_TEST(writes_elements_of_a_type_of_their_own)
   expect_fault(jp_elements("int[]", doubles, 1), JP_CLIENT_INVALID, "\"int[]\" is no primitive type");
 }
 
-UNIT_TEST(takes_json_that_is_json)
+UNIT_TEST(accepts_valid_json)
 {
   expect(jp_json_argument(jp_text_of("{\"type\":\"float\",\"value\":1.5f}")),
          "{\"type\":\"float\",\"value\":1.5f}");
@@ -186,7 +186,7 @@ UNIT_TEST(takes_json_that_is_json)
   expect_fault(jp_json_argument((struct jp_text){NULL, 0}), JP_CLIENT_INVALID, "an argument is missing");
 }
 
-UNIT_TEST(refuses_what_is_no_argument)
+UNIT_TEST(refuses_invalid_arguments)
 {
   expect_fault((struct jp_argument){0}, JP_CLIENT_INVALID, "this is no value (an argument of kind 0)");
   expect_fault((struct jp_argument){.kind = (enum jp_argument_kind)99}, JP_CLIENT_INVALID,

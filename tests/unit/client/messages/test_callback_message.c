@@ -1,4 +1,4 @@
-/* The messages of callbacks, as test_given_callbacks.c and test_callback_faults.c have none. */
+/* Messages of callbacks that do not occur in test_given_callbacks.c and test_callback_faults.c. */
 #include "client/messages/callback_message.h"
 
 #include "tests/unit/client/messages/stub_refs.h"
@@ -15,33 +15,33 @@ struct reading {
   size_t arg_count;
   int64_t callback;
   uint64_t given;
-  unsigned told;
+  unsigned received;
 };
 
-static enum jp_client_status take_call(struct callback_reader *reader, const struct callback_call *call,
-                                       struct jp_client_error *error)
+static enum jp_client_status accept_call(struct callback_reader *reader, const struct callback_call *call,
+                                         struct jp_client_error *error)
 {
   struct reading *reading = (struct reading *)reader;
-  reading->told++;
+  reading->received++;
   reading->callback = call->callback;
   reading->arg_count = call->arg_count;
   assert_true(callback_keep_texts(call, &reading->arena, &reading->texts));
   return callback_fill_arguments(call, reading->args, &reading->refs.refs, error);
 }
 
-static enum jp_client_status take_release(struct callback_reader *reader, int64_t callback, uint64_t given,
-                                          struct jp_client_error *error)
+static enum jp_client_status accept_release(struct callback_reader *reader, int64_t callback, uint64_t given,
+                                            struct jp_client_error *error)
 {
   struct reading *reading = (struct reading *)reader;
-  reading->told++;
+  reading->received++;
   reading->callback += callback;
   reading->given += given;
-  return reading->told < 3 ? JP_CLIENT_OK : client_fail(error, JP_CLIENT_LIMIT, "no more");
+  return reading->received < 3 ? JP_CLIENT_OK : client_fail(error, JP_CLIENT_LIMIT, "no more");
 }
 
 static void reading_init(struct reading *reading)
 {
-  *reading = (struct reading){.reader = {take_call, take_release}};
+  *reading = (struct reading){.reader = {accept_call, accept_release}};
   arena_init(&reading->arena);
   stub_refs_init(&reading->refs);
   for (int i = 0; i < 2; i++)
@@ -89,7 +89,7 @@ UNIT_TEST(reads_a_call)
   reading_fini(&reading);
 }
 
-UNIT_TEST(says_where_memory_was_short)
+UNIT_TEST(reports_lack_of_memory)
 {
   struct reading reading;
   struct jp_client_error error;
@@ -114,7 +114,7 @@ UNIT_TEST(reads_releases)
                         "\"given\":3},{\"given\":1,\"callback\":100}]}}",
                         NULL),
                    JP_CLIENT_OK);
-  assert_int_equal(reading.told, 2);
+  assert_int_equal(reading.received, 2);
   assert_int_equal(reading.callback, 107);
   assert_int_equal(reading.given, 4);
   assert_int_equal(read(&reading,
@@ -122,7 +122,7 @@ UNIT_TEST(reads_releases)
                         "\"given\":3},{\"callback\":8,\"given\":1}]}}",
                         &error),
                    JP_CLIENT_LIMIT);
-  assert_int_equal(reading.told, 3);
+  assert_int_equal(reading.received, 3);
   assert_int_equal(read(&reading, "{\"method\":\"callback_released\",\"params\":{\"callbacks\":[]}}", NULL),
                    JP_CLIENT_OK);
   reading_fini(&reading);
@@ -145,7 +145,7 @@ static void expect_form(struct jp_callback_config config, const char *interfaces
   expect(&rest, facts);
 }
 
-UNIT_TEST(writes_what_is_told_of_a_callback)
+UNIT_TEST(writes_the_members_of_a_callback)
 {
   const char *const names[] = {"a.\"I\"", "b.J", NULL};
   expect_form((struct jp_callback_config){0}, "", "");

@@ -13,7 +13,7 @@ static const struct {
   const char *wanted_type;
   size_t room;
   size_t count;         /* SIZE_MAX: refused */
-  const void *elements; /* what room has then; NULL: nothing */
+  const void *elements; /* the expected elements; NULL: none */
   size_t size;
 } CASES[] = {
     {"[I", "[5,-6,2147483647]", "int[]", 3, 3, ELEMENTS(int32_t, 5, -6, INT32_MAX)},
@@ -24,7 +24,7 @@ static const struct {
     {"[D", "AAAAAAAA+D8AAAAAAAAAwA==", "[D", 2, 2, ELEMENTS(double, 1.5, -2)},
     {"[I", "", "int[]", 0, 0, NULL, 0},
     {"[D", "AAAA", "double[]", 2, SIZE_MAX, NULL, 0},
-    /* As many as there are, whatever the room. */
+    /* Counts all elements, even without room for them. */
     {"[B", "[1,2,3]", "byte[]", 0, 3, NULL, 0},
     {"[B", "[1,2,3]", "byte[]", 1, 3, ELEMENTS(int8_t, 1, 7)},
     /* Other types. */

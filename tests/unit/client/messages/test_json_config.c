@@ -56,7 +56,7 @@ UNIT_TEST(fills_a_struct)
   arena_fini(&arena);
 }
 
-UNIT_TEST(takes_null_for_what_is_absent)
+UNIT_TEST(accepts_null_as_absent)
 {
   struct outer read;
   struct arena arena;
@@ -70,7 +70,7 @@ UNIT_TEST(takes_null_for_what_is_absent)
   arena_fini(&arena);
 }
 
-UNIT_TEST(says_what_is_wrong)
+UNIT_TEST(describes_the_fault)
 {
   static const char *const wrong[][2] = {
       {"", "the configuration is no JSON: "},

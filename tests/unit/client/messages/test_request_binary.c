@@ -31,7 +31,7 @@ static void leave(struct room *room)
   arena_fini(&room->arena);
 }
 
-/* Holds the message, as colfer_print shows it, against the text. */
+/* Compares the message, as colfer_print shows it, with the text. */
 static void expect(struct jp_request request, const char *shown)
 {
   struct room room;
@@ -132,7 +132,7 @@ UNIT_TEST(writes_the_session_and_the_executor)
   leave(&room);
 }
 
-UNIT_TEST(refuses_what_has_no_place)
+UNIT_TEST(refuses_requests_without_a_binary_form)
 {
   const struct jp_options options = {.size = sizeof options, .base64 = true};
   expect_fault(jp_build_fetch(jp_object_number(1), 1, 0), JP_CLIENT_UNSUPPORTED,
@@ -163,7 +163,7 @@ UNIT_TEST(refuses_requests_that_lack_something)
                "the arguments are missing");
 }
 
-UNIT_TEST(tells_the_room_that_a_binary_message_needs)
+UNIT_TEST(returns_the_size_of_a_binary_message)
 {
   struct jp_request request = jp_build_ping();
   uint8_t out[64] = {0xEE};

@@ -20,7 +20,7 @@ static void expect_with(struct jp_request request, struct message_json how, cons
   buffer_fini(&out);
 }
 
-/* members: what stands behind the id. */
+/* members: the text after the id. */
 static void expect(struct jp_request request, const char *members)
 {
   struct buffer json = {0};
@@ -118,7 +118,7 @@ UNIT_TEST(writes_the_epoch_of_the_refs_that_it_names)
                       "argument 0: the object T, ref 7 is of a peer that has ended, or of another session");
   buffer_clear(&out);
   refs = (struct message_refs){
-      .epoch = 0}; /* the peer tells none: an object of one that told an epoch is another's */
+      .epoch = 0}; /* the peer named no epoch, so a ref with an epoch belongs to another peer */
   assert_int_equal(message_write_json(&request, &how, &out, &error), JP_CLIENT_STALE);
   buffer_clear(&out);
   refs = (struct message_refs){.epoch = 0, .may_adopt = true};
@@ -163,7 +163,7 @@ UNIT_TEST(refuses_requests_that_lack_something)
                "params is no JSON: byte 2: unexpected end");
 }
 
-/* ---- for programs that have a transport of their own ---- */
+/* ---- for programs with a transport of their own ---- */
 
 UNIT_TEST(writes_json_with_an_id)
 {
@@ -176,7 +176,7 @@ UNIT_TEST(writes_json_with_an_id)
   jp_json_writer_destroy(writer);
 }
 
-UNIT_TEST(refuses_ids_that_are_none)
+UNIT_TEST(refuses_invalid_ids)
 {
   static const char *const ids[] = {"", "null", "{}", "[1]", "1,\"x\":2", "true", "\"a"};
   struct jp_request request = jp_build_ping();
@@ -187,7 +187,7 @@ UNIT_TEST(refuses_ids_that_are_none)
   jp_json_writer_destroy(writer);
 }
 
-/* ---- requests that come as JSON ---- */
+/* ---- requests given as JSON ---- */
 
 static void assert_written(const char *text, const char *within, const char *expected)
 {
@@ -204,7 +204,7 @@ static void assert_written(const char *text, const char *within, const char *exp
   buffer_fini(&out);
 }
 
-UNIT_TEST(gives_them_an_id_of_its_own)
+UNIT_TEST(writes_its_own_id)
 {
   assert_written("{\"method\":\"rpc.discover\"}", NULL,
                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"rpc.discover\"}");
@@ -213,7 +213,7 @@ UNIT_TEST(gives_them_an_id_of_its_own)
       NULL, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"call\",\"params\":{\"args\":[1.5f]}}");
 }
 
-UNIT_TEST(nests_them_unless_they_say_otherwise)
+UNIT_TEST(nests_requests_without_the_option_within)
 {
   assert_written("{\"method\":\"m\"}", "c1",
                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\",\"options\":{\"within\":\"c1\"}}");
@@ -226,7 +226,7 @@ UNIT_TEST(nests_them_unless_they_say_otherwise)
                  "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\",\"options\":{\"within\":\"\"}}");
 }
 
-UNIT_TEST(knows_what_their_answers_are)
+UNIT_TEST(knows_the_form_of_their_answers)
 {
   static const struct {
     const char *text;
@@ -249,7 +249,7 @@ UNIT_TEST(knows_what_their_answers_are)
   }
 }
 
-UNIT_TEST(refuses_what_is_no_request)
+UNIT_TEST(refuses_other_texts)
 {
   static const char *const wrong[] = {"",
                                       "[]",

@@ -1,4 +1,4 @@
-/* What the client takes as the peer's response to an upgrade, and what becomes of descriptors. */
+/* Responses to upgrades that a client accepts or refuses, and the handling of descriptors. */
 #include "client/transports/client_handshake.h"
 
 #include "../fake_peer.h"
@@ -62,7 +62,7 @@ static enum jp_client_status shake_hands(struct attempt *attempt, struct text pe
                          &attempt->transport, &attempt->refusal, &attempt->error);
 }
 
-/* The response lies there with these descriptors, and nothing comes behind it. Their number is as before. */
+/* The whole response with these descriptors is there at once. No descriptor must leak. */
 static void expect(const char *response, const int *descriptors, size_t count, enum jp_client_status wanted,
                    enum shm_refusal refusal, const char *words)
 {
@@ -96,7 +96,7 @@ UNIT_TEST(test_refusals)
   expect("HTTP/1.1 503 Service Unavailable\r\n\r\nno memory left", NULL, 0, JP_CLIENT_REFUSED,
          SHM_UNAVAILABLE, "refuses shared memory: 503 Service Unavailable: no memory left");
   expect("HTTP/1.1 401 Unauthorized\r\n\r\n", NULL, 0, JP_CLIENT_REFUSED, SHM_REFUSED, "401 Unauthorized");
-  int fd = make_region(4096); /* which nobody asked for any more */
+  int fd = make_region(4096); /* an unexpected descriptor */
   expect("HTTP/1.1 503 X\r\n\r\n", &fd, 1, JP_CLIENT_REFUSED, SHM_UNAVAILABLE, "503 X");
   close(fd);
 }
@@ -141,7 +141,7 @@ UNIT_TEST(test_wrong_sizes)
   close(fd);
 }
 
-/* A memory that could shrink would end this process, and one of another version would be misread. */
+/* Memory that could shrink would end this process, and another version would be misread. */
 UNIT_TEST(test_wrong_memory)
 {
   enum { SIZE = RING_CONTROL_SIZE + 2 * 4096 };

@@ -54,7 +54,7 @@ UNIT_TEST(test_schemes)
 #endif
 }
 
-/* What an HTTP request says of the URL. */
+/* The path and the field Host of an HTTP request. */
 UNIT_TEST(test_request)
 {
   static const struct {

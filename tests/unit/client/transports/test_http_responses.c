@@ -1,4 +1,4 @@
-/* Responses of HTTP, whole and in pieces, right and wrong. */
+/* Responses of HTTP, whole and in pieces, valid and invalid. */
 #include "client/transports/http_responses.h"
 #include "tests/unit/unit.h"
 
@@ -6,9 +6,9 @@
 
 enum { BODY_MAX = 1000 };
 
-/* Feeds what is there in pieces of that length, each a copy of exactly its size. */
+/* Feeds the input in pieces of that length, each a copy of exactly its size. */
 static enum jp_client_status feed(struct http_reader *reader, struct text input, size_t piece, bool ends,
-                                  struct buffer *told, struct jp_client_error *error)
+                                  struct buffer *output, struct jp_client_error *error)
 {
   enum jp_client_status status = JP_CLIENT_OK;
   struct http_response response;
@@ -19,7 +19,7 @@ static enum jp_client_status feed(struct http_reader *reader, struct text input,
     char *copy = unit_exact_copy(input.data + at, length);
     status = http_reader_read(reader, (struct text){copy, length}, &used, &response, &is_whole, error);
     if (status == JP_CLIENT_OK && is_whole)
-      buffer_printf(told, "%d %s%s[%.*s]", response.status, response.is_json ? "json " : "",
+      buffer_printf(output, "%d %s%s[%.*s]", response.status, response.is_json ? "json " : "",
                     response.is_last ? "last " : "", TEXT_ARGS(response.body));
     at += used;
     test_free(copy);
@@ -27,7 +27,7 @@ static enum jp_client_status feed(struct http_reader *reader, struct text input,
   if (status == JP_CLIENT_OK && ends) {
     status = http_reader_end(reader, &response, &is_whole, error);
     if (status == JP_CLIENT_OK && is_whole)
-      buffer_printf(told, "%d %s[%.*s]", response.status, response.is_last ? "last " : "",
+      buffer_printf(output, "%d %s[%.*s]", response.status, response.is_last ? "last " : "",
                     TEXT_ARGS(response.body));
   }
   return status;
@@ -37,11 +37,11 @@ static void check(const char *input, size_t size, bool ends, enum jp_client_stat
 {
   for (size_t piece = 1; piece <= size; piece++) {
     struct http_reader reader;
-    struct buffer told = {0};
+    struct buffer output = {0};
     struct jp_client_error error = {0};
     http_reader_init(&reader, BODY_MAX);
-    enum jp_client_status status = feed(&reader, (struct text){input, size}, piece, ends, &told, &error);
-    struct text got = told.len == 0 ? TEXT("") : buffer_text(&told);
+    enum jp_client_status status = feed(&reader, (struct text){input, size}, piece, ends, &output, &error);
+    struct text got = output.len == 0 ? TEXT("") : buffer_text(&output);
     if (status != JP_CLIENT_OK)
       got = text_of(error.text);
     bool is_right = wanted == JP_CLIENT_OK ? text_equal(got, text_of(what))
@@ -49,7 +49,7 @@ static void check(const char *input, size_t size, bool ends, enum jp_client_stat
     if (status != wanted || !is_right)
       fail_msg("in pieces of %zu: %d %.*s\nwanted %d %s\nof %s", piece, status, TEXT_ARGS(got), wanted, what,
                input);
-    buffer_fini(&told);
+    buffer_fini(&output);
     http_reader_fini(&reader);
   }
 }
@@ -61,7 +61,7 @@ static void check(const char *input, size_t size, bool ends, enum jp_client_stat
 #define OK   "HTTP/1.1 200 OK\r\n"
 #define JSON "Content-Type: application/json\r\n"
 
-UNIT_TEST(test_right)
+UNIT_TEST(test_valid)
 {
   CHECK(OK JSON "Content-Length: 2\r\n\r\n{}", "200 json [{}]");
   CHECK(OK "content-TYPE:\t application/JSON ; charset=utf-8\r\nContent-Length: 2\r\n\r\n{}",
@@ -82,7 +82,7 @@ UNIT_TEST(test_chunks)
                 "Content-Length: 0\r\n\r\n",
         "200 json [{}]200 []");
   CHECK(OK "Transfer-Encoding: chunked\r\n\r\n00A;name=\"value\"\r\n0123456789\r\n0\r\n" JSON "\r\n",
-        "200 [0123456789]"); /* the type of a trailer counts for nothing */
+        "200 [0123456789]"); /* the type in a trailer does not count */
   CHECK(OK JSON "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "200 json []");
   CHECK(OK JSON
         "Transfer-Encoding: chunked\r\n\r\n2 ; a = b;c=\"d\\\"e; \";f\r\n{}\r\n0; x=\"y\"\r\n\r\n" OK JSON
@@ -100,7 +100,7 @@ UNIT_TEST(test_end)
     check(cut[i], strlen(cut[i]), true, JP_CLIENT_CLOSED, "inside an answer");
 }
 
-UNIT_TEST(test_wrong)
+UNIT_TEST(test_invalid)
 {
   CHECK_FAILS("hello", JP_CLIENT_PROTOCOL, "no HTTP response");
   CHECK_FAILS("\x81\x02{}", JP_CLIENT_PROTOCOL, "no HTTP response");
@@ -136,25 +136,25 @@ UNIT_TEST(test_long)
   many[LONG] = '\0';
   for (size_t i = 0; i < COUNT_OF(forms); i++) {
     struct buffer input = {0};
-    struct buffer told = {0};
+    struct buffer output = {0};
     struct http_reader reader;
     struct jp_client_error error;
     const char *place = strstr(forms[i], "%s");
     buffer_append(&input, forms[i], (size_t)(place - forms[i]));
     buffer_append(&input, many, LONG);
     http_reader_init(&reader, BODY_MAX);
-    assert_int_equal(feed(&reader, buffer_text(&input), 1000, false, &told, &error), JP_CLIENT_LIMIT);
+    assert_int_equal(feed(&reader, buffer_text(&input), 1000, false, &output, &error), JP_CLIENT_LIMIT);
     assert_string_equal(error.text, "the head of a response is too long");
     http_reader_fini(&reader);
     buffer_fini(&input);
-    buffer_fini(&told);
+    buffer_fini(&output);
   }
   test_free(many);
   CHECK_FAILS(OK "Content-Length: 1001\r\n\r\n", JP_CLIENT_LIMIT, "message_max, 1000 bytes");
   CHECK_FAILS(OK "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n3e8\r\naaaa" /* cut */, JP_CLIENT_OK, "");
 }
 
-/* A body whose end nobody has announced. */
+/* A body without an announced end. */
 UNIT_TEST(test_long_body)
 {
   static const char *const heads[] = {OK "\r\n", OK "Transfer-Encoding: chunked\r\n\r\nffff\r\n"};

@@ -9,7 +9,7 @@
   "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,"  \
   "\"value\":\"8\"}}}"
 
-/* ---- what is sent and what comes ---- */
+/* ---- requests and responses ---- */
 
 static void write_answer(struct buffer *out, uint64_t id)
 {
@@ -43,7 +43,7 @@ static void serve(struct fake_connection *connection, void *context)
 
 enum { IN_FLIGHT = 64 };
 
-/* The first half is answered, and the last answer says that the connection ends behind it. */
+/* Answers the first half; the last answer says that the connection ends after it. */
 static void answer_half(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -76,7 +76,7 @@ static struct tally send_together(struct jp_client *client)
   return tally;
 }
 
-UNIT_TEST(test_close_behind_an_answer)
+UNIT_TEST(test_close_after_an_answer)
 {
   struct jp_client *client = fixture_open(fake_peer_start_http(answer_half, NULL), NULL);
   struct tally tally = send_together(client);
@@ -87,7 +87,7 @@ UNIT_TEST(test_close_behind_an_answer)
   fixture_end(client);
 }
 
-/* ---- connections that end while nobody uses them ---- */
+/* ---- idle connections that end ---- */
 
 static void answer_once(struct fake_connection *connection, void *context)
 {
@@ -164,7 +164,7 @@ UNIT_TEST(test_misbehaviour)
   }
 }
 
-/* As of a peer that has too many connections. */
+/* As a peer with too many connections does. */
 static void refuse_at_once(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -186,7 +186,7 @@ UNIT_TEST(test_response_to_nothing)
   fixture_end(client);
 }
 
-/* What a notification was answered with concerns nobody, but what is refused for all. */
+/* The response to a notification is ignored, unless it refuses the connection. */
 static void refuse_notifications(struct fake_connection *connection, void *context)
 {
   const char *bytes = context;
@@ -217,8 +217,8 @@ UNIT_TEST(test_refused_notification)
 
 /* ---- sizes ---- */
 
-/* A request that cannot be written leaves nothing behind. */
-UNIT_TEST(test_request_that_is_wrong)
+/* A request that cannot be written leaves no bytes in the output. */
+UNIT_TEST(test_invalid_request)
 {
   struct jp_client *client = fixture_open(fake_peer_start_http(serve, NULL), NULL);
   const struct jp_request request = jp_build_class_method_call(NULL, "m", JP_NO_ARGUMENTS);

@@ -18,12 +18,12 @@ enum { TIMEOUT_MS = 30000 };
   "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,"  \
   "\"value\":\"8\"}}}"
 
-/* One call against the script, and how it ends. */
+/* Makes one call against the script, and checks how it ends. */
 static void expect_end(fake_script *script, void *context, enum jp_client_status wanted, const char *words)
 {
   struct jp_client *client = fixture_open(fake_peer_start(script, context), NULL);
   fixture_assert_fails(client, wanted, words);
-  assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), wanted); /* it has ended */
+  assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), wanted); /* the connection has ended */
   fixture_end(client);
 }
 
@@ -141,40 +141,40 @@ UNIT_TEST(test_how_a_connection_ends)
   expect_end(end_with_words, "", JP_CLIENT_CLOSED, "the peer has closed the connection");
 }
 
-/* ---- bells ---- */
+/* ---- notifications ---- */
 
-/* One that looks all the time, as far as its words tell, but is busy: it hears the bell that was not asked for. */
-static void be_awake_and_deaf(struct fake_connection *connection, void *context)
+/* A peer that claims to poll, but is busy: it counts the notifications that it did not ask for. */
+static void claim_to_poll(struct fake_connection *connection, void *context)
 {
   struct ring_end *rings = fake_rings_of(connection);
-  unsigned *bells = context;
+  unsigned *notifications = context;
   struct text message;
-  char bell;
+  char byte;
   for (;;) {
     ring_reader_wake(&rings->in);
-    if (recv(rings->fd, &bell, 1, 0) != 1)
+    if (recv(rings->fd, &byte, 1, 0) != 1)
       return;
-    ++*bells;
+    ++*notifications;
     if (!fake_read(connection, &message))
       return;
     fake_answer_int(connection, fake_id(message), 8);
   }
 }
 
-UNIT_TEST(test_a_busy_peer_is_rung_once)
+UNIT_TEST(test_a_busy_peer_is_notified_once)
 {
   enum { CALLS = 100 };
-  unsigned bells = 0;
-  struct jp_client *client = fixture_open(fake_peer_start(be_awake_and_deaf, &bells), NULL);
-  fixture_assert_call(client); /* for the first one it was still asleep, perhaps */
+  unsigned notifications = 0;
+  struct jp_client *client = fixture_open(fake_peer_start(claim_to_poll, &notifications), NULL);
+  fixture_assert_call(client); /* during the first call the peer may still have been asleep */
   for (int i = 0; i < CALLS; i++)
     fixture_assert_call(client);
   fixture_end(client);
-  assert_in_range(bells, CALLS, CALLS + 1);
+  assert_in_range(notifications, CALLS, CALLS + 1);
 }
 
-/* Bells without anything to say: the client hears them, and goes on. */
-static void ring_without_end(struct fake_connection *connection, void *context)
+/* Notifies without input: the client must read the notifications and continue. */
+static void notify_without_end(struct fake_connection *connection, void *context)
 {
   (void)context;
   struct text message;
@@ -186,9 +186,9 @@ static void ring_without_end(struct fake_connection *connection, void *context)
   }
 }
 
-UNIT_TEST(test_bells_in_vain)
+UNIT_TEST(test_notifications_without_input)
 {
-  struct jp_client *client = fixture_open(fake_peer_start(ring_without_end, NULL), NULL);
+  struct jp_client *client = fixture_open(fake_peer_start(notify_without_end, NULL), NULL);
   struct pollfd loop = {.fd = jp_client_descriptor(client), .events = POLLIN};
   for (int i = 0; i < 20; i++)
     fixture_assert_call(client);
@@ -210,7 +210,7 @@ UNIT_TEST(test_without_memory_it_is_a_websocket)
   fixture_end(client);
 }
 
-/* jp_launch does not know whether the peer has ever heard of shared memory. */
+/* jp_launch does not know whether the peer supports shared memory. */
 UNIT_TEST(test_where_memory_is_optional_any_refusal_makes_a_websocket)
 {
   struct fake_peer *peer = fake_peer_start_shm(FAKE_RING_UNKNOWN, fake_serve, NULL);
@@ -264,7 +264,7 @@ struct hostility {
   const char *words;
 };
 
-/* Shows so many bytes of the ring more, whatever is in it. */
+/* Claims to have written `count` more bytes, whatever the ring contains. */
 static void show(struct ring_end *rings, uint64_t count, uint64_t none)
 {
   (void)none;
@@ -284,8 +284,8 @@ static void show_and_close(struct ring_end *rings, uint64_t count, uint64_t none
   shutdown(rings->fd, SHUT_RDWR);
 }
 
-/* Reports so many bytes as taken, which never were. */
-static void take(struct ring_end *rings, uint64_t count, uint64_t none)
+/* Claims to have read `count` bytes that were not written. */
+static void claim_read(struct ring_end *rings, uint64_t count, uint64_t none)
 {
   (void)none;
   atomic_fetch_add(&rings->in.mine->taken, count);
@@ -304,13 +304,13 @@ static void misbehave(struct fake_connection *connection, void *context)
   const struct hostility *hostility = context;
   struct ring_end *rings = fake_rings_of(connection);
   struct text message;
-  char bells[64];
+  char bytes[64];
   fake_read(connection, &message);
-  if (hostility->act == take)
+  if (hostility->act == claim_read)
     fake_answer_int(connection, fake_id(message), 8);
   hostility->act(rings, hostility->first, hostility->second);
   ring_end_notify(rings);
-  while (recv(rings->fd, bells, sizeof bells, 0) > 0) /* until the client has had enough */
+  while (recv(rings->fd, bytes, sizeof bytes, 0) > 0) /* until the client closes */
     ;
 }
 
@@ -333,10 +333,11 @@ UNIT_TEST(test_hostile_peers)
     expect_end(misbehave, (void *)(uintptr_t)&cases[i], cases[i].status, cases[i].words);
 }
 
-/* It shows when the client needs room, and so has to know what was taken. */
-UNIT_TEST(test_wrong_reports_of_what_was_taken)
+/* Only shows when the client needs room, and so checks the reader's position. */
+UNIT_TEST(test_wrong_positions_of_the_reader)
 {
-  static const struct hostility cases[] = {{.act = take, 1 << 20}, {.act = take, -(uint64_t)(1 << 20)}};
+  static const struct hostility cases[] = {{.act = claim_read, 1 << 20},
+                                           {.act = claim_read, -(uint64_t)(1 << 20)}};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct jp_client *client =
         fixture_open(fake_peer_start_shm(RING_SIZE_MIN, misbehave, (void *)(uintptr_t)&cases[i]), NULL);
@@ -353,7 +354,8 @@ UNIT_TEST(test_wrong_reports_of_what_was_taken)
   }
 }
 
-/* Heads, lengths and payloads at random, for as long as the client takes them: it must neither crash nor hang. */
+/* Random heads, lengths and payloads, for as long as the client accepts them: it must neither crash nor
+ * hang. */
 static void write_noise(struct fake_connection *connection, void *context)
 {
   unsigned *seed = context;

@@ -1,4 +1,4 @@
-/* Which pages a connection over shared memory keeps. */
+/* The pages that a connection over shared memory keeps. */
 #define FAKE_PEER_SCHEME "shm"
 #include "../client_fixture.h"
 #include "tests/unit/await.h"
@@ -9,7 +9,7 @@
 
 enum { TIMEOUT_MS = 30000, RING_SIZE = 1 << 20, LENGTH = 500000, SMALL_KIB = 96 };
 
-/* Of all maps of shared memory that this process has, the fake peer's included. */
+/* Of all maps of shared memory in this process, including the fake peer's. */
 static long count_resident_kib(void)
 {
   char line[500];
@@ -29,8 +29,9 @@ static long count_resident_kib(void)
   return sum;
 }
 
-/* Small messages use few pages, and those that a large one has used go back when the client sleeps later. */
-UNIT_TEST(test_memory_goes_back)
+/* Small messages use few pages. The pages that a large message used are released when the client sleeps
+ * later. */
+UNIT_TEST(test_unused_memory_is_released)
 {
   struct jp_client *client = fixture_open(fake_peer_start_shm(RING_SIZE, fake_serve, NULL), NULL);
   assert_true(jp_client_descriptor(client) >= 0);
@@ -45,7 +46,7 @@ UNIT_TEST(test_memory_goes_back)
   jp_answer_free(answer);
   free(letters);
   const int64_t since_ms = clock_now_ms();
-  while (count_resident_kib() > SMALL_KIB) { /* at once, where the call was slow */
+  while (count_resident_kib() > SMALL_KIB) { /* released at once if the call was slow */
     AWAIT_PAUSE(since_ms, "the client to return its memory");
     assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), JP_CLIENT_OK);
     assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
@@ -61,8 +62,8 @@ static void note_answer(void *context, enum jp_client_status status, struct jp_a
   *is_answered = true;
 }
 
-/* A program that has no more calls to make sleeps once, and not later again. */
-UNIT_TEST(test_memory_goes_back_with_the_last_answer)
+/* A program that makes no more calls sleeps only once, and the memory must be released then. */
+UNIT_TEST(test_the_last_answer_releases_the_memory)
 {
   struct jp_client *client = fixture_open(fake_peer_start_shm(RING_SIZE, fake_serve, NULL), NULL);
   struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};

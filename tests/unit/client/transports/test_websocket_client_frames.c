@@ -3,7 +3,7 @@
 #include "net/websocket/ws_frames.h"
 #include "tests/unit/unit.h"
 
-/* What a client writes, the peer's own reader reads. */
+/* The peer's reader reads the client's frames. */
 static void check_round_trip(size_t length)
 {
   struct client_ws_keys keys;
@@ -28,7 +28,7 @@ static void check_round_trip(size_t length)
   buffer_fini(&out);
 }
 
-UNIT_TEST(test_frames_that_leave)
+UNIT_TEST(test_written_frames)
 {
   static const size_t lengths[] = {0, 1, 3, 31, 32, 33, 125, 126, 127, 65535, 65536, 100001};
   for (size_t i = 0; i < COUNT_OF(lengths); i++)
@@ -51,7 +51,7 @@ UNIT_TEST(test_keys_differ)
   buffer_fini(&out);
 }
 
-UNIT_TEST(test_heads_that_came)
+UNIT_TEST(test_read_heads)
 {
   static const struct {
     const char *bytes;

@@ -19,12 +19,12 @@
 struct router;
 typedef void router_script(struct router *router);
 
-/* Its script runs on a thread of its own, and returns when the control socket says so. */
+/* Its script runs on its own thread, and returns when the control socket has a message. */
 struct router {
   void *context;
   void *socket;
-  void *control; /* of the thread; a message ends the script */
-  void *handle;  /* of the test */
+  void *control; /* the thread's end; a message ends the script */
+  void *handle;  /* the test's end */
   pthread_t thread;
   router_script *script;
   char url[128];
@@ -71,7 +71,7 @@ static void router_write(struct router *router, const char *bytes, size_t length
   check(zmq_send(router->socket, bytes, length, more ? ZMQ_SNDMORE : 0) >= 0, "zmq_send");
 }
 
-/* What a client asks when it connects. */
+/* Answers the request that a client sends when it connects. */
 static bool answer_session(struct router *router)
 {
   static const char answer[] = "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"void\":false,\"value\":{\"type\":"
@@ -113,7 +113,7 @@ static void *run_router(void *argument)
 {
   struct router *router = argument;
   router->script(router);
-  zmq_close(router->socket); /* what was sent still leaves */
+  zmq_close(router->socket); /* queued messages are still sent */
   router->socket = NULL;
   return NULL;
 }
@@ -236,9 +236,9 @@ UNIT_TEST(test_no_callbacks)
   router_stop(&router);
 }
 
-/* ---- nobody there ---- */
+/* ---- no peer ---- */
 
-UNIT_TEST(test_nobody)
+UNIT_TEST(test_no_peer)
 {
   struct router router;
   router_start(&router, "tcp://127.0.0.1:*", serve);
@@ -249,7 +249,7 @@ UNIT_TEST(test_nobody)
   assert_no_connection("ipc:///tmp/jpeer-test-nobody", 60000, "No such file or directory");
 }
 
-/* A socket that listens, and its URL. */
+/* A listening socket, and its URL. */
 static int listen_somewhere(char url[64])
 {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -276,7 +276,7 @@ static void wait_for_the_end(struct router *router)
   check(zmq_poll(&item, 1, -1) > 0, "zmq_poll");
 }
 
-/* ---- peers that misbehave or go ---- */
+/* ---- peers that misbehave or close ---- */
 
 static void answer_in_two_frames(struct router *router)
 {
@@ -287,7 +287,7 @@ static void answer_in_two_frames(struct router *router)
   wait_for_the_end(router);
 }
 
-/* What answer_spaces answers with. */
+/* The length of answer_spaces' answer. */
 static _Atomic size_t space_count;
 
 static void answer_spaces(struct router *router)
@@ -300,7 +300,7 @@ static void answer_spaces(struct router *router)
   wait_for_the_end(router);
 }
 
-static void go_away(struct router *router)
+static void close_at_once(struct router *router)
 {
   router_read(router);
 }
@@ -318,7 +318,7 @@ UNIT_TEST(test_misbehaviour)
       {answer_spaces, 5, JP_CLIENT_PROTOCOL, ""},
       {answer_spaces, 150, JP_CLIENT_LIMIT, "message_max, 100 bytes"},
       {answer_spaces, 250, JP_CLIENT_CLOSED, "twice message_max"},
-      {go_away, 0, JP_CLIENT_CLOSED, "has closed the connection"},
+      {close_at_once, 0, JP_CLIENT_CLOSED, "has closed the connection"},
   };
   const struct jp_client_config config = {.size = sizeof config, .message_max = 100};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -326,7 +326,7 @@ UNIT_TEST(test_misbehaviour)
     space_count = cases[i].spaces;
     struct jp_client *client = open_client(&router, cases[i].script, &config);
     fixture_assert_fails(client, cases[i].status, cases[i].words);
-    fixture_assert_fails(client, cases[i].status, cases[i].words); /* it stays so */
+    fixture_assert_fails(client, cases[i].status, cases[i].words); /* the connection stays broken */
     assert_int_equal(jp_client_pending(client), 0);
     close_client(client, &router);
   }
@@ -334,8 +334,8 @@ UNIT_TEST(test_misbehaviour)
 
 enum { IN_FLIGHT = 64 };
 
-/* Answers half of them, and goes. */
-static void answer_and_go(struct router *router)
+/* Answers half of the requests and closes. */
+static void answer_half_and_close(struct router *router)
 {
   for (int i = 0; i < IN_FLIGHT; i++) {
     if (!router_read(router))
@@ -345,16 +345,16 @@ static void answer_and_go(struct router *router)
   }
 }
 
-/* What a peer has answered before its end arrives. */
+/* Answers that a peer sent before its end arrive. */
 UNIT_TEST(test_last_answers)
 {
   for (int i = 0; i < 30; i++) {
     struct tally tally = {0};
     struct router router;
-    struct jp_client *client = open_client(&router, answer_and_go, NULL);
+    struct jp_client *client = open_client(&router, answer_half_and_close, NULL);
     fixture_send(client, &tally, IN_FLIGHT);
     if (i % 2 == 0)
-      usleep(20000); /* all has come before anything is read */
+      usleep(20000); /* everything has arrived before anything is read */
     fixture_process_until(client, &tally, IN_FLIGHT);
     assert_int_equal(tally.good, IN_FLIGHT / 2);
     assert_int_equal(tally.closed, IN_FLIGHT / 2);
@@ -367,12 +367,12 @@ UNIT_TEST(test_reconnection)
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
   struct router router;
   char url[sizeof router.url];
-  struct jp_client *client = open_client(&router, go_away, &config);
+  struct jp_client *client = open_client(&router, close_at_once, &config);
   memcpy(url, router.url, sizeof url);
   for (int i = 0; i < 3; i++) {
     fixture_assert_fails(client, JP_CLIENT_CLOSED, "has closed the connection");
     router_stop(&router);
-    router_start(&router, url, i < 2 ? go_away : serve);
+    router_start(&router, url, i < 2 ? close_at_once : serve);
   }
   fixture_assert_call(client);
   close_client(client, &router);
@@ -387,7 +387,7 @@ static void *call_often(void *argument)
   return NULL;
 }
 
-/* A loop and threads that wait, on one descriptor that reports input once. */
+/* A loop and waiting threads, on one descriptor that reports input once. */
 UNIT_TEST(test_loop_and_threads)
 {
   enum { CALLERS = 4, TURNS = 200 };
@@ -407,7 +407,7 @@ UNIT_TEST(test_loop_and_threads)
   close_client(client, &router);
 }
 
-/* Reads after a while, counts what came, and answers the last one. */
+/* Reads after a delay, counts the messages, and answers the last one. */
 static void read_late(struct router *router)
 {
   size_t count = 0;
@@ -421,7 +421,7 @@ static void read_late(struct router *router)
   }
 }
 
-/* More than libzmq takes at once: the rest waits for room. */
+/* More than libzmq accepts at once: the rest waits for room. */
 UNIT_TEST(test_full_pipe)
 {
   char large[4096];
@@ -436,14 +436,14 @@ UNIT_TEST(test_full_pipe)
   close_client(client, &router);
 }
 
-/* The last words of a client arrive, although it closes at once. */
+/* The last messages of a client arrive, although it closes at once. */
 static void count_notifications(struct router *router)
 {
   for (int i = 0; i < 100; i++)
     check(router_read(router), "a notification is lost");
 }
 
-UNIT_TEST(test_last_words)
+UNIT_TEST(test_last_messages)
 {
   const struct jp_request request = fixture_request();
   struct router router;
