@@ -54,7 +54,7 @@ static bool await_bytes(int descriptor, bool *is_planned)
 /* ---- the folder ---- */
 
 /* A socket, or the empty file that is the lock of one (net/unix_socket.c). */
-static bool is_ours(int folder, const char *name)
+static bool is_owned_folder(int folder, const char *name)
 {
   struct stat facts;
   return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -68,7 +68,7 @@ static void remove_folder(const char *path)
   if (folder == NULL)
     return;
   for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-    if (is_ours(dirfd(folder), entry->d_name))
+    if (is_owned_folder(dirfd(folder), entry->d_name))
       unlinkat(dirfd(folder), entry->d_name, 0);
   }
   closedir(folder);
@@ -79,7 +79,7 @@ static void remove_folder(const char *path)
 /* ---- the watch ---- */
 
 /* The first signal stops the peer. A later one, after the grace time, ends a peer that does not stop. */
-static void *watch(void *argument)
+static void *watch_parent(void *argument)
 {
   const struct watched *watched = argument;
   bool is_planned = false;
@@ -106,7 +106,7 @@ enum jp_status parent_watch_start(int descriptor, const char *folder, int64_t gr
   watched.pause_ms = grace_ms + LAST_MS;
   if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0)
     return jp_fail(error, JP_IO, "--stop-on-eof: %s", strerror(errno));
-  int fault = pthread_create(&thread, NULL, watch, &watched);
+  int fault = pthread_create(&thread, NULL, watch_parent, &watched);
   if (fault != 0)
     return jp_fail(error, JP_IO, "no thread for --stop-on-eof: %s", strerror(fault));
   pthread_detach(thread);

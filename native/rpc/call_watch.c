@@ -44,14 +44,14 @@ void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcom
   static const struct {
     struct text reason;
     const char *message;
-  } told[] = {
+  } endings[] = {
       [RPC_CALL_TIMED_OUT] = {TEXT("timeout"),
                               "the call lasted longer than its timeout, and was interrupted"},
       [RPC_CALL_CANCELLED] = {TEXT("cancelled"), "the call was cancelled"},
       [RPC_CALL_LEFT] = {TEXT("cancelled"), "the client has left"},
   };
-  outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", told[cause].message);
-  outcome->reason = told[cause].reason;
+  outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", endings[cause].message);
+  outcome->reason = endings[cause].reason;
 }
 
 /* ---- requests that are nested in the call ---- */
@@ -126,7 +126,7 @@ static void write_name(const struct rpc_call_watch *watch, char *name, size_t si
   text_escape(cut_text(member), "", "", name + length + 1, size - length - 1);
 }
 
-bool rpc_call_tell(void *context, struct rpc_worker *worker, char *name, size_t size)
+bool rpc_call_write_name(void *context, struct rpc_worker *worker, char *name, size_t size)
 {
   (void)context;
   if (!begin_visit(&worker->watch))
@@ -144,11 +144,11 @@ bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_m
   if (calls != watch->seen_calls || watch->seen_ms == 0) {
     watch->seen_calls = calls;
     watch->seen_ms = now_ms;
-    watch->was_told = false;
+    watch->was_reported = false;
   }
-  if (watch->was_told || !in_call_is_inside(&watch->word) || now_ms - watch->seen_ms < RPC_LONG_CALL_MS)
+  if (watch->was_reported || !in_call_is_inside(&watch->word) || now_ms - watch->seen_ms < RPC_LONG_CALL_MS)
     return false;
-  watch->was_told = true;
+  watch->was_reported = true;
   return true;
 }
 

@@ -68,9 +68,9 @@ struct rpc_call_watch {
 
   /* The watcher's: */
   uint32_t seen_calls;
-  int64_t seen_ms; /* when it first saw so many */
-  bool was_told;   /* that this call wants a name */
-  bool is_timed;   /* the four below are of the call timed_call */
+  int64_t seen_ms;   /* when it first saw so many */
+  bool was_reported; /* that this call wants a name */
+  bool is_timed;     /* the four below are of the call timed_call */
   uint32_t timed_call;
   int64_t timed_since_ms;
   int64_t deadline_ms;
@@ -123,8 +123,8 @@ void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcom
 void rpc_call_begin_nested(struct rpc_call_watch *watch, struct jvm_thread *thread);
 void rpc_call_end_nested(struct rpc_call_watch *watch, struct jvm_thread *thread);
 
-/* rpc_service.tell_call, wants_name, hold_call, name_call, find_deadline and interrupt_call. */
-bool rpc_call_tell(void *context, struct rpc_worker *worker, char *name, size_t size);
+/* rpc_service.write_call_name, wants_name, hold_call, name_call, find_deadline and interrupt_call. */
+bool rpc_call_write_name(void *context, struct rpc_worker *worker, char *name, size_t size);
 bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_ms);
 bool rpc_call_hold(void *context, struct rpc_worker *worker);
 void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *held);

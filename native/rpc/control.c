@@ -51,7 +51,7 @@ static void delete_session(struct rpc_run *run, const struct operation *operatio
   rpc_session_clear(session, run->runner->thread);
 }
 
-static void tell_text(struct text text, struct outcome *outcome)
+static void fill_text(struct text text, struct outcome *outcome)
 {
   if (text.data == NULL)
     outcome_fail_memory(outcome);
@@ -62,7 +62,7 @@ static void tell_text(struct text text, struct outcome *outcome)
                                 .value = {.kind = OP_TEXT, .text = text}};
 }
 
-static void tell_stats(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+static void fill_stats(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   (void)operation;
   struct rpc_client *client = run->client;
@@ -75,11 +75,11 @@ static void tell_stats(struct rpc_run *run, const struct operation *operation, s
   struct text text = arena_printf(&run->runner->arena,
                                   "{\"objects\":%zu,\"sessions_of_this_address\":%zu,\"calls\":%" PRIu64 "}",
                                   objects, sessions, calls);
-  tell_text(text, outcome);
+  fill_text(text, outcome);
 }
 
-static void tell_name(struct rpc_sessions *sessions, struct rpc_session *session, struct arena *arena,
-                      struct outcome *outcome)
+static void fill_session_name(struct rpc_sessions *sessions, struct rpc_session *session, struct arena *arena,
+                              struct outcome *outcome)
 {
   struct uuid peer_id;
   char name[UUID_TEXT_LENGTH + 1];
@@ -89,7 +89,7 @@ static void tell_name(struct rpc_sessions *sessions, struct rpc_session *session
     return;
   }
   uuid_format(&peer_id, name);
-  tell_text(arena_text(arena, text_of(name)), outcome);
+  fill_text(arena_text(arena, text_of(name)), outcome);
 }
 
 static void share_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
@@ -106,7 +106,7 @@ static void share_session(struct rpc_run *run, const struct operation *operation
     return;
   }
   if (rpc_run_find_session(run, true, &session, outcome) == JP_OK)
-    tell_name(run->runner->peer->sessions, session, arena, outcome);
+    fill_session_name(run->runner->peer->sessions, session, arena, outcome);
 }
 
 bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *client, struct arena *arena,
@@ -116,7 +116,7 @@ bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *cl
   if (rpc_channels[client->channel].span != RPC_SPAN_CONNECTION ||
       (client->session == NULL && rpc_client_hold_session(peer, client, &error) != JP_OK))
     return false;
-  tell_name(peer->sessions, client->session, arena, outcome);
+  fill_session_name(peer->sessions, client->session, arena, outcome);
   return true;
 }
 
@@ -159,7 +159,7 @@ static bool join_process(const struct rpc_run *run, struct text name, struct out
   return status == JP_OK;
 }
 
-static void tell_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+static void fill_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   const struct rpc_client *client = run->client;
   const struct rpc_peer_config *config = &run->runner->peer->config;
@@ -177,7 +177,7 @@ static void tell_session(struct rpc_run *run, const struct operation *operation,
     number = rpc_client_epoch(peer, run->client);
   }
   rpc_epoch_format(number, epoch);
-  tell_text(arena_printf(arena,
+  fill_text(arena_printf(arena,
                          "{\"epoch\":\"%s\",\"client\":%" PRIu64
                          ",\"message_max\":%zu,\"values_max\":%zu,\"version\":\"%s\",\"capabilities\":[%s]}",
                          epoch,
@@ -187,7 +187,7 @@ static void tell_session(struct rpc_run *run, const struct operation *operation,
             outcome);
 }
 
-void rpc_control_tell_cancelled(bool is_found, struct outcome *outcome)
+void rpc_control_fill_cancelled(bool is_found, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VALUE,
                               .type = TEXT("boolean"),
@@ -243,16 +243,16 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
       rpc_collector_collect(run->runner->peer->collector, run->runner->thread);
     return;
   case OP_STATS:
-    tell_stats(run, operation, outcome);
+    fill_stats(run, operation, outcome);
     return;
   case OP_SHARE_SESSION:
     share_session(run, operation, outcome);
     return;
   case OP_SESSION:
-    tell_session(run, operation, outcome);
+    fill_session(run, operation, outcome);
     return;
   case OP_CANCEL: /* what runs or waits is found by the transport, before this request has its turn */
-    rpc_control_tell_cancelled(false, outcome);
+    rpc_control_fill_cancelled(false, outcome);
     return;
   case OP_PIN_THREAD:
     pin_thread(run, operation, outcome);

@@ -13,6 +13,6 @@ bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *cl
                               struct outcome *outcome);
 
 /* What `control cancel` is answered. */
-void rpc_control_tell_cancelled(bool is_found, struct outcome *outcome);
+void rpc_control_fill_cancelled(bool is_found, struct outcome *outcome);
 
 #endif

@@ -169,44 +169,44 @@ bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, co
   return own != 0 && text_equal(epoch, text_of(written));
 }
 
-static void tell_epoch(uint64_t epoch, struct rpc_told_session *told)
+static void fill_epoch(uint64_t epoch, struct rpc_session_info *info)
 {
   if (epoch != 0)
-    rpc_epoch_format(epoch, told->epoch);
+    rpc_epoch_format(epoch, info->epoch);
 }
 
-void rpc_client_tell(void *context, struct rpc_client *client, struct rpc_told_session *told)
+void rpc_client_describe_session(void *context, struct rpc_client *client, struct rpc_session_info *info)
 {
   struct rpc_peer *peer = context;
-  *told = (struct rpc_told_session){.is_new = false};
+  *info = (struct rpc_session_info){.is_new = false};
   if (!peer->config.compat_pal)
-    tell_epoch(rpc_client_epoch(peer, client), told);
+    fill_epoch(rpc_client_epoch(peer, client), info);
 }
 
 /* A message without a session's name that has left objects: its session gets a name. */
-static void keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct rpc_told_session *told)
+static void keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct rpc_session_info *info)
 {
   if (!is_passing(client) || client->session == NULL ||
       jvm_objects_count(rpc_session_objects(client->session)) == 0)
     return;
-  rpc_session_keep(peer->sessions, client->session, &told->peer_id);
-  told->is_new = true;
+  rpc_session_keep(peer->sessions, client->session, &info->peer_id);
+  info->is_new = true;
   if (!peer->config.compat_pal)
-    tell_epoch(rpc_session_epoch(client->session), told);
+    fill_epoch(rpc_session_epoch(client->session), info);
 }
 
 void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                      struct rpc_told_session *told)
+                      struct rpc_session_info *info)
 {
   struct rpc_peer *peer = context;
   struct jvm_thread *thread = worker == NULL ? NULL : worker->runner.thread;
   rpc_callbacks_close(client->callbacks);
   rpc_process_leave(peer, client);
-  if (told != NULL) {
-    *told = (struct rpc_told_session){.is_new = false};
+  if (info != NULL) {
+    *info = (struct rpc_session_info){.is_new = false};
     if (rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length > 0)
-      rpc_client_tell(peer, client, told);
-    keep_objects(peer, client, told);
+      rpc_client_describe_session(peer, client, info);
+    keep_objects(peer, client, info);
   }
   if (become_spare(worker, client))
     return;
@@ -235,7 +235,7 @@ struct rpc_client *rpc_client_part(void *context, struct rpc_client *client)
   return made;
 }
 
-void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client)
+void rpc_client_release_unsent(void *context, struct rpc_worker *worker, struct rpc_client *client)
 {
   (void)context;
   struct rpc_runner *runner = &worker->runner;

@@ -89,13 +89,13 @@ enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer,
                                struct jvm_thread *thread) JP_MUST_CHECK;
 void rpc_worker_fini(struct rpc_worker *worker);
 
-/* peer_client.c: rpc_service.client_open, client_close, client_tell, take_back and refused */
+/* peer_client.c: rpc_service.client_open, client_close, describe_session, release_unsent and refused */
 enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info, struct rpc_client **client,
                                struct jp_error *error);
 void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                      struct rpc_told_session *told);
-void rpc_client_tell(void *context, struct rpc_client *client, struct rpc_told_session *told);
-void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client);
+                      struct rpc_session_info *info);
+void rpc_client_describe_session(void *context, struct rpc_client *client, struct rpc_session_info *info);
+void rpc_client_release_unsent(void *context, struct rpc_worker *worker, struct rpc_client *client);
 void rpc_client_refused(void *context, struct rpc_client *client, struct text message);
 
 /* peer_client.c: rpc_service.part_client */

@@ -97,7 +97,7 @@ static struct rpc_session *session_of(const struct rpc_run *run)
   return run->guest != NULL ? run->guest : run->client->session;
 }
 
-void rpc_run_take_back(struct rpc_run *run)
+void rpc_run_release_result(struct rpc_run *run)
 {
   struct rpc_runner *runner = run->runner;
   if (runner->stored.count > run->stored_before)
@@ -170,7 +170,7 @@ static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome
   return found;
 }
 
-static void describe(struct rpc_run *run, struct outcome *outcome)
+static void describe_operation(struct rpc_run *run, struct outcome *outcome)
 {
   const struct jvm_request *request = &run->request;
   struct op_look look = {.is_of_class = request->operation->type.data != NULL};
@@ -218,7 +218,7 @@ static bool name_class(const struct jvm_request *request, struct operation *name
 }
 
 /* Runs an OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_FETCH or OP_DESCRIBE. run->reached becomes the member that was reached. */
-static void execute(struct rpc_run *run, struct outcome *outcome)
+static void execute_operation(struct rpc_run *run, struct outcome *outcome)
 {
   struct jvm_request *request = &run->request;
   struct rpc_reached_member *reached = &run->reached;
@@ -232,7 +232,7 @@ static void execute(struct rpc_run *run, struct outcome *outcome)
     return;
   }
   if (request->operation->kind == OP_DESCRIBE) {
-    describe(run, outcome);
+    describe_operation(run, outcome);
     return;
   }
   if (request->operation->type.data == NULL) {
@@ -271,7 +271,7 @@ static void execute_elsewhere(void *argument, struct jvm_thread *thread)
     outcome_fail_memory(elsewhere->outcome);
     return;
   }
-  execute(run, elsewhere->outcome);
+  execute_operation(run, elsewhere->outcome);
   jvm_result_hold(thread, run->request.result);
   jvm_request_end(thread);
 }
@@ -329,14 +329,14 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     jvm_throwable_want(runner->thread);
   rpc_call_begin(runner->watch, operation, &run->reached, run->client->number, executor != NULL);
   if (executor == NULL)
-    execute(run, outcome);
+    execute_operation(run, outcome);
   else
     execute_on(executor, run, outcome);
   enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
   if (cause != RPC_CALL_RETURNS)
     rpc_call_fail(cause, run->request.arena, outcome);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
-    rpc_run_take_back(run);
+    rpc_run_release_result(run);
   run->request.operation = NULL; /* it may be run->named; the functions for a result need no operation */
   if (returns_throwable)
     jvm_throwable_tell(&run->request, outcome);
@@ -344,7 +344,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
 
 /* struct meta_loaders, with a struct rpc_run */
 
-static bool main_finds(void *context, struct text class_name)
+static bool main_finds_class(void *context, struct text class_name)
 {
   struct rpc_run *run = context;
   return jvm_main_loader_finds(run->runner->thread, class_name);
@@ -380,7 +380,7 @@ bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, str
   bool found = find_class(run, look, outcome);
   run->request.operation = NULL;
   if (!found && outcome->loader_count == 0)
-    rpc_run_take_back(run);
+    rpc_run_release_result(run);
   return found;
 }
 
@@ -388,7 +388,7 @@ bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders)
 {
   if (!open_frame(run))
     return false;
-  *loaders = (struct meta_loaders){run, main_finds, is_loaded};
+  *loaders = (struct meta_loaders){run, main_finds_class, is_loaded};
   return true;
 }
 
@@ -396,7 +396,7 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
 {
   struct rpc_runner *runner = run->runner;
   struct rpc_meta *meta = runner->peer->meta;
-  struct meta_loaders loaders = {run, main_finds, is_loaded};
+  struct meta_loaders loaders = {run, main_finds_class, is_loaded};
   struct jp_error error;
   if (run->request.drops_result)
     return; /* a query changes nothing, and nobody reads its answer */

@@ -117,7 +117,7 @@ bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outc
 
 /* The answer to the request becomes an error: its client never hears of what the result has stored, which is
  * dropped. */
-void rpc_run_take_back(struct rpc_run *run);
+void rpc_run_release_result(struct rpc_run *run);
 
 /* Ends the request when its answer is written; harmless where no operation was run. */
 void rpc_run_end(struct rpc_run *run);

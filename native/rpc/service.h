@@ -18,7 +18,7 @@ struct rpc_callbacks;
 enum { RPC_EPOCH_LENGTH = 16 };
 
 /* What a handshake, or an answer over HTTP, says of the session behind it. */
-struct rpc_told_session {
+struct rpc_session_info {
   bool is_new; /* the session has got a `peer-id`, by which it is found from now on */
   struct uuid peer_id;
   char epoch[RPC_EPOCH_LENGTH + 1]; /* of the session's name; "": nothing is said */
@@ -41,7 +41,7 @@ enum rpc_pushed {
 /*
  * What a transport gives with a client that it can write to at any time. Any thread, unless a function says otherwise.
  * None blocks for a client, and none calls the service. They take locks of the transport: the caller holds none of its
- * own that rpc_service.take and the functions behind it want.
+ * own that rpc_service.receive and the functions behind it want.
  */
 struct rpc_push {
   /* Gives the client a thread of this name, on which all its messages are served from the next one on, until `unpin` or
@@ -81,9 +81,9 @@ struct rpc_client_info {
   void *connection;            /* for push->open */
 };
 
-enum rpc_taken {
+enum rpc_received {
   RPC_ORDINARY, /* serve it, or keep it until the request before it is served */
-  RPC_TAKEN     /* an answer, or a nested request: nothing is left to do but to send what take has written */
+  RPC_CONSUMED  /* an answer, or a nested request: nothing is left to do but to send what take has written */
 };
 
 /* How the thread of a worker waits inside the service for what a client sends. */
@@ -134,7 +134,7 @@ struct rpc_service {
    * Writes the name of the member of Java that the worker's thread serves, CLASS.MEMBER, for the log: escaped, cut to
    * size, which is at least 1. False: it serves none. Any thread, while the worker lives; waits for nobody.
    */
-  bool (*tell_call)(void *context, struct rpc_worker *worker, char *name, size_t size);
+  bool (*write_call_name)(void *context, struct rpc_worker *worker, char *name, size_t size);
   /* True, once for each call, where the worker's thread has been in one call of a member for long, and is to get a name
    * for it. One thread, four times a second or more; waits for nobody. */
   bool (*wants_name)(void *context, struct rpc_worker *worker, int64_t now_ms);
@@ -175,35 +175,35 @@ struct rpc_service {
   /*
    * Ends a client, when no serve is using it. A session that is only the connection's is dropped with all its
    * objects; one with a `peer-id` or a routing id stays for its TTL where it has objects, and so does one without
-   * either where a request over HTTP has left objects: then its name is new. told (may be NULL: nobody will hear it):
+   * either where a request over HTTP has left objects: then its name is new. info (may be NULL: nobody will hear it):
    * what the answer says. worker NULL: from a thread that may not use Java; the objects are dropped soon after, by
    * another.
    */
   void (*client_close)(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                       struct rpc_told_session *told);
+                       struct rpc_session_info *info);
   /* What the answer to a handshake says, for a client that has just been opened. NULL: nothing. */
-  void (*client_tell)(void *context, struct rpc_client *client, struct rpc_told_session *told);
+  void (*describe_session)(void *context, struct rpc_client *client, struct rpc_session_info *info);
 
   /* The answer of the worker's last message, which was this client's, will not reach it: drops the objects
    * that it told of. On the worker's thread, before it serves again. NULL: there is nothing to drop. */
-  void (*take_back)(void *context, struct rpc_worker *worker, struct rpc_client *client);
+  void (*release_unsent)(void *context, struct rpc_worker *worker, struct rpc_client *client);
 
   /* --- clients with a push; NULL where none opens a duplex. The caller holds no lock --- */
 
   /*
    * A whole message of a client that has a duplex, before anything else is made of it; also while a request of the
    * client is being served. Any thread, one at a time for a client; no worker is needed, and Java does not run in it.
-   * *message stays the caller's; RPC_TAKEN may have taken its memory. *answer comes empty, and gets the errors of
+   * *message stays the caller's; RPC_CONSUMED may have taken its memory. *answer comes empty, and gets the errors of
    * nested requests that no thread will serve, which need not be told to `refused`.
    */
-  enum rpc_taken (*take)(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
-                         struct buffer *answer);
+  enum rpc_received (*receive)(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
+                               struct buffer *answer);
   /*
-   * The same for a message that is too long, of which the beginning is known. RPC_TAKEN: a call is open. *is_answer: the
+   * The same for a message that is too long, of which the beginning is known. RPC_CONSUMED: a call is open. *is_answer: the
    * message was the answer to one, which has ended; else the transport answers the message at once.
    */
-  enum rpc_taken (*take_beginning)(void *context, struct rpc_callbacks *callbacks, struct text beginning,
-                                   bool *is_answer);
+  enum rpc_received (*receive_beginning)(void *context, struct rpc_callbacks *callbacks,
+                                         struct text beginning, bool *is_answer);
   /* The client sends nothing more: its open calls end, and later ones do at once. Any thread, while the client is open;
    * may be repeated. client_close means it, too. */
   void (*client_gone)(void *context, struct rpc_callbacks *callbacks, bool is_stopping);

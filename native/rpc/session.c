@@ -648,7 +648,7 @@ uint64_t rpc_session_calls(const struct rpc_session *session)
 /* ---- the sweeper: ends expired sessions, and destroys those that their last holder could not destroy ---- */
 
 /* NULL: none is idle. */
-static struct rpc_session *longest_idle(const struct rpc_sessions *sessions)
+static struct rpc_session *find_longest_idle(const struct rpc_sessions *sessions)
 {
   struct rpc_session *idle = sessions->idle.first;
   struct rpc_session *passing = sessions->passing.first;
@@ -657,9 +657,9 @@ static struct rpc_session *longest_idle(const struct rpc_sessions *sessions)
   return idle->idle_since <= passing->idle_since ? idle : passing;
 }
 
-static int64_t next_expiry(const struct rpc_sessions *sessions)
+static int64_t find_next_expiry(const struct rpc_sessions *sessions)
 {
-  const struct rpc_session *next = longest_idle(sessions);
+  const struct rpc_session *next = find_longest_idle(sessions);
   return next == NULL ? INT64_MAX : find_expiry(sessions, next);
 }
 
@@ -681,7 +681,7 @@ static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now
 {
   pthread_mutex_lock(&sessions->lock);
   struct rpc_session *ended = sessions->dead;
-  struct rpc_session *idle = longest_idle(sessions);
+  struct rpc_session *idle = find_longest_idle(sessions);
   if (ended != NULL) {
     sessions->dead = ended->next;
   } else if (idle != NULL &&
@@ -699,7 +699,7 @@ int64_t rpc_sessions_sweep(struct rpc_sessions *sessions, struct jvm_thread *thr
   while ((ended = take_ended(sessions, now_ms)) != NULL)
     destroy_session(ended, thread);
   pthread_mutex_lock(&sessions->lock);
-  int64_t expiry = next_expiry(sessions);
+  int64_t expiry = find_next_expiry(sessions);
   pthread_mutex_unlock(&sessions->lock);
   return expiry;
 }
@@ -720,8 +720,8 @@ static void run_sweeper(void *argument, struct jvm_thread *thread)
   bool stopping = false;
   pthread_mutex_lock(&sessions->lock);
   while (!stopping) {
-    while (!is_stopping(sessions) && sessions->dead == NULL && next_expiry(sessions) > clock_now_ms()) {
-      sessions->sweeper_wakes = next_expiry(sessions);
+    while (!is_stopping(sessions) && sessions->dead == NULL && find_next_expiry(sessions) > clock_now_ms()) {
+      sessions->sweeper_wakes = find_next_expiry(sessions);
       wait_until(sessions, sessions->sweeper_wakes);
     }
     stopping = is_stopping(sessions);

@@ -333,21 +333,21 @@ static enum step send_next_part(struct connection *connection, struct crew_membe
 
 /* --- the service --- */
 
-const struct rpc_told_session *connection_tell_session(const struct connection *connection,
-                                                       struct rpc_told_session *told)
+const struct rpc_session_info *connection_tell_session(const struct connection *connection,
+                                                       struct rpc_session_info *told)
 {
   const struct rpc_service *service = connection_service(connection);
-  *told = (struct rpc_told_session){.is_new = false};
-  if (service->client_tell != NULL)
-    service->client_tell(service->context, connection->client, told);
+  *told = (struct rpc_session_info){.is_new = false};
+  if (service->describe_session != NULL)
+    service->describe_session(service->context, connection->client, told);
   return told;
 }
 
 void connection_close_client(struct connection *connection, struct crew_member *member,
-                             struct rpc_told_session *told)
+                             struct rpc_session_info *told)
 {
   if (told != NULL)
-    *told = (struct rpc_told_session){.is_new = false};
+    *told = (struct rpc_session_info){.is_new = false};
   if (connection->client == NULL)
     return;
   const struct rpc_service *service = connection_service(connection);

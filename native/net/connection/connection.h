@@ -330,11 +330,11 @@ void connection_drop_message(struct connection *connection);
 /* The codec of its messages: JSON-RPC, as for all messages of WebSocket and HTTP. */
 const struct rpc_codec *connection_codec(const struct connection *connection);
 /* What the answer to a handshake says of the client's session, in *told; returns that. */
-const struct rpc_told_session *connection_tell_session(const struct connection *connection,
-                                                       struct rpc_told_session *told);
+const struct rpc_session_info *connection_tell_session(const struct connection *connection,
+                                                       struct rpc_session_info *told);
 /* told: of rpc_service.client_close; NULL: no answer follows. */
 void connection_close_client(struct connection *connection, struct crew_member *member,
-                             struct rpc_told_session *told);
+                             struct rpc_session_info *told);
 
 /* Takes the stream, after the beginning of the answer was written. False: no memory; the stream is closed. */
 bool connection_begin_stream(struct connection *connection, const struct rpc_stream *stream);

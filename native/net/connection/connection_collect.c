@@ -171,14 +171,14 @@ static void wait_or_refuse(struct connection *connection)
 }
 
 /* What answers a call from Java needs no turn, and neither does what the client may wait for before it answers. */
-static enum rpc_taken take_beginning(struct connection *connection, struct rpc_callbacks *callbacks,
-                                     struct buffer *answer)
+static enum rpc_received take_beginning(struct connection *connection, struct rpc_callbacks *callbacks,
+                                        struct buffer *answer)
 {
   const struct rpc_service *service = connection_service(connection);
   bool is_answer = false;
-  enum rpc_taken taken =
-      service->take_beginning(service->context, callbacks, buffer_text(&connection->message), &is_answer);
-  if (taken == RPC_TAKEN && !is_answer)
+  enum rpc_received taken =
+      service->receive_beginning(service->context, callbacks, buffer_text(&connection->message), &is_answer);
+  if (taken == RPC_CONSUMED && !is_answer)
     connection_reject_too_long(connection, answer);
   return taken;
 }
@@ -192,15 +192,15 @@ static bool offer_message(struct connection *connection)
   if (callbacks == NULL)
     return false;
   buffer_init(&answer);
-  enum rpc_taken taken = connection->is_too_long
-                             ? take_beginning(connection, callbacks, &answer)
-                             : service->take(service->context, callbacks, &connection->message, &answer);
-  if (taken == RPC_TAKEN) {
+  enum rpc_received taken =
+      connection->is_too_long ? take_beginning(connection, callbacks, &answer)
+                              : service->receive(service->context, callbacks, &connection->message, &answer);
+  if (taken == RPC_CONSUMED) {
     send_answer(connection, &answer);
     drop_message(connection);
   }
   buffer_fini(&answer);
-  return taken == RPC_TAKEN;
+  return taken == RPC_CONSUMED;
 }
 
 /* --- cancels --- */

@@ -81,12 +81,12 @@ static void write_status_line(struct buffer *out, struct http_response_mode mode
   }
 }
 
-static bool says_nothing(const struct rpc_told_session *told)
+static bool says_nothing(const struct rpc_session_info *told)
 {
   return told == NULL || (!told->is_new && told->epoch[0] == '\0');
 }
 
-static void write_session(struct buffer *out, const struct rpc_told_session *told)
+static void write_session(struct buffer *out, const struct rpc_session_info *told)
 {
   if (says_nothing(told))
     return;
@@ -131,7 +131,7 @@ void http_write_text(struct buffer *out, struct http_response_mode mode, struct 
 }
 
 void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,
-                           const struct rpc_told_session *told)
+                           const struct rpc_session_info *told)
 {
   if (status == 200 && mode.keeps_alive && mode.origin == NULL && says_nothing(told)) {
     BUFFER_LITERAL(out, HTTP_VERSION
@@ -148,7 +148,7 @@ void http_write_reply_head(struct buffer *out, struct http_response_mode mode, i
 }
 
 void http_write_stream_head(struct buffer *out, struct http_response_mode mode,
-                            const struct rpc_told_session *told)
+                            const struct rpc_session_info *told)
 {
   write_status_line(out, mode, 200);
   write_session(out, told);
@@ -158,14 +158,14 @@ void http_write_stream_head(struct buffer *out, struct http_response_mode mode,
 }
 
 void http_write_no_content(struct buffer *out, struct http_response_mode mode,
-                           const struct rpc_told_session *told)
+                           const struct rpc_session_info *told)
 {
   write_status_line(out, mode, 204);
   write_session(out, told);
   BUFFER_LITERAL(out, "\r\n");
 }
 
-void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_told_session *told)
+void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_session_info *told)
 {
   static const char accept_guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* RFC 6455, 1.3 */
   char seed[128];

@@ -33,14 +33,14 @@ void http_write_status(struct buffer *out, struct http_response_mode mode,
 void http_write_text(struct buffer *out, struct http_response_mode mode, struct text words);
 /* The head before a JSON-RPC answer of this length; told may be NULL: it says nothing. A 405 says that POST is allowed. */
 void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,
-                           const struct rpc_told_session *told);
+                           const struct rpc_session_info *told);
 /* The head before an answer whose length is not known: it comes in chunks, or in HTTP/1.0 until the
  * connection is closed. */
 void http_write_stream_head(struct buffer *out, struct http_response_mode mode,
-                            const struct rpc_told_session *told);
+                            const struct rpc_session_info *told);
 void http_write_no_content(struct buffer *out, struct http_response_mode mode,
-                           const struct rpc_told_session *told);
+                           const struct rpc_session_info *told);
 /* 101; key is the request's Sec-WebSocket-Key (RFC 6455, 4.2.2). */
-void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_told_session *told);
+void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_session_info *told);
 
 #endif

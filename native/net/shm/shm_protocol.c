@@ -437,7 +437,7 @@ static enum jp_status take_memory(struct shm_pool *pool, struct ring_region *reg
 
 /* Sends the 101, which says what is told, with the memory on its first byte. False: the client did not take all of it at
  * once. */
-static bool send_switch(int socket, int memory, size_t ring_size, const struct rpc_told_session *told)
+static bool send_switch(int socket, int memory, size_t ring_size, const struct rpc_session_info *told)
 {
   char head[200];
   bool has_epoch = told->epoch[0] != '\0';
@@ -479,7 +479,7 @@ static enum jp_status take_over(struct connection_upgrade *upgrade, struct conne
   state->region = region;
   state->told_processor = -1;
   ring_region_open_peer(&region, &state->out, &state->in);
-  struct rpc_told_session told;
+  struct rpc_session_info told;
   if (!send_switch(connection->fd, memory, pool->ring_size, connection_tell_session(connection, &told)))
     connection_break(connection);
   close(memory);

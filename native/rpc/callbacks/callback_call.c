@@ -35,9 +35,9 @@ struct callback_thread *callback_thread_set(struct callback_thread *thread)
 
 /* ---- failures ---- */
 
-static void fail(struct jvm_callback_failure *failure, const char *format, ...) JP_PRINTF(2, 3);
+static void set_error(struct jvm_callback_failure *failure, const char *format, ...) JP_PRINTF(2, 3);
 
-static void fail(struct jvm_callback_failure *failure, const char *format, ...)
+static void set_error(struct jvm_callback_failure *failure, const char *format, ...)
 {
   va_list args;
   failure->code = FAILURE_CODE;
@@ -48,34 +48,34 @@ static void fail(struct jvm_callback_failure *failure, const char *format, ...)
 
 static void fail_memory(struct jvm_callback_failure *failure)
 {
-  fail(failure, "out of memory");
+  set_error(failure, "out of memory");
   failure->code = MEMORY_CODE;
 }
 
-static void tell_ending(const struct rpc_callback_call *call, enum callback_ending ending,
+static void set_failure(const struct rpc_callback_call *call, enum callback_ending ending,
                         struct jvm_callback_failure *failure)
 {
   switch (ending) {
   case CALLBACK_CLIENT_GONE:
-    fail(failure, "the connection of the client has ended");
+    set_error(failure, "the connection of the client has ended");
     return;
   case CALLBACK_STOPPED:
-    fail(failure, "the peer is shutting down");
+    set_error(failure, "the peer is shutting down");
     return;
   case CALLBACK_SESSION_DELETED:
-    fail(failure, "the session of the client was deleted");
+    set_error(failure, "the session of the client was deleted");
     return;
   case CALLBACK_TIMED_OUT:
-    fail(failure,
-         call->number == 0 ? "there was no room for the event within %lld ms (callback-timeout)"
-                           : "the client has not answered within %lld ms (callback-timeout)",
-         (long long)call->callbacks->peer->config.limits.callbacks.timeout_ms);
+    set_error(failure,
+              call->number == 0 ? "there was no room for the event within %lld ms (callback-timeout)"
+                                : "the client has not answered within %lld ms (callback-timeout)",
+              (long long)call->callbacks->peer->config.limits.callbacks.timeout_ms);
     return;
   case CALLBACK_ANSWER_TOO_LONG:
-    fail(failure, "the answer is longer than there is room for (message-max)");
+    set_error(failure, "the answer is longer than there is room for (message-max)");
     return;
   case CALLBACK_ANSWER_FAULTY:
-    fail(failure, "the client's answer cannot be read: %.*s", TEXT_ARGS(buffer_text(&call->answer)));
+    set_error(failure, "the client's answer cannot be read: %.*s", TEXT_ARGS(buffer_text(&call->answer)));
     return;
   case CALLBACK_GOES_ON:
     return;
@@ -124,7 +124,7 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
   enum callback_ending obstacle = find_obstacle(callbacks, record, number);
   bool is_full = callbacks->calls_open >= limits->calls_max;
   if (obstacle == CALLBACK_GOES_ON && !is_full) {
-    record->in_hand++;
+    record->in_flight++;
     call->epoch = record->epoch;
     if (call->number != 0)
       call->number = ++callbacks->last_number;
@@ -139,10 +139,10 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
   }
   pthread_mutex_unlock(&callbacks->process->lock);
   if (obstacle != CALLBACK_GOES_ON)
-    tell_ending(call, obstacle, failure);
+    set_failure(call, obstacle, failure);
   else
-    fail(failure, "the limit of %zu open callbacks of a connection is reached (callbacks-max)",
-         limits->calls_max);
+    set_error(failure, "the limit of %zu open callbacks of a connection is reached (callbacks-max)",
+              limits->calls_max);
   return JP_LIMIT;
 }
 
@@ -159,10 +159,10 @@ static enum jp_status enter_waiting(struct rpc_peer *peer, struct rpc_callback_c
     return JP_OK;
   }
   atomic_fetch_sub(&peer->callback_threads, 1);
-  fail(failure,
-       "the limit of %zu threads of the peer that wait in callbacks is reached "
-       "(callback-threads-max)",
-       max);
+  set_error(failure,
+            "the limit of %zu threads of the peer that wait in callbacks is reached "
+            "(callback-threads-max)",
+            max);
   return JP_LIMIT;
 }
 
@@ -177,12 +177,12 @@ static enum jp_status check_depth(const struct rpc_callbacks *callbacks, const s
 {
   size_t max = callbacks->peer->config.limits.callbacks.depth_max;
   if (thread != NULL && thread->depth >= max) {
-    fail(failure, "the limit of %zu callbacks inside one another is reached (callback-depth)", max);
+    set_error(failure, "the limit of %zu callbacks inside one another is reached (callback-depth)", max);
     return JP_LIMIT;
   }
   if (!jvm_stack_is_short())
     return JP_OK;
-  fail(failure, "less than 256 KiB of the thread's stack are left");
+  set_error(failure, "less than 256 KiB of the thread's stack are left");
   return JP_LIMIT;
 }
 
@@ -393,11 +393,11 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
   case RPC_PUSH_NO_ROOM:
     return JVM_CALLBACK_NO_ROOM;
   case RPC_PUSH_TOO_LONG:
-    fail(failure, "the call takes %zu bytes, more than may be held for its client (send-buffer-max)",
-         message->len);
+    set_error(failure, "the call takes %zu bytes, more than may be held for its client (send-buffer-max)",
+              message->len);
     break;
   case RPC_PUSH_CLOSED:
-    tell_ending(call, CALLBACK_CLIENT_GONE, failure);
+    set_failure(call, CALLBACK_CLIENT_GONE, failure);
     break;
   }
   if (is_expected)
@@ -464,7 +464,7 @@ static bool can_wait(void)
 }
 
 /* Under the lock: what came before the answer is served before it, and what came after it is not. */
-static enum jvm_callback_sight see_call(const struct rpc_callback_call *call)
+static enum jvm_callback_sight read_call_state(const struct rpc_callback_call *call)
 {
   if (callback_call_has_ended(call))
     return JVM_CALLBACK_ENDED;
@@ -475,8 +475,7 @@ static enum jvm_callback_sight see_call(const struct rpc_callback_call *call)
   return call->state == RPC_CALL_HAS_ROOM && !call->is_sent ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
 }
 
-static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
-                                            struct jvm_callback_failure *failure)
+static enum jvm_callback_sight poll_call(struct rpc_callback_call *call, struct jvm_callback_failure *failure)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   if (call->worker != NULL)
@@ -484,7 +483,7 @@ static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
   bool is_late = call->deadline_ms != INT64_MAX && clock_now_ms() >= call->deadline_ms;
   atomic_store(&call->has_news, false); /* before it looks: what comes from here on is news */
   pthread_mutex_lock(&callbacks->process->lock);
-  enum jvm_callback_sight sight = see_call(call);
+  enum jvm_callback_sight sight = read_call_state(call);
   if (sight == JVM_CALLBACK_NOTHING && is_late) {
     callback_call_end(call, RPC_CALL_ENDED, CALLBACK_TIMED_OUT);
     sight = JVM_CALLBACK_ENDED;
@@ -492,7 +491,7 @@ static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
   enum callback_ending ending = call->ending;
   pthread_mutex_unlock(&callbacks->process->lock);
   if (sight == JVM_CALLBACK_ENDED)
-    tell_ending(call, ending, failure);
+    set_failure(call, ending, failure);
   if (sight == JVM_CALLBACK_ENDED && ending == CALLBACK_ANSWER_FAULTY)
     log_misfit(call, text_of(failure->text));
   return sight;
@@ -632,8 +631,8 @@ bool rpc_callbacks_are_exiting(void *context, struct rpc_callbacks *callbacks)
 
 /* ---- the answer ---- */
 
-/* rpc_callback_taker.take, with a call */
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+/* rpc_callback_sink.accept, with a call */
+static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   struct rpc_callback_call *call = context;
   return rpc_callbacks_note(call->callbacks, id, &call->given, error);
@@ -643,10 +642,10 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
                                   struct jvm_callback_answer *answer, struct outcome *outcome)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  const struct rpc_callback_taker taker = {.context = call, .take = take_callback};
+  const struct rpc_callback_sink sink = {.context = call, .accept = accept_callback};
   const struct rpc_value_rules rules = {.digits_max = request->limits->number_digits_max,
                                         .values_max = callbacks->peer->config.limits.values_max,
-                                        .callbacks = &taker};
+                                        .callbacks = &sink};
   enum jp_status status = callbacks->codec->callbacks->read_answer(buffer_text(&call->answer), &rules,
                                                                    request->arena, answer, outcome);
   call->was_read = status == JP_OK;
@@ -658,7 +657,7 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
 /* ---- the end ---- */
 
 /* jvm_thread_run's, with a call whose nested worker is lent */
-static void take_tellings_back(void *argument)
+static void release_stored(void *argument)
 {
   struct rpc_callback_call *call = argument;
   jvm_objects_take_back(call->nested->worker.runner.thread, rpc_session_objects(call->callbacks->session),
@@ -666,23 +665,23 @@ static void take_tellings_back(void *argument)
 }
 
 /* What a client was never told, or has borrowed, is not its own. Where memory is short the objects stay. */
-static void end_tellings(struct rpc_callback_call *call)
+static void release_unreceived(struct rpc_callback_call *call)
 {
   struct nested_workers *pool = call->callbacks->peer->nested_workers;
   if (call->stored.count == 0 || (call->is_sent && !call->borrows) ||
       nested_workers_borrow(pool, &call->nested) != JP_OK)
     return;
-  jvm_thread_run(call->nested->worker.runner.thread, take_tellings_back, call);
+  jvm_thread_run(call->nested->worker.runner.thread, release_stored, call);
   nested_workers_return(pool, call->nested);
 }
 
 /* What is left to do for a call that nobody finds any more. */
-struct call_rest {
+struct call_duties {
   bool has_releases;
   bool has_session; /* the last call of a closed client lets go of the session */
 };
 
-static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct rpc_callback_call *call)
+static struct call_duties leave_calls(struct rpc_callbacks *callbacks, struct rpc_callback_call *call)
 {
   pthread_mutex_lock(&callbacks->process->lock);
   *call->link = call->next;
@@ -696,21 +695,21 @@ static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct rpc_
   }
   struct callback_record *record = callbacks_find_record(&callbacks->process->records, call->id);
   if (record != NULL && record->epoch == call->epoch) {
-    record->in_hand--;
+    record->in_flight--;
     callbacks_settle_record(callbacks, record);
   }
   callbacks->calls_open--;
-  struct call_rest rest = {.has_releases = callbacks->process->unsent > 0,
-                           .has_session = callbacks->calls_open == 0 && callbacks_are_closed(callbacks)};
+  struct call_duties duties = {.has_releases = callbacks->process->unsent > 0,
+                               .has_session = callbacks->calls_open == 0 && callbacks_are_closed(callbacks)};
   pthread_mutex_unlock(&callbacks->process->lock);
-  return rest;
+  return duties;
 }
 
 static void close_call(struct rpc_callback_call *call)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  end_tellings(call); /* the session is its own until it has left */
-  struct call_rest rest = leave_calls(callbacks, call);
+  release_unreceived(call); /* the session is its own until it has left */
+  struct call_duties duties = leave_calls(callbacks, call);
   callback_inbox_refuse(call->thread, callbacks, call->number);
   if (call->is_sent && call->number != 0)
     callbacks->push->settle(callbacks->duplex, call->worker);
@@ -718,12 +717,12 @@ static void close_call(struct rpc_callback_call *call)
     rpc_callbacks_settle(callbacks, &call->given);
   else /* what the answer gives is accounted for also where nobody has read it to its end */
     rpc_callbacks_settle_partly(callbacks, &call->given, buffer_text(&call->answer));
-  if (rest.has_releases)
+  if (duties.has_releases)
     callbacks_send_releases(callbacks);
   leave_thread(call);
   leave_waiting(callbacks->peer, call);
   free_call(call);
-  if (rest.has_session)
+  if (duties.has_session)
     callbacks_release_session(callbacks);
   callbacks_release(callbacks);
 }
@@ -740,7 +739,7 @@ static const struct jvm_callback_hooks hooks = {
     .enter = enter_call,
     .leave = leave_call,
     .send = send_call,
-    .look = look_at_call,
+    .look = poll_call,
     .wait = wait_for_call,
     .nanoseconds_left = find_nanoseconds_left,
     .serve = callback_call_serve,

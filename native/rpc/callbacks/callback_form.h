@@ -21,10 +21,10 @@ enum rpc_callback_message {
 
 /* What the client's thread waits for that a call comes from. */
 enum rpc_callback_origin {
-  RPC_ORIGIN_UNTOLD,  /* the client has not asked for it */
-  RPC_ORIGIN_REQUEST, /* the Java thread serves a request of the connection, */
-  RPC_ORIGIN_CALL,    /* or one that is nested in an open call of it, */
-  RPC_ORIGIN_THREAD   /* or neither */
+  RPC_ORIGIN_NOT_ASKED, /* the client has not asked for it */
+  RPC_ORIGIN_REQUEST,   /* the Java thread serves a request of the connection, */
+  RPC_ORIGIN_CALL,      /* or one that is nested in an open call of it, */
+  RPC_ORIGIN_THREAD     /* or neither */
 };
 
 /* A call without its arguments. */

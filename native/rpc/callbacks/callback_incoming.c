@@ -74,8 +74,8 @@ static void forget_kept(struct rpc_callbacks *callbacks, size_t length)
 }
 
 /* The first message of the call; NULL: there is none. */
-static struct callback_message *take_message_of(struct callback_thread *thread,
-                                                const struct rpc_callbacks *callbacks, uint64_t number)
+static struct callback_message *dispatch_message(struct callback_thread *thread,
+                                                 const struct rpc_callbacks *callbacks, uint64_t number)
 {
   pthread_mutex_lock(&thread->lock);
   struct callback_message **link = &thread->first;
@@ -124,7 +124,7 @@ void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks 
   if (number == 0)
     return;
   buffer_init(&out);
-  while ((message = take_message_of(thread, callbacks, number)) != NULL) {
+  while ((message = dispatch_message(thread, callbacks, number)) != NULL) {
     struct text text = buffer_text(&message->text);
     buffer_clear(&out);
     push_error(callbacks, callbacks->codec->callbacks->refuse_nested(callbacks->peer, text, &out), &out);
@@ -149,7 +149,7 @@ static void send_answer(const struct nested_serving *serving, struct rpc_client 
   enum rpc_pushed pushed = nested->out.failed ? RPC_PUSH_TOO_LONG : push_answer(callbacks, &nested->out);
   if (pushed == RPC_PUSHED)
     return;
-  rpc_client_take_back(callbacks->peer, &nested->worker, client);
+  rpc_client_release_unsent(callbacks->peer, &nested->worker, client);
   if (pushed == RPC_PUSH_TOO_LONG)
     refuse_message(callbacks, buffer_text(&serving->message->text),
                    "the answer is longer than there is room for (send-buffer-max)", &nested->out);
@@ -223,7 +223,7 @@ void callback_call_serve(struct rpc_callback_call *call)
 /* ---- keeping what has been received ---- */
 
 /* Moves a message out of the transport's buffer. False: memory is short. */
-static bool take_bytes(struct buffer *taken, struct text text, struct buffer *message)
+static bool move_or_copy_bytes(struct buffer *taken, struct text text, struct buffer *message)
 {
   if (message != NULL && text.len > COPIED_MAX) {
     *taken = *message;
@@ -292,7 +292,8 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     size_t length = answer.len;
-    kept = has_place(callbacks, length) && take_bytes(&call->answer, answer, message) ? KEPT : KEPT_TOO_LONG;
+    kept = has_place(callbacks, length) && move_or_copy_bytes(&call->answer, answer, message) ? KEPT
+                                                                                              : KEPT_TOO_LONG;
     if (kept == KEPT) {
       callback_call_set_state(call, RPC_CALL_ANSWERED);
       note_kept(callbacks, length);
@@ -308,8 +309,8 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
   return kept;
 }
 
-static void take_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
-                        struct buffer *message)
+static void accept_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
+                          struct buffer *message)
 {
   enum kept kept = keep_answer(callbacks, answer, number, message);
   if (kept == KEPT_NOT)
@@ -318,13 +319,13 @@ static void take_answer(struct rpc_callbacks *callbacks, struct text answer, uin
     rpc_callbacks_count_unread(callbacks, answer);
 }
 
-static void take_answers(struct rpc_callbacks *callbacks, struct text message)
+static void accept_answers(struct rpc_callbacks *callbacks, struct text message)
 {
   struct text answer;
   uint64_t number;
   size_t at = 0;
   while (callbacks->codec->callbacks->next_answer(message, &at, &answer, &number))
-    take_answer(callbacks, answer, number, NULL);
+    accept_answer(callbacks, answer, number, NULL);
 }
 
 /* ---- what cannot be read ---- */
@@ -356,7 +357,7 @@ static bool has_waiting(struct rpc_callbacks *callbacks)
 }
 
 /* It may be an answer that Java waits for, so that it does not wait for its turn. */
-static void take_faulty(struct rpc_callbacks *callbacks, struct text message, struct buffer *answer)
+static void refuse_faulty(struct rpc_callbacks *callbacks, struct text message, struct buffer *answer)
 {
   const struct rpc_callback_form *form = callbacks->codec->callbacks;
   form->find_faulty(message, callbacks->peer->config.limits.max_depth, end_call, callbacks);
@@ -377,7 +378,7 @@ static struct callback_message *make_message(struct rpc_callbacks *callbacks, ui
   made->callbacks = callbacks;
   made->number = number;
   buffer_init(&made->text);
-  if (take_bytes(&made->text, buffer_text(message), message))
+  if (move_or_copy_bytes(&made->text, buffer_text(message), message))
     return made;
   free_message(made);
   return NULL;
@@ -406,8 +407,8 @@ static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, s
 }
 
 /* What no thread will serve is answered at once: the client may wait for that inside a callback. */
-static void take_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message,
-                        struct buffer *answer)
+static void queue_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message,
+                         struct buffer *answer)
 {
   static const char full[] = "too many requests wait in this connection's callbacks";
   const struct rpc_codec *codec = callbacks->codec;
@@ -424,8 +425,8 @@ static void take_nested(struct rpc_callbacks *callbacks, uint64_t number, struct
 
 /* ---- messages ---- */
 
-enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
-                                  struct buffer *answer)
+enum rpc_received rpc_callbacks_receive(void *context, struct rpc_callbacks *callbacks,
+                                        struct buffer *message, struct buffer *answer)
 {
   (void)context;
   uint64_t number;
@@ -437,19 +438,19 @@ enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks
     return RPC_ORDINARY; /* nothing was asked, so that an answer is no message, and no `within` is open */
   switch (callbacks->codec->callbacks->classify(text, callbacks->peer->config.limits.max_depth, &number)) {
   case RPC_MESSAGE_ANSWER:
-    take_answer(callbacks, text, number, message);
-    return RPC_TAKEN;
+    accept_answer(callbacks, text, number, message);
+    return RPC_CONSUMED;
   case RPC_MESSAGE_ANSWERS:
-    take_answers(callbacks, text);
-    return RPC_TAKEN;
+    accept_answers(callbacks, text);
+    return RPC_CONSUMED;
   case RPC_MESSAGE_NESTED:
-    take_nested(callbacks, number, message, answer);
-    return RPC_TAKEN;
+    queue_nested(callbacks, number, message, answer);
+    return RPC_CONSUMED;
   case RPC_MESSAGE_FAULTY:
     if (!has_waiting(callbacks))
       return RPC_ORDINARY;
-    take_faulty(callbacks, text, answer);
-    return RPC_TAKEN;
+    refuse_faulty(callbacks, text, answer);
+    return RPC_CONSUMED;
   case RPC_MESSAGE_ORDINARY:
     break;
   }
@@ -479,8 +480,8 @@ static void end_too_long(void *context, uint64_t number, const char *reason)
   search->is_answer |= call != NULL;
 }
 
-enum rpc_taken rpc_callbacks_take_beginning(void *context, struct rpc_callbacks *callbacks,
-                                            struct text beginning, bool *is_answer)
+enum rpc_received rpc_callbacks_receive_beginning(void *context, struct rpc_callbacks *callbacks,
+                                                  struct text beginning, bool *is_answer)
 {
   (void)context;
   struct too_long search = {.callbacks = callbacks};
@@ -489,7 +490,7 @@ enum rpc_taken rpc_callbacks_take_beginning(void *context, struct rpc_callbacks 
   callbacks->codec->callbacks->find_faulty(beginning, callbacks->peer->config.limits.max_depth, end_too_long,
                                            &search);
   *is_answer = search.is_answer;
-  return RPC_TAKEN;
+  return RPC_CONSUMED;
 }
 
 /* ---- waiting for answers to be read ---- */

@@ -3,12 +3,12 @@
 /* The messages of a client whose objects are being called: answers, and requests that are nested in calls. */
 #include "rpc/callbacks/callbacks.h"
 
-/* rpc_service.take; see there. */
-enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
-                                  struct buffer *answer);
+/* rpc_service.receive; see there. */
+enum rpc_received rpc_callbacks_receive(void *context, struct rpc_callbacks *callbacks,
+                                        struct buffer *message, struct buffer *answer);
 /* rpc_service.take_beginning */
-enum rpc_taken rpc_callbacks_take_beginning(void *context, struct rpc_callbacks *callbacks,
-                                            struct text beginning, bool *is_answer);
+enum rpc_received rpc_callbacks_receive_beginning(void *context, struct rpc_callbacks *callbacks,
+                                                  struct text beginning, bool *is_answer);
 
 /*
  * The message in hand is about to take away what answers of the client may name: returns when those that came

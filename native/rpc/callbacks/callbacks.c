@@ -128,7 +128,7 @@ static void add_release(struct rpc_process *process, struct rpc_callbacks *giver
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record)
 {
   struct rpc_process *process = callbacks->process;
-  if (record->proxy != 0 || record->in_hand > 0)
+  if (record->proxy != 0 || record->in_flight > 0)
     return;
   if (record->given > 0)
     add_release(process, record->giver, record->id, record->given);
@@ -627,7 +627,7 @@ static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, s
   if (callbacks->state == RPC_CALLBACKS_OPEN) /* else what leave_process has seen to would be undone */
     record->giver = callbacks;
   record->given++;
-  record->in_hand++;
+  record->in_flight++;
   *noted = (struct rpc_given_id){.id = id, .epoch = record->epoch};
   return JP_OK;
 }
@@ -656,7 +656,7 @@ void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *giv
     struct callback_record *record = callbacks_find_record(&callbacks->process->records, given->ids[i].id);
     if (record == NULL || record->epoch != given->ids[i].epoch)
       continue; /* delete_session has released the ID */
-    record->in_hand--;
+    record->in_flight--;
     callbacks_settle_record(callbacks, record);
   }
   pthread_mutex_unlock(&callbacks->process->lock);

@@ -22,7 +22,7 @@ struct callback_record {
   uint64_t *older;             /* the numbers of others that Java has, in their order */
   size_t older_count;
   size_t older_capacity;
-  size_t in_hand; /* arguments of messages that are being served, and open calls */
+  size_t in_flight; /* arguments of messages that are being served, and open calls */
 };
 
 /* The records by their IDs. Begins as zero. */

@@ -124,7 +124,7 @@ static void write_answer(struct serving *serving, struct outcome *outcome)
     return;
   buffer_truncate(serving->out, serving->start);
   if (!rpc_run_become_ref(&serving->run, false, outcome)) {
-    rpc_run_take_back(&serving->run);
+    rpc_run_release_result(&serving->run);
     fail_too_long(serving, outcome);
   }
   rpc_colfer_answer_write(serving->out, outcome, &answer);
@@ -229,7 +229,8 @@ static void fail_refused(struct outcome *outcome, struct arena *arena, const cha
                reason);
 }
 
-static enum rpc_served refuse(void *context, struct text message, const char *reason, struct buffer *out)
+static enum rpc_served refuse_message(void *context, struct text message, const char *reason,
+                                      struct buffer *out)
 {
   (void)context;
   struct arena arena;
@@ -243,8 +244,8 @@ static enum rpc_served refuse(void *context, struct text message, const char *re
   return RPC_REPLY;
 }
 
-static void reject(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
-                   struct buffer *out)
+static void reject_message(void *context, enum rpc_rejection rejection, struct text beginning,
+                           const char *reason, struct buffer *out)
 {
   (void)context, (void)rejection;
   struct arena arena;
@@ -319,7 +320,7 @@ out:
 
 /* A message begins with the index of its first field, or with its end. An empty one is answered in this form, too: a
  * client of JSON-RPC never sends it. */
-static bool recognizes(struct text message)
+static bool recognizes_message(struct text message)
 {
   enum { LAST_FIELD = 8, END = 0x7f };
   return message.len == 0 || (unsigned char)message.data[0] <= LAST_FIELD || message.data[0] == END;
@@ -328,9 +329,9 @@ static bool recognizes(struct text message)
 const struct rpc_codec rpc_codec_colfer = {.name = "binary",
                                            .worker_create = create_worker,
                                            .worker_destroy = destroy_worker,
-                                           .recognizes = recognizes,
+                                           .recognizes = recognizes_message,
                                            .serve = serve_binary_message,
                                            .serve_without_worker = serve_without_worker,
                                            .lane = find_lane,
-                                           .refuse = refuse,
-                                           .reject = reject};
+                                           .refuse = refuse_message,
+                                           .reject = reject_message};

@@ -427,15 +427,15 @@ static void write_container(struct java_schemas *schemas, enum container contain
                             struct buffer *out)
 {
   bool is_map = container == CONTAINER_MAP;
-  bool is_told = arguments.count == (is_map ? 2 : 1);
+  bool has_arguments = arguments.count == (is_map ? 2 : 1);
   bool may_be_ref = is_map && is_result && !has_plain_keys(schemas, arguments);
   bool may_be_large = may_be_large_result(schemas, is_result, depth);
   if (may_be_ref || may_be_large)
     append_json(out, may_be_ref ? "{\"anyOf\":[" OBJECT_REF "," : "{\"anyOf\":[");
   begin_nullable(schemas, is_map ? "object" : "array", out);
   append_json(out, is_map ? ",\"additionalProperties\":" : ",\"items\":");
-  write_element(schemas, is_told ? signature_argument_type(arguments.last) : TEXT_ABSENT, is_result, depth,
-                out);
+  write_element(schemas, has_arguments ? signature_argument_type(arguments.last) : TEXT_ABSENT, is_result,
+                depth, out);
   end_nullable(schemas, out);
   if (may_be_ref || may_be_large)
     append_json(out, may_be_large ? "," LARGE_RESULT "]}" : "]}");

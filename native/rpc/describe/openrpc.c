@@ -326,7 +326,7 @@ static bool is_model(const json_t *component)
 }
 
 /* The component that a reference names, or NULL where the reference may stay. */
-static const json_t *component_in_place(const json_t *schema, const json_t *components)
+static const json_t *find_component(const json_t *schema, const json_t *components)
 {
   const char *reference = json_string_value(json_object_get(schema, "$ref"));
   if (reference == NULL || strncmp(reference, component_prefix, sizeof component_prefix - 1) != 0)
@@ -385,13 +385,13 @@ static bool default_optional(json_t *schema)
   return true;
 }
 
-static json_t *simplify(const json_t *value, const json_t *components);
+static json_t *simplify_value(const json_t *value, const json_t *components);
 
 static json_t *simplify_array(const json_t *array, const json_t *components)
 {
   json_t *made = json_array();
   for (size_t i = 0; made != NULL && i < json_array_size(array); i++) {
-    if (json_array_append_new(made, simplify(json_array_get(array, i), components)) != 0) {
+    if (json_array_append_new(made, simplify_value(json_array_get(array, i), components)) != 0) {
       json_decref(made);
       return NULL;
     }
@@ -401,16 +401,16 @@ static json_t *simplify_array(const json_t *array, const json_t *components)
 
 static json_t *simplify_object(const json_t *object, const json_t *components)
 {
-  const json_t *component = component_in_place(object, components);
+  const json_t *component = find_component(object, components);
   if (component != NULL)
-    return simplify(component, components);
+    return simplify_value(component, components);
   json_t *made = json_object();
   const char *key;
   json_t *value;
   bool good = made != NULL;
   json_object_foreach((json_t *)object, key, value)
   {
-    good = good && json_object_set_new(made, key, simplify(value, components)) == 0;
+    good = good && json_object_set_new(made, key, simplify_value(value, components)) == 0;
   }
   if (good && split_types(made) && default_optional(made))
     return made;
@@ -419,7 +419,7 @@ static json_t *simplify_object(const json_t *object, const json_t *components)
 }
 
 /* A copy. The references of the parts have no circle, so that this ends. */
-static json_t *simplify(const json_t *value, const json_t *components)
+static json_t *simplify_value(const json_t *value, const json_t *components)
 {
   if (json_is_object(value))
     return simplify_object(value, components);
@@ -428,7 +428,7 @@ static json_t *simplify(const json_t *value, const json_t *components)
 
 static bool simplify_member(json_t *holder, const char *key, const json_t *components)
 {
-  return json_object_set_new(holder, key, simplify(json_object_get(holder, key), components)) == 0;
+  return json_object_set_new(holder, key, simplify_value(json_object_get(holder, key), components)) == 0;
 }
 
 static json_t *simplify_components(const json_t *components)
@@ -440,7 +440,7 @@ static json_t *simplify_components(const json_t *components)
   json_object_foreach((json_t *)components, name, schema)
   {
     if (is_model(schema))
-      good = good && json_object_set_new(made, name, simplify(schema, components)) == 0;
+      good = good && json_object_set_new(made, name, simplify_value(schema, components)) == 0;
   }
   if (good)
     return made;

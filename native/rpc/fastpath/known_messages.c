@@ -356,7 +356,7 @@ struct places {
 };
 
 /* Behind the last byte of a class. */
-static const char *end_of_class(const struct colfer_class *class)
+static const char *find_class_end(const struct colfer_class *class)
 {
   return class == NULL || class->name.data == NULL ? NULL : class->name.data + class->name.len + 1;
 }
@@ -373,9 +373,9 @@ static struct places find_places(uint8_t message_type, const struct colfer_exec_
     return (struct places){.values = exec->class_method_call->args.items,
                            .value_count = exec->class_method_call->args.count};
   case COLFER_GETS_FIELD:
-    return (struct places){end_of_class(exec->instance_field_get->clazz), FIELD_REF_OF_FIELD, NULL, 0};
+    return (struct places){find_class_end(exec->instance_field_get->clazz), FIELD_REF_OF_FIELD, NULL, 0};
   case COLFER_PUTS_FIELD:
-    return (struct places){end_of_class(exec->instance_field_put->clazz), FIELD_REF_OF_FIELD,
+    return (struct places){find_class_end(exec->instance_field_put->clazz), FIELD_REF_OF_FIELD,
                            exec->instance_field_put->value_object,
                            exec->instance_field_put->value_object != NULL};
   case COLFER_PUTS_STATIC:
@@ -420,10 +420,10 @@ static bool add_hole(struct exec_body *body, struct exec_hole hole, struct text 
   hole.length = body->length - before;
   body->holes[body->hole_count++] = hole;
   const char *end = rest->data + rest->len;
-  const char *behind = take_hole(body, &hole, rest->data, end);
-  if (behind == NULL)
+  const char *after = take_hole(body, &hole, rest->data, end);
+  if (after == NULL)
     return false;
-  *rest = (struct text){behind, (size_t)(end - behind)};
+  *rest = (struct text){after, (size_t)(end - after)};
   return true;
 }
 
@@ -687,16 +687,16 @@ static bool run_framed(const struct known_message *message, struct jvm_objects *
   int64_t result = 0;
   rpc_call_begin(runner->watch, &message->body.operation, &message->reached, call->client->number, false);
   rpc_call_reach(runner->watch);
-  enum jvm_whole_number told = jvm_whole_number_call_run(&jvm, &message->call, &result);
-  if (told == JVM_WHOLE_NUMBER_THREW)
+  enum jvm_whole_number ending = jvm_whole_number_call_run(&jvm, &message->call, &result);
+  if (ending == JVM_WHOLE_NUMBER_THREW)
     answer_failed(&jvm, message, head, call); /* before the end, which may call the JVM */
   enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
-  if (cause != RPC_CALL_RETURNS && told != JVM_WHOLE_NUMBER_THREW)
+  if (cause != RPC_CALL_RETURNS && ending != JVM_WHOLE_NUMBER_THREW)
     return answer_ended(cause, &jvm, message, head, call);
-  if (told == JVM_WHOLE_NUMBER_UNFIT)
+  if (ending == JVM_WHOLE_NUMBER_UNFIT)
     return false;
   call->client->calls++;
-  if (told == JVM_WHOLE_NUMBER_THREW)
+  if (ending == JVM_WHOLE_NUMBER_THREW)
     return true;
   write_reply(&message->reply, rpc_colfer_ids_next(&call->own->ids).data, head->message_id, result,
               call->out);

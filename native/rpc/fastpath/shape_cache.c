@@ -298,7 +298,8 @@ static bool is_skipped(const struct rpc_fastpath *fastpath)
   return fastpath->misses > MISSES_MAX && fastpath->misses % MISSES_STEP != 0;
 }
 
-static bool fits(struct shape *shape, struct text text, bool is_whole, struct arena *arena, struct text *rest)
+static bool fits_shape(struct shape *shape, struct text text, bool is_whole, struct arena *arena,
+                       struct text *rest)
 {
   struct arena_mark mark = arena_mark(arena);
   *rest = text;
@@ -319,7 +320,7 @@ struct rpc_cached_request *rpc_fastpath_find(struct rpc_fastpath *fastpath, stru
     size_t at = (fastpath->last + i) % SHAPES;
     struct shape *shape = &fastpath->shapes[at];
     struct text rest;
-    if (!fits(shape, text, length == NULL, arena, &rest))
+    if (!fits_shape(shape, text, length == NULL, arena, &rest))
       continue;
     if (length != NULL)
       *length = text.len - rest.len;

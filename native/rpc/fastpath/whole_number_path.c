@@ -117,16 +117,16 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
                                   .limits = &runner->peer->config.limits.java};
   int64_t result = 0;
   rpc_call_begin(runner->watch, &request->operation, NULL, call->client->number, false);
-  enum jvm_whole_number told = jvm_whole_number_call_run(&jvm, &path->call, &result);
-  if (told == JVM_WHOLE_NUMBER_THREW)
+  enum jvm_whole_number ending = jvm_whole_number_call_run(&jvm, &path->call, &result);
+  if (ending == JVM_WHOLE_NUMBER_THREW)
     answer_failed(&jvm, request, call); /* before the end, which may call the JVM */
   enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
-  if (cause != RPC_CALL_RETURNS && told != JVM_WHOLE_NUMBER_THREW)
+  if (cause != RPC_CALL_RETURNS && ending != JVM_WHOLE_NUMBER_THREW)
     return answer_ended(cause, &jvm, request, call);
-  if (told == JVM_WHOLE_NUMBER_UNFIT)
+  if (ending == JVM_WHOLE_NUMBER_UNFIT)
     return false;
   call->client->calls++;
-  if (told != JVM_WHOLE_NUMBER_THREW)
+  if (ending != JVM_WHOLE_NUMBER_THREW)
     write_answer(&path->answer, request->id, result, call->out);
   return true;
 }

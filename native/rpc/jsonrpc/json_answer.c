@@ -16,7 +16,7 @@ struct body_stream {
 };
 
 /* The bytes of the piece up to a character that is cut off at its end. */
-static size_t whole_characters(struct text t)
+static size_t count_whole_characters(struct text t)
 {
   size_t back = 0;
   while (back < 3 && back < t.len && ((unsigned char)t.data[t.len - 1 - back] & 0xC0) == 0x80)
@@ -42,7 +42,7 @@ static enum jp_status read_escaped(void *state, struct buffer *out, size_t max)
       return status;
     stream->ended = status == JP_CLOSED;
     struct text piece = buffer_text(&stream->piece);
-    size_t whole = stream->ended ? piece.len : whole_characters(piece);
+    size_t whole = stream->ended ? piece.len : count_whole_characters(piece);
     json_write_escaped(out, (struct text){piece.data, whole});
     buffer_consume(&stream->piece, whole);
   }
@@ -74,7 +74,7 @@ static enum jp_status escape_body(const struct outcome_body *source, struct outc
 }
 
 /* The JSON before and after the text of an OUTCOME_BODY. */
-static struct text body_head(const struct rpc_answer *answer)
+static struct text get_body_head(const struct rpc_answer *answer)
 {
   if (answer->compat_pal)
     return TEXT("{\"void\":false,\"isVoid\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,"
@@ -82,7 +82,7 @@ static struct text body_head(const struct rpc_answer *answer)
   return TEXT("{\"void\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,\"value\":\"");
 }
 
-static struct text body_tail(void)
+static struct text get_body_tail(void)
 {
   return TEXT("\",\"status\":\"OK\"}}");
 }
@@ -99,14 +99,14 @@ static bool is_too_long(const struct serving *serving)
 static void write_error(struct serving *serving, struct jsonrpc_response *response,
                         const struct outcome *outcome, const struct rpc_answer *answer)
 {
-  struct outcome told = *outcome;
+  struct outcome answered = *outcome;
   if (answer->compat_pal)
-    rpc_compat_reword(&told);
-  int code = rpc_failure_code(told.failure);
+    rpc_compat_reword(&answered);
+  int code = rpc_failure_code(answered.failure);
   struct buffer *data = jsonrpc_error(response, code, jsonrpc_code_message(code));
   serving->has_failed = true;
   serving->error_at = data->len;
-  rpc_error_data_write(data, &told, answer);
+  rpc_error_data_write(data, &answered, answer);
 }
 
 /* Without the cause that another failed request is: a batch whose answer is full would grow by it again and again. */
@@ -116,7 +116,7 @@ static void fail_too_long(struct serving *serving, struct jsonrpc_response *resp
   struct outcome outcome;
   struct rpc_answer short_answer = *answer;
   short_answer.cause = TEXT_ABSENT;
-  rpc_run_take_back(&serving->run);
+  rpc_run_release_result(&serving->run);
   outcome_fail(&outcome, &serving->run.runner->arena, FAILURE_SERVER, NULL,
                "the answer is longer than the %zu bytes that may be held for it (send-buffer-max; on ZeroMQ "
                "message-max)",
@@ -138,13 +138,13 @@ static void write_whole_body(struct serving *serving, struct jsonrpc_response *r
                              struct outcome_body *body, const struct rpc_answer *answer)
 {
   struct buffer *out = jsonrpc_result(response);
-  buffer_append_text(out, body_head(answer));
+  buffer_append_text(out, get_body_head(answer));
   enum jp_status status;
   do
     status = body->read(body->state, out, BODY_STEP);
   while (status == JP_OK && !is_too_long(serving));
   body->close(body->state);
-  buffer_append_text(out, body_tail());
+  buffer_append_text(out, get_body_tail());
   if (is_too_long(serving))
     fail_too_long(serving, response, answer);
   else if (status != JP_CLOSED)
@@ -163,9 +163,9 @@ static void write_body(struct serving *serving, struct jsonrpc_response *respons
     write_whole_body(serving, response, &escaped, answer);
     return;
   }
-  buffer_append_text(jsonrpc_result(response), body_head(answer));
+  buffer_append_text(jsonrpc_result(response), get_body_head(answer));
   serving->stream = escaped;
-  jsonrpc_result_stream(response, &serving->stream, body_tail());
+  jsonrpc_result_stream(response, &serving->stream, get_body_tail());
 }
 
 void serving_note_result(struct serving *serving, const struct outcome *outcome)
@@ -213,7 +213,7 @@ static void shorten_answer(struct serving *serving, struct jsonrpc_response *res
   }
 }
 
-/* The outcome becomes what is told in its place, if that has to be shorter. */
+/* The outcome becomes what is answered in its place, if that has to be shorter. */
 static void write_answer(struct serving *serving, struct jsonrpc_response *response, struct outcome *outcome)
 {
   const struct rpc_answer answer = {.request_id = serving->request->id,
@@ -228,7 +228,7 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
   if (outcome->kind == OUTCOME_ERROR) {
     write_error(serving, response, outcome, &answer);
   } else if (serving_is_unkept(serving)) {
-    /* Of a request whose result is told to nobody. */
+    /* Of a request whose result is answered to nobody. */
     const struct outcome nothing = {.kind = OUTCOME_VOID};
     if (outcome->kind == OUTCOME_BODY)
       outcome->body.close(outcome->body.state);
@@ -250,8 +250,8 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome)
 {
-  struct outcome told = *outcome;
+  struct outcome answered = *outcome;
   serving->has_failed = false;
-  write_answer(serving, response, &told);
-  serving_note_result(serving, &told);
+  write_answer(serving, response, &answered);
+  serving_note_result(serving, &answered);
 }

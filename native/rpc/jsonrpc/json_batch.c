@@ -351,7 +351,7 @@ static void copy_up_to(struct filling *filling, const char *end)
 }
 
 /* Ends what is written in place of a text that ends there. */
-static enum jp_status go_on_behind(struct filling *filling, const char *end)
+static enum jp_status continue_after(struct filling *filling, const char *end)
 {
   filling->copied_to = end;
   filling->has_changed = true;
@@ -404,7 +404,7 @@ static enum jp_status write_named(struct filling *filling, struct json_value nam
       write_members(&filling->out, result, false);
     buffer_append_char(&filling->out, '}');
   }
-  return go_on_behind(filling, name.span.data + name.span.len);
+  return continue_after(filling, name.span.data + name.span.len);
 }
 
 /* What an argument declares beside a name: nothing; before it a type that any String is of, as it is; or
@@ -428,7 +428,7 @@ static enum jp_status write_ref(struct filling *filling, struct text key, struct
     write_shared(&filling->out, ref);
   else
     write_members(&filling->out, result, type != DECLARES_NOTHING);
-  return go_on_behind(filling, ref.span.data + ref.span.len);
+  return continue_after(filling, ref.span.data + ref.span.len);
 }
 
 /* ---- a name is taken where the reader of arguments takes {"ref": N} ---- */

@@ -182,7 +182,7 @@ static enum rpc_callback_message classify_message(struct text message, size_t de
   return kind == RPC_MESSAGE_ANSWER || kind == RPC_MESSAGE_ANSWERS ? kind : RPC_MESSAGE_FAULTY;
 }
 
-static enum jp_status validate(struct text message, size_t depth_max, struct json_fault *fault)
+static enum jp_status validate_message(struct text message, size_t depth_max, struct json_fault *fault)
 {
   const struct json_limits limits = {.max_depth = depth_max};
   enum jp_status status = json_validate(message, limits, TEXT("params"), fault);
@@ -219,7 +219,7 @@ static void find_faulty(struct text message, size_t depth_max,
                         void (*found)(void *context, uint64_t number, const char *reason), void *context)
 {
   struct json_fault fault;
-  enum jp_status status = validate(message, depth_max, &fault);
+  enum jp_status status = validate_message(message, depth_max, &fault);
   uint64_t number = status == JP_OK ? 0 : salvage_number(message, status, &fault);
   if (number != 0)
     found(context, number, status == JP_LIMIT ? "it is nested too deeply" : fault.reason);
@@ -439,7 +439,7 @@ static void find_given(struct text message, size_t depth_max, void (*found)(void
 {
   struct json_fault fault;
   struct json_value element;
-  if (validate(message, depth_max, &fault) != JP_OK)
+  if (validate_message(message, depth_max, &fault) != JP_OK)
     return;
   struct json_value root = json_root(message);
   if (root.kind != JSON_KIND_ARRAY) {
@@ -463,7 +463,7 @@ static void write_call_name(struct buffer *out, uint64_t number)
 static void write_origin(struct buffer *out, const struct rpc_callback_head *head)
 {
   switch (head->origin) {
-  case RPC_ORIGIN_UNTOLD:
+  case RPC_ORIGIN_NOT_ASKED:
     return;
   case RPC_ORIGIN_REQUEST:
     BUFFER_LITERAL(out, ",\"origin\":\"request\"");
@@ -505,7 +505,7 @@ static void write_call(struct buffer *out, const struct rpc_callback_head *head,
   for (size_t i = 0; i < count; i++) {
     if (i > 0)
       buffer_append_char(out, ',');
-    rpc_told_value_write(out, &arguments[i], &how);
+    rpc_result_value_write(out, &arguments[i], &how);
   }
   BUFFER_LITERAL(out, "]}}");
 }

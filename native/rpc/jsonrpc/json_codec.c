@@ -432,7 +432,7 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
     return;
   if (operation.command == OP_CANCEL) {
     bool is_found = call->beside->cancel(call->beside->state, operation.command_text);
-    rpc_control_tell_cancelled(is_found, &outcome);
+    rpc_control_fill_cancelled(is_found, &outcome);
     call->is_answered = true;
   } else {
     call->is_answered = !request->is_notification && operation.command == OP_SHARE_SESSION &&

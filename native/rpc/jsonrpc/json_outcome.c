@@ -82,7 +82,8 @@ static void write_whole_number(struct buffer *out, const struct outcome *outcome
   out->len += (size_t)(put_text(at + length, tail) - room);
 }
 
-void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
+void rpc_result_value_write(struct buffer *out, const struct outcome *outcome,
+                            const struct rpc_answer *answer)
 {
   BUFFER_LITERAL(out, "{\"type\":");
   json_write_string(out, outcome->type);
@@ -93,7 +94,7 @@ void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, con
     if (outcome->ref != 0) {
       BUFFER_LITERAL(out, ",\"ref\":");
       json_write_integer(out, outcome->ref);
-      rpc_told_callback_write(out, outcome->callback);
+      rpc_callback_identity_write(out, outcome->callback);
     }
     if (outcome->has_value) {
       BUFFER_LITERAL(out, ",\"value\":");
@@ -122,7 +123,7 @@ void rpc_result_write(struct buffer *out, const struct outcome *outcome, const s
     return;
   }
   BUFFER_LITERAL(out, "{\"void\":false,\"value\":");
-  rpc_told_value_write(out, outcome, answer);
+  rpc_result_value_write(out, outcome, answer);
   write_from(out, answer);
   buffer_append_char(out, '}');
 }

@@ -31,7 +31,8 @@ int rpc_failure_code(enum outcome_failure failure);
 void rpc_result_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
 /* Of an OUTCOME_VALUE the value alone: {"type", "null", "ref", "value"}, as results and the arguments of
  * callbacks have it. */
-void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
+void rpc_result_value_write(struct buffer *out, const struct outcome *outcome,
+                            const struct rpc_answer *answer);
 /* The same of an operation by_value, as plain JSON: {"ref": N} for an object, null for void too. */
 void rpc_by_value_result_write(struct buffer *out, const struct outcome *outcome);
 /* The member `outs` of an answer, after its result; nothing where no array has changed. */

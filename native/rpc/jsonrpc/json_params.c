@@ -255,7 +255,7 @@ static enum jp_status check_refs(struct params_reader *reader, const struct op_c
 }
 
 /* A number of tellings: any integer from 1; more than can be counted are all of them. */
-static bool read_told(struct json_value json, uint32_t *tellings)
+static bool read_reference_count(struct json_value json, uint32_t *count)
 {
   struct number number;
   if (json.kind != JSON_KIND_NUMBER)
@@ -264,18 +264,18 @@ static bool read_told(struct json_value json, uint32_t *tellings)
   if (!number.integral || number.suffix != 0 || *number.literal.data == '-' ||
       (number.fits && number.integer < 1))
     return false;
-  *tellings = number.fits && number.integer < UINT32_MAX ? (uint32_t)number.integer : UINT32_MAX;
+  *count = number.fits && number.integer < UINT32_MAX ? (uint32_t)number.integer : UINT32_MAX;
   return true;
 }
 
-static enum jp_status read_tellings_of(struct params_reader *reader, size_t i, struct json_value json)
+static enum jp_status read_released_reference(struct params_reader *reader, size_t i, struct json_value json)
 {
   static const struct text names[] = {TEXT("told")};
   struct json_members members;
   json_members_collect(json, names, 1, &members);
   const char *wrong = members.repeated >= 0 ? "is given twice" : "must be an integer from 1";
-  if (!members.has[0] ||
-      (members.repeated < 0 && read_told(members.value[0], &reader->operation->args[i].release_count)))
+  if (!members.has[0] || (members.repeated < 0 &&
+                          read_reference_count(members.value[0], &reader->operation->args[i].release_count)))
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "argument %zu: 'told' %s", i,
                wrong);
@@ -283,13 +283,13 @@ static enum jp_status read_tellings_of(struct params_reader *reader, size_t i, s
 }
 
 /* {"ref": N, "told": K}; all of them are refs. */
-static enum jp_status read_tellings(struct params_reader *reader)
+static enum jp_status read_released_references(struct params_reader *reader)
 {
   struct json_cursor cursor = json_enter(reader->members.value[RPC_PARAM_ARGS]);
   struct json_value json;
   enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && json_next_element(&cursor, &json); i++)
-    status = read_tellings_of(reader, i, json);
+    status = read_released_reference(reader, i, json);
   return status;
 }
 
@@ -394,7 +394,7 @@ static enum jp_status read_control(struct params_reader *reader)
     return status;
   if (control->takes_refs) {
     status = check_refs(reader, control);
-    return status == JP_OK && !reader->rules->compat_pal ? read_tellings(reader) : status;
+    return status == JP_OK && !reader->rules->compat_pal ? read_released_references(reader) : status;
   }
   if (reader->operation->arg_count == 0)
     return JP_OK;

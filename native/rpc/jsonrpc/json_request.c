@@ -112,8 +112,8 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
   serving_note_result(serving, &outcome);
 }
 
-/* rpc_callback_taker.take, with a struct serving */
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+/* rpc_callback_sink.accept, with a struct serving */
+static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   const struct serving *serving = context;
   struct rpc_callbacks *callbacks;
@@ -123,10 +123,10 @@ static enum jp_status take_callback(void *context, int64_t id, struct jp_error *
 }
 
 /* NULL: the client can only be answered. */
-static const struct rpc_callback_taker *choose_taker(const struct serving *serving,
-                                                     const struct rpc_callback_taker *taker)
+static const struct rpc_callback_sink *choose_sink(const struct serving *serving,
+                                                   const struct rpc_callback_sink *sink)
 {
-  return serving->run.client->push == NULL ? NULL : taker;
+  return serving->run.client->push == NULL ? NULL : sink;
 }
 
 /* rpc_shared_texts.find, with the results of a batch */
@@ -135,15 +135,14 @@ static struct op_shared_text *find_shared(void *context, struct json_value ref)
   return batch_fill_find_shared(context, ref);
 }
 
-static struct rpc_value_rules make_rules(const struct serving *serving,
-                                         const struct rpc_callback_taker *taker,
+static struct rpc_value_rules make_rules(const struct serving *serving, const struct rpc_callback_sink *sink,
                                          const struct rpc_shared_texts *shared)
 {
   const struct rpc_peer_config *config = &serving->peer->config;
   return (struct rpc_value_rules){.digits_max = config->limits.java.number_digits_max,
                                   .values_max = config->limits.values_max,
                                   .compat_pal = config->compat_pal,
-                                  .callbacks = choose_taker(serving, taker),
+                                  .callbacks = choose_sink(serving, sink),
                                   .shared = serving->results == NULL ? NULL : shared};
 }
 
@@ -151,9 +150,9 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
                                        struct outcome *outcome)
 {
   struct arena *arena = &serving->run.runner->arena;
-  const struct rpc_callback_taker taker = {serving, take_callback};
+  const struct rpc_callback_sink sink = {serving, accept_callback};
   const struct rpc_shared_texts shared = {serving->results, find_shared};
-  const struct rpc_value_rules rules = make_rules(serving, &taker, &shared);
+  const struct rpc_value_rules rules = make_rules(serving, &sink, &shared);
   enum jp_status status = rpc_params_decode(serving->request, &rules, arena, operation, outcome);
   struct text class_name;
   if (!rules.compat_pal || !rpc_compat_withholds(operation, &class_name))
@@ -169,9 +168,9 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
   const struct rpc_peer_config *config = &serving->peer->config;
   const struct judge judge = rpc_run_judge(&serving->run);
   uint32_t loader = serving->request->has_options ? serving->options.loader : 0;
-  const struct rpc_callback_taker taker = {serving, take_callback};
+  const struct rpc_callback_sink sink = {serving, accept_callback};
   const struct rpc_shared_texts shared = {serving->results, find_shared};
-  const struct java_method_rules rules = {.values = make_rules(serving, &taker, &shared),
+  const struct java_method_rules rules = {.values = make_rules(serving, &sink, &shared),
                                           .loader = loader,
                                           .jvm_run =
                                               config->compat_pal && loader == 0 ? NULL : &serving->run};

@@ -236,9 +236,9 @@ static struct text find_return_type(struct text method_type, bool is_signature)
   if (rest.len == 0)
     return rest;
   rest = text_slice(rest, 1, rest.len);
-  struct text behind = rest;
+  struct text after = rest;
   /* The exceptions follow, each behind a '^'. */
-  return read(&behind, NULL) ? text_slice(rest, 0, rest.len - behind.len) : TEXT("");
+  return read(&after, NULL) ? text_slice(rest, 0, rest.len - after.len) : TEXT("");
 }
 
 static void write_method(struct meta_json *json, const struct meta_member *member, struct buffer *out)

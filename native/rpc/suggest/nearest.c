@@ -9,7 +9,7 @@ void nearest_begin(struct nearest *nearest, struct text wanted, struct text sign
   *nearest = (struct nearest){.wanted = wanted, .limit = (unsigned)limit};
 }
 
-static unsigned least_of(unsigned a, unsigned b)
+static unsigned min_of(unsigned a, unsigned b)
 {
   return a < b ? a : b;
 }
@@ -25,11 +25,11 @@ static unsigned fill_row(struct text a, struct text b, size_t i, unsigned limit,
   unsigned least = row[first - 1] = first == 1 ? (unsigned)i : limit + 1;
   for (size_t j = first; j <= end; j++) {
     bool is_same = a.data[i - 1] == b.data[j - 1];
-    unsigned distance = least_of(last[j - 1] + !is_same, least_of(last[j], row[j - 1]) + 1);
+    unsigned distance = min_of(last[j - 1] + !is_same, min_of(last[j], row[j - 1]) + 1);
     if (i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] && a.data[i - 2] == b.data[j - 1])
-      distance = least_of(distance, before_last[j - 2] + 1);
+      distance = min_of(distance, before_last[j - 2] + 1);
     row[j] = distance;
-    least = least_of(least, distance);
+    least = min_of(least, distance);
   }
   if (end < b.len)
     row[end + 1] = limit + 1;
@@ -37,7 +37,7 @@ static unsigned fill_row(struct text a, struct text b, size_t i, unsigned limit,
 }
 
 /* "Optimal string alignment": Levenshtein's distance, where an exchange of neighbours counts one. */
-static unsigned aligned_distance(struct text a, struct text b, unsigned limit)
+static unsigned measure_aligned(struct text a, struct text b, unsigned limit)
 {
   unsigned rows[3][NEAREST_NAME_MAX + 1] = {{0}}; /* the analyzer does not see which entries are read */
   for (unsigned j = 0; j <= b.len && j <= limit + 1; j++)
@@ -46,7 +46,7 @@ static unsigned aligned_distance(struct text a, struct text b, unsigned limit)
     if (fill_row(a, b, i, limit, rows[(i + 1) % 3], rows[(i + 2) % 3], rows[i % 3]) > limit)
       return limit + 1;
   }
-  return least_of(rows[a.len % 3][b.len], limit + 1);
+  return min_of(rows[a.len % 3][b.len], limit + 1);
 }
 
 unsigned nearest_distance(struct text a, struct text b, unsigned limit)
@@ -57,7 +57,7 @@ unsigned nearest_distance(struct text a, struct text b, unsigned limit)
     return limit + 1;
   if (a.len == b.len && text_equal_ignore_case(a, b))
     return text_equal(a, b) ? 0 : 1;
-  return aligned_distance(a, b, limit);
+  return measure_aligned(a, b, limit);
 }
 
 bool nearest_wants(const struct nearest *nearest, unsigned distance)

@@ -155,7 +155,7 @@ enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_va
                 "a callback needs a connection on which both sides may speak at any time, as over WebSocket");
   struct jp_error error;
   enum jp_status status =
-      reader->rules->callbacks->take(reader->rules->callbacks->context, callback->id, &error);
+      reader->rules->callbacks->accept(reader->rules->callbacks->context, callback->id, &error);
   if (status != JP_OK) {
     enum outcome_failure failure = status == JP_INVALID     ? FAILURE_INVALID_PARAMS
                                    : status == JP_NO_MEMORY ? FAILURE_INTERNAL

@@ -23,10 +23,10 @@ enum {
 };
 
 /* Takes the callbacks that arguments give. */
-struct rpc_callback_taker {
+struct rpc_callback_sink {
   void *context;
   /* An argument with this ID was read: counts it. Not JP_OK: the argument fails for this reason. */
-  enum jp_status (*take)(void *context, int64_t id, struct jp_error *error);
+  enum jp_status (*accept)(void *context, int64_t id, struct jp_error *error);
 };
 
 /* Finds the long texts that arguments name instead of having them. */
@@ -41,7 +41,7 @@ struct rpc_value_rules {
   size_t digits_max; /* of one number, as it is written */
   size_t values_max; /* elements of lists and maps in one request, without packed ones; 0: RPC_VALUES_MAX */
   bool compat_pal;   /* {"type": T} is null, and of arrays a byte[] alone comes as base64 */
-  const struct rpc_callback_taker
+  const struct rpc_callback_sink
       *callbacks; /* NULL: a callback is an error, because who asks can only be answered */
   const struct rpc_shared_texts *shared; /* NULL: there are none */
 };

@@ -13,7 +13,7 @@
 void rpc_value_write(struct buffer *out, const struct op_value *value);
 
 /* The member of a ref that says whose callback the object is, with a comma before it; of NULL nothing. */
-void rpc_told_callback_write(struct buffer *out, const struct op_callback_identity *told);
+void rpc_callback_identity_write(struct buffer *out, const struct op_callback_identity *identity);
 
 /* An OP_BOOLEAN, OP_INTEGER, OP_FLOAT or OP_DOUBLE as String.valueOf gives it, without quotes. */
 void rpc_scalar_write(struct buffer *out, const struct op_value *scalar);

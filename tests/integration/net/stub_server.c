@@ -71,14 +71,14 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
 }
 
 static void client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct rpc_told_session *told)
+                         struct rpc_session_info *info)
 {
   (void)context;
   (void)worker;
   bool keeps = client->keeps;
-  if (told != NULL) {
-    *told = (struct rpc_told_session){.is_new = keeps};
-    memset(told->peer_id.bytes, 0xab, sizeof told->peer_id.bytes);
+  if (info != NULL) {
+    *info = (struct rpc_session_info){.is_new = keeps};
+    memset(info->peer_id.bytes, 0xab, sizeof info->peer_id.bytes);
   }
   free(client);
   atomic_fetch_add(&closed_count, 1);

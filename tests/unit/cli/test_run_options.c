@@ -202,7 +202,7 @@ static void show(const struct run_options *o, struct buffer *out)
 }
 
 /* input: lines of variables, and the arguments in the last. */
-static void check_taken(const char *place, const char *input, const char *wanted)
+static void check_accepted(const char *place, const char *input, const char *wanted)
 {
   char lines[1024];
   const char *environment[20] = {NULL};
@@ -224,9 +224,9 @@ static void check_taken(const char *place, const char *input, const char *wanted
   run_options_fini(&command.options);
 }
 
-UNIT_TEST(test_what_is_taken)
+UNIT_TEST(test_accepted_command_lines)
 {
-  unit_cases(FILES "/taken.txt", check_taken);
+  unit_cases(FILES "/accepted.txt", check_accepted);
 }
 
 UNIT_TEST(test_environment_errors)

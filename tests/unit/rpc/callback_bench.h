@@ -50,8 +50,8 @@ uint64_t bench_give(struct rpc_duplex *duplex, int64_t id);
 enum rpc_served bench_serve_from(struct rpc_duplex *duplex, const char *message);
 
 /* Hands in a message that has come. What take writes for the client counts as sent. */
-enum rpc_taken bench_take(struct rpc_duplex *duplex, struct buffer *message);
-enum rpc_taken bench_come(struct rpc_duplex *duplex, const char *message);
+enum rpc_received bench_receive(struct rpc_duplex *duplex, struct buffer *message);
+enum rpc_received bench_receive_text(struct rpc_duplex *duplex, const char *message);
 /* Waits for the next message that is sent, and takes it: "C{...}" a call, "E" an event, "A" an answer, "N" a notice, "R"
  * a refusal by take. The caller frees it with free. */
 char *bench_take_sent(struct rpc_duplex *duplex);

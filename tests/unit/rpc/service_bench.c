@@ -131,11 +131,11 @@ struct rpc_client *bench_open_routed(const struct service_bench *bench, const ch
 
 bool bench_close(const struct service_bench *bench, struct rpc_client *client, struct uuid *kept)
 {
-  struct rpc_told_session told;
-  bench->service->client_close(bench->service->context, bench->lent.worker, client, &told);
+  struct rpc_session_info info;
+  bench->service->client_close(bench->service->context, bench->lent.worker, client, &info);
   if (kept != NULL)
-    *kept = told.peer_id;
-  return told.is_new;
+    *kept = info.peer_id;
+  return info.is_new;
 }
 
 enum rpc_served bench_serve(struct service_bench *bench, struct rpc_client *client, struct text message,

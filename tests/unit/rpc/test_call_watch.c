@@ -47,32 +47,32 @@ static void end(void)
   rpc_call_end(&worker.watch, worker.runner.thread);
 }
 
-static void assert_told(const char *expected)
+static void assert_name(const char *expected)
 {
   char name[64];
-  assert_true(rpc_call_tell(NULL, &worker, name, sizeof name));
+  assert_true(rpc_call_write_name(NULL, &worker, name, sizeof name));
   assert_string_equal(name, expected);
 }
 
 UNIT_TEST_WITH(tells_the_class_that_is_reached_or_else_that_is_written, set_up, tear_down)
 {
   char name[64];
-  assert_false(rpc_call_tell(NULL, &worker, name, sizeof name));
+  assert_false(rpc_call_write_name(NULL, &worker, name, sizeof name));
   rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, false);
-  assert_told("java.util.List.size");
+  assert_name("java.util.List.size");
   rpc_call_reach(&worker.watch);
-  assert_told("java.util.ArrayList.size");
+  assert_name("java.util.ArrayList.size");
   end();
-  assert_false(rpc_call_tell(NULL, &worker, name, sizeof name));
+  assert_false(rpc_call_write_name(NULL, &worker, name, sizeof name));
 
   const struct operation on_ref = {
       .kind = OP_CALL, .member = TEXT("size"), .has_instance = true, .instance = 4};
   begin(&on_ref, NULL);
-  assert_told("ref 4.size");
+  assert_name("ref 4.size");
   end();
   const struct operation fetch = {.kind = OP_FETCH, .has_instance = true, .instance = 4};
   begin(&fetch, NULL);
-  assert_told("ref 4.jpeer.fetch");
+  assert_name("ref 4.jpeer.fetch");
   end();
 }
 
@@ -83,13 +83,13 @@ UNIT_TEST_WITH(escapes_and_cuts_what_a_client_has_written, set_up, tear_down)
   memset(long_type, 'x', sizeof long_type);
   const struct operation hostile = {.kind = OP_CALL, .type = TEXT("a\n\x1b"), .member = TEXT("\xc2\x9b")};
   begin(&hostile, NULL);
-  assert_true(rpc_call_tell(NULL, &worker, name, sizeof name));
+  assert_true(rpc_call_write_name(NULL, &worker, name, sizeof name));
   assert_string_equal(name, "a\\x0a\\x1b.");
   end();
   const struct operation lengthy = {
       .kind = OP_CALL, .type = {long_type, sizeof long_type}, .member = {long_type, sizeof long_type}};
   begin(&lengthy, NULL);
-  assert_true(rpc_call_tell(NULL, &worker, name, sizeof name));
+  assert_true(rpc_call_write_name(NULL, &worker, name, sizeof name));
   assert_string_equal(name, "xxxxxxxxxxxxxxx");
   end();
 }
@@ -131,7 +131,7 @@ UNIT_TEST_WITH(names_the_thread_and_takes_the_name_back, set_up, tear_down)
 UNIT_TEST_WITH(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 {
   rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, true);
-  assert_told("java.util.List.size");
+  assert_name("java.util.List.size");
   assert_true(rpc_call_hold(NULL, &worker));
   rpc_call_name(NULL, &own, &worker);
   assert_int_equal(0, atomic_load(&stub.names_given));
@@ -239,13 +239,13 @@ UNIT_TEST_WITH(keeps_the_interrupt_back_while_a_nested_request_runs, set_up, tea
 enum { CALLS = 20000 };
 
 static _Atomic bool is_over;
-static _Atomic unsigned told, named;
+static _Atomic unsigned written, named;
 
 static void *call_again_and_again(void *argument)
 {
   (void)argument;
   /* as long as the others have not come by, too */
-  for (unsigned i = 0; i < CALLS || atomic_load(&told) == 0 || atomic_load(&named) == 0; i++) {
+  for (unsigned i = 0; i < CALLS || atomic_load(&written) == 0 || atomic_load(&named) == 0; i++) {
     /* they live as long as the call */
     char type[] = "some.Type";
     char member[] = "member";
@@ -267,15 +267,15 @@ static void *call_again_and_again(void *argument)
   return NULL;
 }
 
-static void *tell_again_and_again(void *argument)
+static void *write_name_repeatedly(void *argument)
 {
   (void)argument;
   while (!atomic_load(&is_over)) {
     char name[64];
-    if (!rpc_call_tell(NULL, &worker, name, sizeof name))
+    if (!rpc_call_write_name(NULL, &worker, name, sizeof name))
       continue;
     assert_string_equal(name, "some.Type.member");
-    atomic_fetch_add(&told, 1);
+    atomic_fetch_add(&written, 1);
   }
   return NULL;
 }
@@ -297,7 +297,7 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
 {
   pthread_t threads[3];
   assert_int_equal(0, pthread_create(&threads[0], NULL, call_again_and_again, NULL));
-  assert_int_equal(0, pthread_create(&threads[1], NULL, tell_again_and_again, NULL));
+  assert_int_equal(0, pthread_create(&threads[1], NULL, write_name_repeatedly, NULL));
   assert_int_equal(0, pthread_create(&threads[2], NULL, name_again_and_again, NULL));
   for (size_t i = 0; i < 3; i++)
     pthread_join(threads[i], NULL);

@@ -8,8 +8,8 @@
 
 enum { SESSIONS_MAX = 3 };
 
-#define LET_GO     CONTROL("delete_object", "{\"ref\":1}")
-#define LET_ALL_GO CONTROL("delete_session", "")
+#define DELETE     CONTROL("delete_object", "{\"ref\":1}")
+#define DELETE_ALL CONTROL("delete_session", "")
 #define PING       CONTROL("ping", "")
 
 /* With a `peer-id` of its own, as ZeroMQ takes it; digits: its last two. */
@@ -17,8 +17,8 @@ enum { SESSIONS_MAX = 3 };
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"11111111-2222-3333-4444-5555555555" digits                    \
   "\",\"method\":\"" method "\",\"params\":{" params "}}"
 #define MAKE_OF(digits)       OF(digits, "new", "\"type\":\"C\"")
-#define LET_GO_OF(digits)     OF(digits, "control", "\"method\":\"delete_object\",\"args\":[{\"ref\":1}]")
-#define LET_ALL_GO_OF(digits) OF(digits, "control", "\"method\":\"delete_session\",\"args\":[]")
+#define DELETE_OF(digits)     OF(digits, "control", "\"method\":\"delete_object\",\"args\":[{\"ref\":1}]")
+#define DELETE_ALL_OF(digits) OF(digits, "control", "\"method\":\"delete_session\",\"args\":[]")
 
 static struct stub_member members[] = {STUB_MEMBER_ADD, STUB_MEMBER_CONSTRUCTOR};
 
@@ -100,7 +100,7 @@ UNIT_TEST_WITH(test_a_member_may_outlive_the_peer, set_up, bench_tear_down)
 
 UNIT_TEST_WITH(test_numbers_begin_again, set_up, bench_tear_down)
 {
-  static const char *const ends[] = {LET_GO, LET_ALL_GO};
+  static const char *const ends[] = {DELETE, DELETE_ALL};
   for (size_t i = 0; i < COUNT_OF(ends); i++) {
     struct rpc_client *client = open_client(bench);
     check_part(bench, client, MAKE, "\"ref\":1}");
@@ -136,8 +136,8 @@ UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, bench_tear
 /* However often its requests name a session, and whatever they do there: it makes room for those who stay. */
 UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, bench_tear_down)
 {
-  static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," LET_GO_OF(
-      "01") "," LET_ALL_GO_OF("02") "," MAKE_OF("02") "," MAKE_OF("01") "]";
+  static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," DELETE_OF(
+      "01") "," DELETE_ALL_OF("02") "," MAKE_OF("02") "," MAKE_OF("01") "]";
   static const char *const staying[SESSIONS_MAX] = {"a", "b", "c"};
   for (unsigned i = 0; i < 3; i++) { /* on the general path, and cached by then */
     check_routed(bench, "flood", batch, "\"result\"");
@@ -146,7 +146,7 @@ UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, bench_tear_down)
       check_routed(bench, staying[k], MAKE, "\"ref\":");
     check_routed(bench, "flood", MAKE_OF("01"), "sessions-max");
     for (size_t k = 0; k < SESSIONS_MAX; k++)
-      check_routed(bench, staying[k], LET_ALL_GO, "\"void\":true");
+      check_routed(bench, staying[k], DELETE_ALL, "\"void\":true");
   }
 }
 
@@ -154,7 +154,7 @@ UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, bench_tear_down)
 UNIT_TEST_WITH(test_the_second_message_makes_a_session_an_ordinary_one, set_up, bench_tear_down)
 {
   check_routed(bench, "a", "[" MAKE_OF("01") "," MAKE_OF("01") "]", "\"ref\":2}");
-  check_routed(bench, "a", LET_GO_OF("01"), "\"void\":true");
+  check_routed(bench, "a", DELETE_OF("01"), "\"void\":true");
   flood(bench);
   check_routed(bench, "a", MAKE_OF("01"), "\"ref\":3}");
 }
@@ -164,7 +164,7 @@ UNIT_TEST_WITH(test_a_session_that_nobody_hears_of_ends, set_up, bench_tear_down
 {
   struct rpc_client *client = open_client(bench);
   check_part(bench, client, MAKE, "\"ref\":1}");
-  bench->service->take_back(bench->service->context, bench->lent.worker, client);
+  bench->service->release_unsent(bench->service->context, bench->lent.worker, client);
   assert_false(bench_close(bench, client, NULL));
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
   assert_int_equal(atomic_load(&stub.tables), 0);
@@ -177,10 +177,10 @@ UNIT_TEST_WITH(test_a_client_may_end_without_java, set_up, bench_tear_down)
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
     check_alone(bench, ADD, "\"8\"");
     struct rpc_client *client = open_client(bench);
-    struct rpc_told_session told;
+    struct rpc_session_info info;
     check_part(bench, client, messages[i], "\"result\"");
-    bench->service->client_close(bench->service->context, NULL, client, &told);
-    assert_false(told.is_new);
+    bench->service->client_close(bench->service->context, NULL, client, &info);
+    assert_false(info.is_new);
   }
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
 }

@@ -341,19 +341,19 @@ UNIT_TEST_WITH(test_a_shared_session_ends_with_its_last_holder, set_up, tear_dow
 UNIT_TEST_WITH(test_sharing_a_session_that_has_a_key, set_up, tear_down)
 {
   struct uuid peer_id;
-  struct uuid told;
+  struct uuid shared;
   struct op_session_key key;
   uuid_random(&peer_id);
   op_session_key_peer_id(&key, &peer_id);
   struct rpc_session *named = acquire(sessions, &key);
   put(named);
-  assert_true(rpc_session_share(sessions, named, &told));
-  assert_memory_equal(&told, &peer_id, sizeof told);
+  assert_true(rpc_session_share(sessions, named, &shared));
+  assert_memory_equal(&shared, &peer_id, sizeof shared);
   rpc_session_release(sessions, named, stub_thread(), 0);
   assert_int_equal(atomic_load(&stub.tables), 1); /* it stays for its TTL, as before */
   assert_true(op_session_key_routing_id(&key, TEXT("socket")));
   struct rpc_session *routed = acquire(sessions, &key);
-  assert_false(rpc_session_share(sessions, routed, &told));
+  assert_false(rpc_session_share(sessions, routed, &shared));
   rpc_session_release(sessions, routed, stub_thread(), 0);
 }
 

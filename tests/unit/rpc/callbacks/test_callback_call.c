@@ -49,10 +49,10 @@ static void end_call(void)
   assert_int_equal(pthread_join(caller.thread, NULL), 0);
 }
 
-static void assert_told(const struct stub_call *call, enum stub_told told, const char *text)
+static void assert_result(const struct stub_call *call, enum stub_result result, const char *text)
 {
-  if (call->told != told || strcmp(call->text, text) != 0)
-    fail_msg("told %d: %s", call->told, call->text);
+  if (call->result != result || strcmp(call->text, text) != 0)
+    fail_msg("result %d: %s", call->result, call->text);
 }
 
 static int set_up(void **state)
@@ -81,7 +81,7 @@ static void call_once(void)
 /* Hands in a message for a callback. */
 static void take(const char *message)
 {
-  assert_int_equal(bench_come(duplex, message), RPC_TAKEN);
+  assert_int_equal(bench_receive_text(duplex, message), RPC_CONSUMED);
 }
 
 /* A call that nobody looks at, so that what comes for it is kept. */
@@ -97,28 +97,28 @@ UNIT_TEST_WITH(test_a_call_gets_its_answer, set_up, duplex_tear_down)
   call_once();
   take(ANSWER("1", "42"));
   end_call();
-  assert_told(&caller.call, STUB_TOLD_VALUE, "42");
+  assert_result(&caller.call, STUB_RESULT_VALUE, "42");
   begin_call();
   expect_sent(CALLED("2", "7"));
   take("[" ANSWER("9", "1") "," ANSWER("2", "null") "]");
   end_call();
-  assert_told(&caller.call, STUB_TOLD_VALUE, "null");
+  assert_result(&caller.call, STUB_RESULT_VALUE, "null");
   assert_nothing_sent(duplex);
 }
 
 UNIT_TEST_WITH(test_answers_that_nobody_waits_for, set_up, duplex_tear_down)
 {
   /* Before anything was asked, none is expected. */
-  assert_int_equal(bench_come(duplex, ANSWER("1", "1")), RPC_ORDINARY);
-  assert_int_equal(bench_come(duplex, PING("1")), RPC_ORDINARY);
+  assert_int_equal(bench_receive_text(duplex, ANSWER("1", "1")), RPC_ORDINARY);
+  assert_int_equal(bench_receive_text(duplex, PING("1")), RPC_ORDINARY);
   call_once();
   take(ANSWER("2", "1"));
   take("{\"id\":1,\"result\":1}");
-  assert_int_equal(bench_come(duplex, ADD), RPC_ORDINARY);
+  assert_int_equal(bench_receive_text(duplex, ADD), RPC_ORDINARY);
   take(ANSWER("1", "{\"ref\":{\"callback\":7}}"));
   take(ANSWER("1", "{\"ref\":{\"callback\":8}}")); /* a second one */
   end_call();
-  assert_told(&caller.call, STUB_TOLD_VALUE, "?");
+  assert_result(&caller.call, STUB_RESULT_VALUE, "?");
   take(ANSWER("1", "[{\"ref\":{\"callback\":9}}]")); /* a late one */
   /* What the dropped ones gave is accounted for. */
   assert_sent(duplex, RELEASED("8", "1"));
@@ -142,7 +142,7 @@ UNIT_TEST_WITH(test_what_an_unread_answer_gives_is_accounted_for, set_up, duplex
   call_once();
   take(ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]"));
   end_call();
-  assert_int_equal(caller.call.told, STUB_TOLD_MISFIT);
+  assert_int_equal(caller.call.result, STUB_RESULT_MISFIT);
   assert_sent(duplex, RELEASED_TWO("9", "8"));
   assert_nothing_sent(duplex);
   struct rpc_callback_call *held = hold_call();
@@ -181,11 +181,11 @@ UNIT_TEST_WITH(test_ends_are_told_at_once, set_up, duplex_tear_down)
   call_once();
   service->client_gone(service->context, duplex->callbacks, true);
   end_call();
-  assert_told(&caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
+  assert_result(&caller.call, STUB_RESULT_FAILURE, "the peer is shutting down");
   assert_int_equal(caller.call.code, -32000);
   service->client_gone(service->context, duplex->callbacks, false);
   stub_call(&caller.call);
-  assert_told(&caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
+  assert_result(&caller.call, STUB_RESULT_FAILURE, "the peer is shutting down");
 }
 
 UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, duplex_tear_down)
@@ -227,7 +227,7 @@ UNIT_TEST_WITH(test_calls_wait_for_room, set_up, duplex_tear_down)
     if (!is_oneway)
       take(ANSWER("1", "1"));
     end_call();
-    assert_int_not_equal(caller.call.told, STUB_TOLD_FAILURE);
+    assert_int_not_equal(caller.call.result, STUB_RESULT_FAILURE);
   }
 }
 
@@ -237,14 +237,14 @@ UNIT_TEST_WITH(test_calls_that_cannot_be_sent, set_up, duplex_tear_down)
   stub_callbacks.is_stack_short = true;
   stub_call(&caller.call);
   stub_callbacks.is_stack_short = false;
-  assert_told(&caller.call, STUB_TOLD_FAILURE, "less than 256 KiB of the thread's stack are left");
+  assert_result(&caller.call, STUB_RESULT_FAILURE, "less than 256 KiB of the thread's stack are left");
   stub_call(&caller.call);
-  assert_int_equal(caller.call.told, STUB_TOLD_FAILURE);
+  assert_int_equal(caller.call.result, STUB_RESULT_FAILURE);
   assert_non_null(strstr(caller.call.text, "more than may be held for its client (send-buffer-max)"));
   duplex->too_long = 0;
   duplex->is_closed = true;
   stub_call(&caller.call);
-  assert_told(&caller.call, STUB_TOLD_FAILURE, "the connection of the client has ended");
+  assert_result(&caller.call, STUB_RESULT_FAILURE, "the connection of the client has ended");
 }
 
 /* ---- what arguments tell ---- */
@@ -275,7 +275,7 @@ static void answer_call(void)
 
 UNIT_TEST_WITH(test_borrowed_objects_end_with_the_call, set_up, duplex_tear_down)
 {
-  caller.call.tells_object = true;
+  caller.call.sends_object = true;
   answer_call();
   assert_int_equal(count_objects(), 1);
   caller.call.borrows = true;
@@ -320,13 +320,13 @@ UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, duplex_tear_
   buffer_append_text(&long_ping, TEXT(PING("1")));
   for (int i = 0; i < 5000; i++)
     buffer_append_char(&long_ping, ' ');
-  assert_int_equal(bench_take(duplex, &long_ping), RPC_TAKEN);
+  assert_int_equal(bench_receive(duplex, &long_ping), RPC_CONSUMED);
   assert_null(long_ping.data); /* it was not copied */
   buffer_fini(&long_ping);
   take(ANSWER("1", "1"));
   end_call();
   assert_int_equal(caller.call.nested, 1);
-  assert_told(&caller.call, STUB_TOLD_VALUE, "1");
+  assert_result(&caller.call, STUB_RESULT_VALUE, "1");
   expect_sent(PONG);
 }
 
@@ -460,7 +460,7 @@ UNIT_TEST_WITH(test_crew_members_wait_natively, set_up, duplex_tear_down)
   lent_worker_return(&bench->lent);
   assert_true(rpc_peer_detach(bench->peer));
   stub_join_threads();
-  assert_told(&member.call, STUB_TOLD_VALUE, "1");
+  assert_result(&member.call, STUB_RESULT_VALUE, "1");
   pthread_mutex_destroy(&member.lock);
   pthread_cond_destroy(&member.woken);
   lent_worker_fini(&bench->lent);

@@ -10,7 +10,7 @@
 
 #define ANSWER(number) "{\"jsonrpc\":\"2.0\",\"id\":\"cb-" number "\",\"result\":{\"ref\":1}}"
 #define DELETE         CONTROL("delete_object", "{\"ref\":1}")
-#define DELETE_TOLD    CONTROL("delete_object", "{\"ref\":1,\"told\":1}")
+#define DELETE_COUNTED CONTROL("delete_object", "{\"ref\":1,\"told\":1}")
 #define NESTED_DELETE(number)                                                                                \
   "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":"  \
   "[{\"ref\":1,\"told\":1}]},\"options\":{\"within\":\"cb-" number "\"}}"
@@ -20,7 +20,7 @@ enum { NO_WAIT_MS = 1500 /* less than an answer is waited for */ };
 /* Hands in a message for a callback. */
 static void take(const char *message)
 {
-  assert_int_equal(bench_come(duplex, message), RPC_TAKEN);
+  assert_int_equal(bench_receive_text(duplex, message), RPC_CONSUMED);
 }
 
 /* The session's object 1. */
@@ -115,7 +115,7 @@ static void end_server(struct server *server)
 
 UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, duplex_set_up_with_7, duplex_tear_down)
 {
-  static const char *const messages[] = {DELETE, DELETE_TOLD, "[" ADD "," DELETE "]"};
+  static const char *const messages[] = {DELETE, DELETE_COUNTED, "[" ADD "," DELETE "]"};
   static const char *const answers[] = {ANSWER("1"), "[" ANSWER("2") "]", ANSWER("3")};
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
     struct server server = {.message = messages[i]};
@@ -214,7 +214,7 @@ UNIT_TEST_WITH(test_the_wait_is_bounded, duplex_set_up_with_7, duplex_tear_down)
   assert_int_equal(count_objects(), 0);
   int64_t waited_ms = clock_now_ms() - begin_ms;
   for (int i = 0; i < 100; i++)
-    assert_int_equal(bench_serve_from(duplex, DELETE_TOLD), RPC_REPLY);
+    assert_int_equal(bench_serve_from(duplex, DELETE_COUNTED), RPC_REPLY);
   assert_true(waited_ms >= NO_WAIT_MS);
   stub_callbacks.hooks->close(call);
 }

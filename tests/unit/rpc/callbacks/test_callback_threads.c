@@ -79,7 +79,7 @@ static void *run_caller(void *argument)
                              .interrupt_after = round % 7 == 6 ? 2 : 0};
     stub_call(&call);
     snprintf(wanted, sizeof wanted, "%zu", id + 1);
-    if (call.told == STUB_TOLD_FAILURE)
+    if (call.result == STUB_RESULT_FAILURE)
       caller->failed++;
     else if (call.is_oneway || strcmp(call.text, wanted) == 0)
       caller->answered++;
@@ -116,7 +116,7 @@ static void come(struct rpc_duplex *duplex, const char *format, ...)
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  (void)bench_come(duplex, message); /* what comes too late is an ordinary message */
+  (void)bench_receive_text(duplex, message); /* what comes too late is an ordinary message */
 }
 
 static void answer(struct client *client, unsigned long number, long id)
@@ -355,7 +355,7 @@ UNIT_TEST_WITH(test_a_client_closes_meanwhile, set_up, tear_down)
   bench_close_client(f->duplex);
   struct stub_call call = {.callbacks = f->callbacks, .id = 1, .proxy = f->proxies[0]};
   stub_call(&call);
-  assert_int_equal(call.told, STUB_TOLD_FAILURE);
+  assert_int_equal(call.result, STUB_RESULT_FAILURE);
   assert_string_equal(call.text, "the connection of the client has ended");
   atomic_store(&goes_on, false);
   end_churners(churners);

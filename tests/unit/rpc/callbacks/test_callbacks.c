@@ -150,7 +150,7 @@ UNIT_TEST_WITH(test_releases_wait_for_room, duplex_set_up, duplex_tear_down)
 /* A client that reads nothing, and gives more and more in messages that nobody reads. */
 UNIT_TEST_WITH(test_releases_that_wait_are_bounded, duplex_set_up, duplex_tear_down)
 {
-  enum { MESSAGES = 1100, GIVEN_EACH = 1000, TOLD_MAX = 1000000 };
+  enum { MESSAGES = 1100, GIVEN_EACH = 1000, SENT_MAX = 1000000 };
   struct buffer message;
   buffer_init(&message);
   BUFFER_LITERAL(&message, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-99\",\"result\":[{\"ref\":{\"callback\":1}}");
@@ -163,7 +163,7 @@ UNIT_TEST_WITH(test_releases_that_wait_are_bounded, duplex_set_up, duplex_tear_d
   duplex->has_no_room = true;
   for (int i = 0; i < MESSAGES; i++)
     rpc_callbacks_count_unread(callbacks, buffer_text(&message));
-  assert_int_equal(callbacks->releases.count, TOLD_MAX);
+  assert_int_equal(callbacks->releases.count, SENT_MAX);
   buffer_fini(&message);
 }
 
@@ -236,7 +236,7 @@ UNIT_TEST_WITH(test_a_proxy_may_outlive_its_client, duplex_set_up, duplex_tear_d
   assert_int_equal(atomic_load(&duplex->opened), 1);
   struct stub_call call = {.callbacks = callbacks, .id = 7, .proxy = proxy};
   stub_call(&call);
-  assert_int_equal(call.told, STUB_TOLD_FAILURE);
+  assert_int_equal(call.result, STUB_RESULT_FAILURE);
   assert_string_equal(call.text, "the connection of the client has ended");
   stub_callbacks.hooks->released(callbacks, 7, proxy);
   assert_nothing_sent(duplex);

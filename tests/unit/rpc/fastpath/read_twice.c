@@ -185,20 +185,20 @@ static void keep(struct reading *reading, const struct jsonrpc_request *request,
   rpc_fastpath_keep(reading->fastpath, &read);
 }
 
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   (void)context, (void)id, (void)error;
   return JP_OK;
 }
 
-static const struct rpc_callback_taker taker = {.take = take_callback};
+static const struct rpc_callback_sink sink = {.accept = accept_callback};
 
 static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
 {
   struct reading *reading = context;
   struct operation operation;
   struct outcome outcome;
-  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &taker};
+  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &sink};
   if (rpc_params_decode(request, &rules, &reading->arena, &operation, &outcome) != JP_OK)
     return;
   const struct rpc_cached_request shown = {.id = request->id,

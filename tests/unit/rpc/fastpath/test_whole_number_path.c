@@ -14,7 +14,7 @@ struct bench {
   struct whole_number_path path;
   struct rpc_cached_request request;
   struct rpc_cached_call call;
-  unsigned failures; /* told to answer_failed */
+  unsigned failures; /* info to answer_failed */
 };
 
 static const struct rpc_written_answer written = {.before_id = TEXT("<"),
@@ -25,11 +25,11 @@ static const struct rpc_written_answer written = {.before_id = TEXT("<"),
 
 /* rpc_cached_call.answer: the outcome is valid because the request's frame is open. */
 static bool answer_failed(void *context, struct rpc_cached_request *request, const struct outcome *failed,
-                          struct rpc_written_answer *told)
+                          struct rpc_written_answer *info)
 {
   struct bench *own = context;
   assert_ptr_equal(request, &own->request);
-  assert_null(told);
+  assert_null(info);
   assert_int_equal(stub.frames, 1);
   unit_assert_text(failed->message, TEXT("thrown"), __FILE__, __LINE__);
   own->failures++;

@@ -36,7 +36,7 @@ static void note_given(void *context, int64_t id)
   buffer_printf(context, " gives %lld", (long long)id);
 }
 
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   (void)context, (void)id, (void)error;
   return JP_OK;
@@ -69,12 +69,12 @@ static void describe_error(const struct jvm_callback_answer *answer, struct buff
 
 static void describe_answer(struct text message, struct buffer *out)
 {
-  const struct rpc_callback_taker taker = {.take = take_callback};
+  const struct rpc_callback_sink sink = {.accept = accept_callback};
   struct jvm_callback_answer answer;
   struct outcome outcome;
   struct arena arena;
   arena_init(&arena);
-  const struct rpc_value_rules rules = {.digits_max = 30, .callbacks = &taker};
+  const struct rpc_value_rules rules = {.digits_max = 30, .callbacks = &sink};
   if (form->read_answer(message, &rules, &arena, &answer, &outcome) != JP_OK) {
     assert_int_equal(outcome.kind, OUTCOME_ERROR);
     buffer_printf(out, " wrong: %.*s", TEXT_ARGS(outcome.message));

@@ -105,7 +105,7 @@ UNIT_TEST_WITH(refuses_and_rejects, set_up, bench_tear_down)
 /* ---- beside a request of the same client ---- */
 
 /* tests/integration/test_share_beside.py has which requests are answered so, and what they are told. */
-static bool tell_name(struct rpc_client *client, struct buffer *out)
+static bool request_name(struct rpc_client *client, struct buffer *out)
 {
   return rpc_codec_jsonrpc.serve_beside(bench->service->context, client, NULL,
                                         TEXT(CONTROL("share_session", "")), out);
@@ -123,7 +123,7 @@ static void *ask_name(void *argument)
 {
   struct asker *asker = argument;
   pthread_barrier_wait(asker->begin);
-  return tell_name(asker->client, &asker->out) ? NULL : argument;
+  return request_name(asker->client, &asker->out) ? NULL : argument;
 }
 
 /* The thread that serves makes the session, or finds the one that the name was made for. */
@@ -151,7 +151,7 @@ UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, bench_t
     }
     assert_ptr_equal(session, client->session);
     buffer_clear(&bench->out);
-    assert_true(tell_name(client, &bench->out));
+    assert_true(request_name(client, &bench->out));
     assert_true(text_equal(buffer_text(&askers[0].out), buffer_text(&bench->out)));
     for (int j = 0; j < ASKERS; j++)
       buffer_fini(&askers[j].out);

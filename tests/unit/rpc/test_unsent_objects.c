@@ -109,7 +109,7 @@ UNIT_TEST_WITH(test_a_session_that_the_message_names, set_up, bench_tear_down)
   /* It is let go of with the answer: nothing of it is taken from the client's own session. */
   check(bench, MAKE, 0, MADE("1"));
   check(bench, CLAIMED, 0, "\"ref\":22}");
-  bench->service->take_back(bench->service->context, bench->lent.worker, bench->client);
+  bench->service->release_unsent(bench->service->context, bench->lent.worker, bench->client);
   assert_int_equal(count_objects(bench), 1);
 }
 
@@ -118,11 +118,11 @@ UNIT_TEST_WITH(test_an_answer_that_is_lost, set_up, bench_tear_down)
 {
   check(bench, MAKE, 0, MADE("1"));
   check(bench, "[" MAKE "," ADD "," MAKE "]", 0, "\"ref\":3}");
-  bench->service->take_back(bench->service->context, bench->lent.worker, bench->client);
+  bench->service->release_unsent(bench->service->context, bench->lent.worker, bench->client);
   assert_int_equal(count_objects(bench), 1);
-  bench->service->take_back(bench->service->context, bench->lent.worker, bench->client);
+  bench->service->release_unsent(bench->service->context, bench->lent.worker, bench->client);
   check(bench, ADD, 0, "\"8\"");
-  bench->service->take_back(bench->service->context, bench->lent.worker, bench->client);
+  bench->service->release_unsent(bench->service->context, bench->lent.worker, bench->client);
   assert_int_equal(count_objects(bench), 1);
 }
 
