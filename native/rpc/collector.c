@@ -35,8 +35,8 @@ static const uint16_t collector_transitions[] = {
 struct rpc_collector {
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  int64_t next_ms; /* when the next collection may begin */
-  bool is_busy;    /* a collection runs, of any thread */
+  int64_t next_ms; /* the earliest time of the next collection */
+  bool is_busy;    /* a collection is running, on any thread */
   bool is_wanted;  /* another one, by requests that share it; also while none runs, before next_ms */
   enum collector_state state;
 };

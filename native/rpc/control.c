@@ -10,7 +10,8 @@
 
 enum { PROCESS_NAME_MIN = 22, PROCESS_NAME_MAX = 128 }; /* 128 random bits are 22 characters of base64 */
 
-/* Who lets go of tellings may have lost the session meanwhile, and the object with it. */
+/* The session of a client that releases references may have ended, and its objects with it: that is no
+ * error. */
 static enum jp_status delete_object(const struct rpc_run *run, struct rpc_session *session,
                                     const struct op_value *object)
 {
@@ -97,7 +98,7 @@ static void share_session(struct rpc_run *run, const struct operation *operation
   (void)operation;
   struct arena *arena = &run->runner->arena;
   struct rpc_session *session;
-  /* A session of one message alone has ended before anybody could share it. */
+  /* The session of a single message ends before another client could share it. */
   bool is_of_message = !run->names_session && run->client->key.length == 0 &&
                        rpc_channels[run->client->channel].span == RPC_SPAN_MESSAGE;
   if (is_of_message) {
@@ -149,7 +150,7 @@ static bool join_process(const struct rpc_run *run, struct text name, struct out
                  (int)PROCESS_NAME_MIN, (int)PROCESS_NAME_MAX);
     return false;
   }
-  /* Callbacks are JSON-RPC's alone. */
+  /* Only JSON-RPC has callbacks. */
   enum jp_status status =
       rpc_process_join(run->runner->peer, run->client, rpc_codecs[RPC_CODEC_JSONRPC], name, &error);
   if (status == JP_INVALID)
@@ -167,7 +168,7 @@ static void fill_session(struct rpc_run *run, const struct operation *operation,
   char epoch[RPC_EPOCH_LENGTH + 1];
   struct rpc_peer *peer = run->runner->peer;
   struct op_session_key key;
-  uint64_t number; /* of the session that the request is about, whether it exists yet or not */
+  uint64_t number; /* the number of the request's session, even if the session does not exist yet */
   if (operation->command_text.data != NULL && !join_process(run, operation->command_text, outcome))
     return;
   if (run->names_session) {
@@ -223,13 +224,13 @@ static void unpin_thread(const struct rpc_run *run, struct outcome *outcome)
     run->client->push->unpin(run->client->connection);
 }
 
-/* A switch without a default and no table: the compiler refuses one that leaves out a method. */
+/* A switch without a default instead of a table: the compiler then reports a missing method. */
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct judge judge;
   switch (operation->command) {
   case OP_PING:
-    return; /* no more than that the peer is there */
+    return; /* a ping says only that the peer runs */
   case OP_DELETE_OBJECT:
     delete_objects(run, operation, outcome);
     return;
@@ -237,7 +238,7 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     delete_session(run, operation, outcome);
     return;
   case OP_GC:
-    /* Judged as a call of System.gc: a collection stops all of the peer's threads. */
+    /* Judged as a call of System.gc, because a collection stops all threads of the peer. */
     judge = rpc_run_judge(run);
     if (judge_collection(&judge, &run->runner->arena, outcome) == JP_OK)
       rpc_collector_collect(run->runner->peer->collector, run->runner->thread);
@@ -251,7 +252,7 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
   case OP_SESSION:
     fill_session(run, operation, outcome);
     return;
-  case OP_CANCEL: /* what runs or waits is found by the transport, before this request has its turn */
+  case OP_CANCEL: /* the transport cancels requests, before this request has its turn */
     rpc_control_fill_cancelled(false, outcome);
     return;
   case OP_PIN_THREAD:

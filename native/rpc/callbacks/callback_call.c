@@ -1,6 +1,6 @@
 /*
- * A call of a client's object: its beginning, its arguments and its message, the wait, its answer, and its end. The hooks
- * of jni/callbacks.h. What comes from the client for a call is in callback_incoming.c.
+ * A call of a client's object: its begin, its arguments and its message, the wait, its answer, and its end.
+ * Implements the hooks of jni/callbacks.h. callback_incoming.c handles the client's messages for a call.
  */
 #include "rpc/callbacks/callback_call.h"
 
@@ -15,7 +15,7 @@
 
 enum {
   FAILURE_CODE = -32000, /* of struct jvm_callback_failure */
-  MEMORY_CODE = -32603,  /* the same, where memory is short */
+  MEMORY_CODE = -32603,  /* likewise, when memory is short */
   WOKEN_AT_ONCE = 64
 };
 
@@ -82,7 +82,7 @@ static void set_failure(const struct rpc_callback_call *call, enum callback_endi
   }
 }
 
-/* The client that answers wrongly once may do so always: Java is told each time, the log once. */
+/* A client that answers wrongly once may do so always: Java gets an error each time, the log one line. */
 static void log_misfit(struct rpc_callback_call *call, struct text reason)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
@@ -103,7 +103,7 @@ static void log_misfit(struct rpc_callback_call *call, struct text reason)
 
 /* ---- the beginning ---- */
 
-/* Under the lock: whether another call may begin. */
+/* Called with the lock held: why no other call may begin, if so. */
 static enum callback_ending find_obstacle(const struct rpc_callbacks *callbacks,
                                           const struct callback_record *record, uint64_t number)
 {
@@ -146,7 +146,7 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
   return JP_LIMIT;
 }
 
-/* Counts the first call of a thread of the peer's own, whose place another one takes while it waits. */
+/* Counts the first call of one of the peer's own threads: another thread replaces it while it waits. */
 static enum jp_status enter_waiting(struct rpc_peer *peer, struct rpc_callback_call *call,
                                     struct jvm_callback_failure *failure)
 {
@@ -186,7 +186,7 @@ static enum jp_status check_depth(const struct rpc_callbacks *callbacks, const s
   return JP_LIMIT;
 }
 
-/* From now on the client has callback-timeout. */
+/* The client has callback-timeout from now on to answer. */
 static void set_deadline(struct rpc_callback_call *call)
 {
   int64_t timeout = call->callbacks->peer->config.limits.callbacks.timeout_ms;
@@ -199,7 +199,7 @@ static struct rpc_callback_call *make_call(struct rpc_callbacks *callbacks,
                                            struct jvm_waiter *waiter, struct callback_thread *thread)
 {
   bool is_event = given->is_oneway && method->is_void;
-  /* Each event makes one, and glibc's calloc takes nothing from the cache of its thread. */
+  /* malloc, because each event makes a call, and glibc's calloc does not use the cache of its thread. */
   struct rpc_callback_call *call = malloc(sizeof *call);
   if (call == NULL)
     return NULL;
@@ -236,13 +236,14 @@ static void free_call(struct rpc_callback_call *call)
   free(call);
 }
 
-/* True where no other thread looks for the one of this call: it has no answer, and is inside no other call. */
+/* True if no other thread looks for the callback_thread of this call: the call has no answer, and is
+ * inside no other call. */
 static bool is_alone(const struct rpc_callback_call *call)
 {
   return call->number == 0 && call->thread == &call->own_thread;
 }
 
-/* The thread waits in its innermost call. */
+/* The thread waits in its innermost call from now on. */
 static void enter_thread(struct rpc_callback_call *call)
 {
   struct callback_thread *thread = call->thread;
@@ -266,8 +267,8 @@ static void leave_thread(struct rpc_callback_call *call)
   pthread_mutex_unlock(&thread->lock);
 }
 
-/* Whose request the thread serves, of the process; NULL: of none. The innermost one: of a call whose client was asked and has
- * not answered what runs on the thread during that time. */
+/* Finds the client, of the process, whose request the thread serves; NULL: none. The innermost request
+ * counts. While a client's call waits for its answer, all that runs on the thread is nested in that call. */
 static struct rpc_callbacks *find_served(const struct rpc_process *process,
                                          const struct callback_thread *thread)
 {
@@ -281,8 +282,8 @@ static struct rpc_callbacks *find_served(const struct rpc_process *process,
   return client == NULL || client->process != process ? NULL : client->callbacks;
 }
 
-/* The connection that a call of the object comes on, of those of the process of `giver`: which one has made the proxy does
- * not matter. Held. */
+/* Chooses the connection on which the object is called, among those of the process of `giver`: the
+ * connection that has made the proxy has no priority. The result is held. */
 static struct rpc_callbacks *choose_connection(struct rpc_callbacks *giver, int64_t id,
                                                const struct callback_thread *thread)
 {
@@ -362,7 +363,8 @@ static void leave_call(struct rpc_callback_call *call)
 
 /* ---- sending ---- */
 
-/* RPC_CALL_EXPECTS: from now on an answer may come, before the message has left. RPC_CALL_UNSENT: it did not leave. */
+/* RPC_CALL_EXPECTS: an answer may arrive from now on, even before the message was sent. RPC_CALL_UNSENT:
+ * sending failed. */
 static void expect_answer(struct rpc_callback_call *call, enum rpc_call_state to)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
@@ -379,7 +381,7 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
   bool is_event = call->number == 0;
   enum rpc_push_kind kind = is_event ? RPC_PUSH_EVENT : RPC_PUSH_CALL;
   enum rpc_pushed pushed = RPC_PUSH_NO_ROOM;
-  if (is_event) /* where it finds room nothing is waited for */
+  if (is_event) /* an event that finds room waits for nothing */
     pushed = callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message));
   bool is_expected = pushed == RPC_PUSH_NO_ROOM;
   if (is_expected) {
@@ -388,7 +390,7 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
   }
   switch (pushed) {
   case RPC_PUSHED:
-    call->is_sent = true; /* room is not wanted any more */
+    call->is_sent = true; /* the call no longer waits for room */
     return JVM_CALLBACK_SENT;
   case RPC_PUSH_NO_ROOM:
     return JVM_CALLBACK_NO_ROOM;
@@ -405,12 +407,12 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
   return JVM_CALLBACK_NOT_SENT;
 }
 
-/* What the client's thread waits for that this call comes from. */
+/* Finds what the client's thread waits for: the request or the call that has caused this call. */
 static void find_origin(const struct rpc_callback_call *call, struct rpc_callback_head *head)
 {
   const struct rpc_callbacks *callbacks = call->callbacks;
   const struct rpc_callback_call *outer = call->outer;
-  /* Its client was asked, and has not answered: what runs on the thread during that time is nested in it. */
+  /* Its client has not answered yet: what runs on the thread is nested in this call. */
   while (outer != NULL && (outer->callbacks != callbacks || !outer->is_sent || outer->nested != NULL))
     outer = outer->outer;
   if (outer != NULL) {
@@ -424,7 +426,7 @@ static void find_origin(const struct rpc_callback_call *call, struct rpc_callbac
   }
 }
 
-/* The first time. What finds no room is kept for later. */
+/* Called once for each call. A message that finds no room is kept for later. */
 static enum jvm_callback_sent write_and_push(struct rpc_callback_call *call, const struct outcome *arguments,
                                              size_t count, struct jvm_callback_failure *failure)
 {
@@ -463,7 +465,8 @@ static bool can_wait(void)
   return worker != NULL && worker->waits != NULL;
 }
 
-/* Under the lock: what came before the answer is served before it, and what came after it is not. */
+/* Called with the lock held. Requests that arrived before the answer are served before it, and later ones
+ * are not. */
 static enum jvm_callback_sight read_call_state(const struct rpc_callback_call *call)
 {
   if (callback_call_has_ended(call))
@@ -481,7 +484,8 @@ static enum jvm_callback_sight poll_call(struct rpc_callback_call *call, struct 
   if (call->worker != NULL)
     atomic_store(&call->worker->was_interrupted, false);
   bool is_late = call->deadline_ms != INT64_MAX && clock_now_ms() >= call->deadline_ms;
-  atomic_store(&call->has_news, false); /* before it looks: what comes from here on is news */
+  /* cleared before the call is polled, so that later news are not lost */
+  atomic_store(&call->has_news, false);
   pthread_mutex_lock(&callbacks->process->lock);
   enum jvm_callback_sight sight = read_call_state(call);
   if (sight == JVM_CALLBACK_NOTHING && is_late) {
@@ -538,7 +542,8 @@ void callback_waiter_wake(struct jvm_waiter *waiter)
   jvm_waiter_release(waiter);
 }
 
-/* Wakes calls that choose returns true for, once each; choose is called under the lock, and notes that it was. */
+/* Wakes, once each, the calls for which choose returns true. choose is called under the lock, and marks
+ * the call as woken. */
 static void wake_calls(struct rpc_callbacks *callbacks, bool (*choose)(struct rpc_callback_call *call))
 {
   struct jvm_waiter *waiters[WOKEN_AT_ONCE];
@@ -588,13 +593,13 @@ void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks)
 
 /* ---- exiting threads ---- */
 
-/* Whom to ask whether the thread of a call is exiting. */
+/* Whose thread is asked whether it is exiting. */
 struct waiting_thread {
-  struct jvm_waiter *waiter; /* held; NULL: the worker's thread */
+  struct jvm_waiter *waiter; /* held; NULL: the worker's thread waits */
   const struct rpc_worker *worker;
 };
 
-/* Those of all open calls. Caller frees. NULL: there are none, or memory is short. */
+/* Lists the threads of all open calls. Caller frees. NULL: no call is open, or memory is short. */
 static struct waiting_thread *list_waiting(struct rpc_callbacks *callbacks, size_t *count)
 {
   struct waiting_thread *threads = NULL;
@@ -656,7 +661,7 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
 
 /* ---- the end ---- */
 
-/* jvm_thread_run's, with a call whose nested worker is lent */
+/* For jvm_thread_run, with a call whose nested worker is lent. */
 static void release_stored(void *argument)
 {
   struct rpc_callback_call *call = argument;
@@ -664,7 +669,8 @@ static void release_stored(void *argument)
                         &call->stored, 0);
 }
 
-/* What a client was never told, or has borrowed, is not its own. Where memory is short the objects stay. */
+/* Releases the refs of arguments that the client has not received, or has only borrowed. Where memory is
+ * short the objects stay. */
 static void release_unreceived(struct rpc_callback_call *call)
 {
   struct nested_workers *pool = call->callbacks->peer->nested_workers;
@@ -675,10 +681,10 @@ static void release_unreceived(struct rpc_callback_call *call)
   nested_workers_return(pool, call->nested);
 }
 
-/* What is left to do for a call that nobody finds any more. */
+/* What is still to be done after a call was removed from all lists. */
 struct call_duties {
   bool has_releases;
-  bool has_session; /* the last call of a closed client lets go of the session */
+  bool has_session; /* it was the last call of a closed client: release the session */
 };
 
 static struct call_duties leave_calls(struct rpc_callbacks *callbacks, struct rpc_callback_call *call)
@@ -708,14 +714,14 @@ static struct call_duties leave_calls(struct rpc_callbacks *callbacks, struct rp
 static void close_call(struct rpc_callback_call *call)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  release_unreceived(call); /* the session is its own until it has left */
+  release_unreceived(call); /* the session cannot end before leave_calls */
   struct call_duties duties = leave_calls(callbacks, call);
   callback_inbox_refuse(call->thread, callbacks, call->number);
   if (call->is_sent && call->number != 0)
     callbacks->push->settle(callbacks->duplex, call->worker);
   if (call->was_read || call->state != RPC_CALL_ANSWERED)
     rpc_callbacks_settle(callbacks, &call->given);
-  else /* what the answer gives is accounted for also where nobody has read it to its end */
+  else /* callbacks that the answer gives count even if the answer was not read to its end */
     rpc_callbacks_settle_partly(callbacks, &call->given, buffer_text(&call->answer));
   if (duties.has_releases)
     callbacks_send_releases(callbacks);

@@ -1,6 +1,6 @@
 /*
- * What comes from a client whose objects are being called: answers, which are kept for their calls, and requests that are
- * nested in calls, which come into the inbox of a thread and are served by it.
+ * Messages of a client whose objects are being called: answers, which are kept for their calls, and requests
+ * that are nested in calls, which are queued in the inbox of a thread and served by that thread.
  */
 #include "rpc/callbacks/callback_incoming.h"
 
@@ -12,7 +12,7 @@
 
 enum {
   KEPT_MAX = 1000,     /* messages of a client that wait for the threads that will read them */
-  COPIED_MAX = 4096,   /* bytes: of a longer message the memory is taken */
+  COPIED_MAX = 4096,   /* bytes: a longer message is not copied, its buffer is moved */
   WAITED_MAX_MS = 2000 /* for answers to be read: see rpc_callbacks_await_answers */
 };
 
@@ -21,13 +21,13 @@ struct callback_message {
   struct callback_message *next;
   struct rpc_callbacks *callbacks; /* of an open call of the thread */
   uint64_t number;                 /* of that call */
-  uint64_t answers;                /* that the client had sent before it */
+  uint64_t answers;                /* answers that the client had sent before the request */
   struct buffer text;
 };
 
 /* ---- the inbox of a thread ---- */
 
-/* Takes the message, whatever call of the thread it is for. Wakes the thread as callback_call_wake does. */
+/* Adds a message for any call of the thread. Wakes the thread as callback_call_wake does. */
 static struct jvm_waiter *add_to_inbox(struct callback_thread *thread, struct callback_message *message)
 {
   message->next = NULL;
@@ -48,7 +48,8 @@ bool callback_inbox_has_turn(const struct rpc_callback_call *call)
   if (call->state != RPC_CALL_ANSWERED)
     return true;
   pthread_mutex_lock(&thread->lock);
-  const struct callback_message *first = thread->first; /* the thread itself, which looks, is who takes it */
+  /* the thread removes messages itself, when it polls */
+  const struct callback_message *first = thread->first;
   bool is_earlier = first->callbacks != call->callbacks || first->answers < call->answer_number;
   pthread_mutex_unlock(&thread->lock);
   return is_earlier;
@@ -73,7 +74,7 @@ static void forget_kept(struct rpc_callbacks *callbacks, size_t length)
   pthread_mutex_unlock(&callbacks->process->lock);
 }
 
-/* The first message of the call; NULL: there is none. */
+/* The first message of the call; NULL: the inbox has none. */
 static struct callback_message *dispatch_message(struct callback_thread *thread,
                                                  const struct rpc_callbacks *callbacks, uint64_t number)
 {
@@ -96,13 +97,14 @@ static void free_message(struct callback_message *message)
 
 /* ---- answers to nested requests ---- */
 
-/* An answer to a nested request. One that is too long finds no room, and nothing is held back for it. */
+/* Sends an answer to a nested request. An answer that is too long finds no room, and does not wait for
+ * room. */
 static enum rpc_pushed push_answer(struct rpc_callbacks *callbacks, const struct buffer *out)
 {
   return callbacks->push->send(callbacks->duplex, rpc_worker_now(), RPC_PUSH_ANSWER, buffer_text(out));
 }
 
-/* An answer that finds no room, and is as short as an error, ends the connection. */
+/* An error is short: if there is no room even for the error, the connection is ended. */
 static void push_error(struct rpc_callbacks *callbacks, enum rpc_served served, const struct buffer *out)
 {
   if (served != RPC_NO_REPLY && !out->failed)
@@ -141,7 +143,7 @@ struct nested_serving {
   struct callback_message *message;
 };
 
-/* What is sent in place of an answer for which there is no room is short. */
+/* An answer for which there is no room is replaced by an error, which is short. */
 static void send_answer(const struct nested_serving *serving, struct rpc_client *client)
 {
   struct rpc_callbacks *callbacks = serving->message->callbacks;
@@ -155,7 +157,8 @@ static void send_answer(const struct nested_serving *serving, struct rpc_client 
                    "the answer is longer than there is room for (send-buffer-max)", &nested->out);
 }
 
-/* jvm_thread_run's, with a nested_serving. The client is one of its own: the outer requests' may be in use. */
+/* For jvm_thread_run, with a nested_serving. Uses a client struct of its own: that of the outer requests
+ * may be in use. */
 static void run_serving(void *argument)
 {
   const struct nested_serving *serving = argument;
@@ -207,7 +210,7 @@ void callback_call_serve(struct rpc_callback_call *call)
     struct callback_thread *before = callback_thread_set(call->thread);
     const struct callback_message *outer = call->thread->served;
     call->thread->served = message;
-    struct rpc_worker *own = rpc_worker_now(); /* NULL: the thread is none of the crew's */
+    struct rpc_worker *own = rpc_worker_now(); /* NULL: the thread is no crew member */
     if (own != NULL)
       rpc_call_begin_nested(&own->watch, own->runner.thread);
     jvm_thread_run(serving.nested->worker.runner.thread, run_serving, &serving);
@@ -222,7 +225,7 @@ void callback_call_serve(struct rpc_callback_call *call)
 
 /* ---- keeping what has been received ---- */
 
-/* Moves a message out of the transport's buffer. False: memory is short. */
+/* Moves or copies a message out of the transport's buffer. False: memory is short. */
 static bool move_or_copy_bytes(struct buffer *taken, struct text text, struct buffer *message)
 {
   if (message != NULL && text.len > COPIED_MAX) {
@@ -235,7 +238,8 @@ static bool move_or_copy_bytes(struct buffer *taken, struct text text, struct bu
   return !taken->failed;
 }
 
-/* Under the lock: whether the bytes of another message may be kept. A first one may be as long as messages are. */
+/* Called with the lock held: whether another message of this length may be kept. If nothing is kept, any
+ * length is allowed. */
 static bool has_place(const struct rpc_callbacks *callbacks, size_t length)
 {
   size_t max = callbacks->peer->config.limits.message_max;
@@ -250,7 +254,7 @@ static void note_kept(struct rpc_callbacks *callbacks, size_t length)
 
 /* ---- answers to calls ---- */
 
-/* An answer to a call that is not open, or a second one. */
+/* Drops an answer to a call that is not open, or a second answer. */
 static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
 {
   char session[OP_SESSION_NAME_MAX];
@@ -265,13 +269,13 @@ static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
              session[0] == '\0' ? "-" : session, (unsigned long long)number);
 }
 
-/* Under the lock: for its answer. */
+/* Called with the lock held: whether the call waits for its answer. */
 static bool is_waiting(const struct rpc_callback_call *call)
 {
   return call->number != 0 && (call->state == RPC_CALL_EXPECTS || call->state == RPC_CALL_HAS_ROOM);
 }
 
-/* Under the lock. NULL: no call of this number waits for its answer. */
+/* Called with the lock held. NULL: no call of this number waits for its answer. */
 static struct rpc_callback_call *find_waiting(const struct rpc_callbacks *callbacks, uint64_t number)
 {
   struct rpc_callback_call *call = number == 0 ? NULL : callbacks->calls;
@@ -282,7 +286,7 @@ static struct rpc_callback_call *find_waiting(const struct rpc_callbacks *callba
 
 enum kept { KEPT_NOT, KEPT_TOO_LONG, KEPT };
 
-/* message: the buffer that the answer is all of; NULL: it is a part. */
+/* message: the buffer, if it has no other content than the answer; NULL: the answer is a part of it. */
 static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
                              struct buffer *message)
 {
@@ -356,7 +360,7 @@ static bool has_waiting(struct rpc_callbacks *callbacks)
   return call != NULL;
 }
 
-/* It may be an answer that Java waits for, so that it does not wait for its turn. */
+/* Refused at once and not in its turn, because Java may wait for this message as an answer. */
 static void refuse_faulty(struct rpc_callbacks *callbacks, struct text message, struct buffer *answer)
 {
   const struct rpc_callback_form *form = callbacks->codec->callbacks;
@@ -368,7 +372,7 @@ static void refuse_faulty(struct rpc_callbacks *callbacks, struct text message, 
 
 /* ---- nested requests ---- */
 
-/* A message of its own, which is not in an inbox yet; NULL: memory is short. */
+/* Makes a message that is not yet in an inbox; NULL: memory is short. */
 static struct callback_message *make_message(struct rpc_callbacks *callbacks, uint64_t number,
                                              struct buffer *message)
 {
@@ -406,7 +410,8 @@ static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, s
   return kept;
 }
 
-/* What no thread will serve is answered at once: the client may wait for that inside a callback. */
+/* A request that no thread will serve is answered at once: the client may wait for the answer inside a
+ * callback. */
 static void queue_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message,
                          struct buffer *answer)
 {
@@ -435,7 +440,7 @@ enum rpc_received rpc_callbacks_receive(void *context, struct rpc_callbacks *cal
   bool has_called = callbacks->last_number > 0;
   pthread_mutex_unlock(&callbacks->process->lock);
   if (!has_called)
-    return RPC_ORDINARY; /* nothing was asked, so that an answer is no message, and no `within` is open */
+    return RPC_ORDINARY; /* no call was made: no message can be an answer, and no `within` is open */
   switch (callbacks->codec->callbacks->classify(text, callbacks->peer->config.limits.max_depth, &number)) {
   case RPC_MESSAGE_ANSWER:
     accept_answer(callbacks, text, number, message);
@@ -495,7 +500,7 @@ enum rpc_received rpc_callbacks_receive_beginning(void *context, struct rpc_call
 
 /* ---- waiting for answers to be read ---- */
 
-/* Under the lock: until when the answers up to this number are waited for; 0: they were read. */
+/* Called with the lock held: the deadline for reading the answers up to this number; 0: they were read. */
 static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t answers,
                              const struct callback_thread *own)
 {
@@ -510,23 +515,22 @@ static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t ans
 }
 
 /*
- * Messages of a client look as though they ran in their order. Answers are read by the threads that have
- * called, while other threads serve what came behind them. A delete_object among that takes away refs, which
- * an answer may name. So it waits until the answers that came before it were read.
+ * A client may rely on its messages taking effect in their order. Answers are read by the threads that have made the
+ * calls, while other threads serve later messages. A later delete_object may release a ref that such an answer names,
+ * so it waits until the answers before it have been read.
  *
- * Who waits for whom: the thread that serves a delete_object waits for threads that have an answer in hand.
- * These serve what was nested in their calls before it, and convert it. Both may run Java, which may call the
- * client. The thread that waits holds no lock of ours, and its connection is read as in any call.
- *
- * - A thread never waits for itself: an outer call of its own may have an answer already, which it reads when
- *   the nested request has come to its end.
- * - Two threads do not wait for each other, each with a nested delete_object before its own answer: a nested
- *   request waits for answers that came before it alone, and one of the two came first. A request that is not
- *   nested is served by a thread for whose answers nobody waits.
- * - What is left is Java that waits for Java, as a conversion does for a monitor that the waiting thread has;
- *   threads of two connections, whose answers have no common order; and a client that answers an inner call
- *   only after the delete_object. So an answer is waited for at most WAITED_MAX_MS after it came, whatever
- *   number of delete_object come behind it. Its ref may be gone then.
+ * Deadlocks: the thread that serves a delete_object waits for threads that have received an answer. They serve the
+ * requests that were nested in their calls before the answer, and convert the answer. Both may run Java, which may call
+ * the client. The waiting thread holds no lock of ours, and its connection is read as during any call.
+ *   - A thread never waits for itself: an outer call on the same thread may have an answer already, which is read when
+ *     the nested request has ended.
+ *   - Two threads do not wait for each other, each with a nested delete_object before its own answer: a nested request
+ *     waits only for earlier answers, and one of the two requests is the earlier one. No thread waits for the answers
+ *     of a thread that serves a request that is not nested.
+ *   - Three cases remain: Java that waits for Java, as a conversion for a monitor of the waiting thread; threads of two
+ *     connections, whose answers have no common order; and a client that answers an inner call only after the
+ *     delete_object. So the wait for an answer ends WAITED_MAX_MS after the answer was received, for all later
+ *     delete_object. Its ref may be gone then.
  */
 void rpc_callbacks_await_answers(struct rpc_callbacks *callbacks)
 {

@@ -15,16 +15,16 @@ extern const struct rpc_codec rpc_codec_colfer;
 enum {
   SCRATCH_KEPT = 64 * 1024,
   BODY_STEP = 64 * 1024,
-  PING_MAX = 4096 /* a longer message is no ping, and is not read before its turn */
+  PING_MAX = 4096 /* a longer message is no ping, and waits for its turn */
 };
 
-/* A message on its way. */
+/* A message being served. */
 struct serving {
   const struct rpc_peer *peer;
   struct rpc_runner *runner;
   struct rpc_colfer_worker *own; /* of the worker */
   struct buffer *out;
-  size_t start; /* of the answer in out */
+  size_t start; /* where the answer begins in out */
   size_t reply_max;
   struct rpc_run run;
   struct rpc_colfer_request request;
@@ -70,7 +70,7 @@ static void begin_serving(struct serving *serving, const struct known_call *call
   rpc_run_init(&serving->run, call->runner, call->client, call->reply_max);
 }
 
-/* Gives up what a large message needed, once its answer is written. */
+/* Frees the memory that a large message has used, after its answer is written. */
 static void free_memory(struct serving *serving)
 {
   struct buffer *scratch = &serving->own->scratch;
@@ -93,7 +93,7 @@ static void fail_too_long(struct serving *serving, struct outcome *outcome)
                serving->reply_max);
 }
 
-/* Reads metadata into the scratch buffer, or makes the outcome an error. */
+/* Reads metadata into the scratch buffer. If that fails, the outcome becomes an error. */
 static void collect_body(struct serving *serving, struct outcome *outcome)
 {
   struct outcome_body body = outcome->body;
@@ -318,8 +318,8 @@ out:
 
 /* ---- the codec ---- */
 
-/* A message begins with the index of its first field, or with its end. An empty one is answered in this form, too: a
- * client of JSON-RPC never sends it. */
+/* A message begins with the index of its first field, or with its end. An empty message is accepted here,
+ * too, because a JSON-RPC client never sends one. */
 static bool recognizes_message(struct text message)
 {
   enum { LAST_FIELD = 8, END = 0x7f };

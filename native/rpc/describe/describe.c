@@ -44,7 +44,7 @@ static bool is_listed(const struct rpc_procedure *procedure, const struct rpc_se
   return !procedure->unlisted && !(procedure->is_own && facts->compat_pal);
 }
 
-/* The address of HTTP over TCP among them, which is a URL; data NULL: there is none. */
+/* Finds the address of HTTP over TCP, which is a URL; data NULL: none. */
 static struct text find_http_address(const char *const *addresses)
 {
   for (; addresses != NULL && *addresses != NULL; addresses++) {

@@ -1,4 +1,5 @@
-/* The answer of a request from its outcome: a long body in pieces, and what takes the place of an answer that is too long. */
+/* Writes the answer of a request from its outcome: a long body in pieces, and what replaces an answer that
+ * is too long. */
 #include "rpc/compat.h"
 #include "rpc/jsonrpc/json_codec.h"
 #include "json/writer.h"
@@ -7,15 +8,15 @@
 
 /* ---- bodies ---- */
 
-/* The inside of a JSON string: what the source gives is escaped piece by piece, so that an answer of any size
- * is never held whole. */
+/* The content of a JSON string: the bytes of the source are escaped piece by piece, so that an answer of
+ * any size is never in memory as a whole. */
 struct body_stream {
   struct outcome_body source;
-  struct buffer piece; /* read and not yet passed on; between two calls at most the start of a character */
+  struct buffer piece; /* read and not yet returned; between two calls at most the start of a character */
   bool ended;
 };
 
-/* The bytes of the piece up to a character that is cut off at its end. */
+/* The length of a text without a character that is cut off at its end. */
 static size_t count_whole_characters(struct text t)
 {
   size_t back = 0;
@@ -57,8 +58,8 @@ static void close_stream(void *state)
   free(stream);
 }
 
-/* Makes *escaped give the text of *source, escaped. Takes source, even on failure (then it is closed).
- * JP_NO_MEMORY. */
+/* Makes *escaped a body with the text of *source, escaped. Takes source, even on failure (then it is
+ * closed). JP_NO_MEMORY. */
 static enum jp_status escape_body(const struct outcome_body *source, struct outcome_body *escaped)
 {
   struct body_stream *stream = malloc(sizeof *stream);
@@ -109,7 +110,8 @@ static void write_error(struct serving *serving, struct jsonrpc_response *respon
   rpc_error_data_write(data, &answered, answer);
 }
 
-/* Without the cause that another failed request is: a batch whose answer is full would grow by it again and again. */
+/* Drops the cause that is the error of another failed request: an answer of a batch that is full would
+ * otherwise grow with every cause. */
 static void fail_too_long(struct serving *serving, struct jsonrpc_response *response,
                           const struct rpc_answer *answer)
 {
@@ -192,8 +194,8 @@ static void write_result(struct serving *serving, struct jsonrpc_response *respo
   rpc_outs_write(serving->out, outcome);
 }
 
-/* A call that has run does not lose its result: where that can be an object of the session, its ref takes the place
- * of an answer that is too long; all else is as short as an error. */
+/* Replaces an answer that is too long. If the result can be an object of the session, its ref is sent, so
+ * that a call that has run does not lose its result; else a short error. */
 static void shorten_answer(struct serving *serving, struct jsonrpc_response *response,
                            struct outcome *outcome, const struct rpc_answer *answer)
 {
@@ -213,7 +215,7 @@ static void shorten_answer(struct serving *serving, struct jsonrpc_response *res
   }
 }
 
-/* The outcome becomes what is answered in its place, if that has to be shorter. */
+/* *outcome becomes the outcome that was sent, if the answer had to be shortened. */
 static void write_answer(struct serving *serving, struct jsonrpc_response *response, struct outcome *outcome)
 {
   const struct rpc_answer answer = {.request_id = serving->request->id,
@@ -221,14 +223,15 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
                                     .from = &serving->run.reached,
                                     .scratch = &serving->own->scratch,
                                     .cause = serving->cause == NULL ? TEXT_ABSENT : serving->cause->json,
-                                    /* in --compat pal an answer tells of more than the number */
+                                    /* with --compat pal an answer has more parts that change than the
+                                     * number */
                                     .number = serving->places != NULL && !serving->peer->config.compat_pal
                                                   ? &serving->places->number
                                                   : NULL};
   if (outcome->kind == OUTCOME_ERROR) {
     write_error(serving, response, outcome, &answer);
   } else if (serving_is_unkept(serving)) {
-    /* Of a request whose result is answered to nobody. */
+    /* The request has asked for no result. */
     const struct outcome nothing = {.kind = OUTCOME_VOID};
     if (outcome->kind == OUTCOME_BODY)
       outcome->body.close(outcome->body.state);

@@ -44,7 +44,8 @@ static uint64_t read_number(struct json_value json)
 
 /* ---- what a message is ---- */
 
-/* Whether the options of a request say that it is nested; in which call: 0: a wrong name. */
+/* Finds whether the options of a request say that it is nested, and in which call; number 0: the name is
+ * wrong. */
 static bool read_within(struct json_value request, uint64_t *number)
 {
   enum { METHOD, OPTIONS, MEMBERS };
@@ -75,7 +76,7 @@ static bool are_answers(struct json_value array)
   return count > 0;
 }
 
-/* Something without a method that has the number of a call as its id. */
+/* True for a message without a method whose id is the number of a call. */
 static bool is_named(struct json_value message, uint64_t *number)
 {
   enum { ID, METHOD, MEMBERS };
@@ -144,8 +145,8 @@ static bool take_scalar(struct text *rest)
          take_text(rest, TEXT("false"));
 }
 
-/* The very bytes that libjpeer-client writes around a scalar, alone or with a type: most answers. They are valid, and
- * need not be read to see what they are. */
+/* Compares with the exact bytes that libjpeer-client writes around a scalar, alone or with a type, as in
+ * most answers. Such a message is valid, and its kind is known without parsing it. */
 static bool is_usual_answer(struct text message, uint64_t *number)
 {
   enum { NUMBER_MAX = 32 };
@@ -165,7 +166,8 @@ static bool is_usual_answer(struct text message, uint64_t *number)
   return take_scalar(&rest) && text_equal(rest, is_typed ? TEXT("}}") : TEXT("}"));
 }
 
-/* rpc_callback_form.classify. Numbers may have suffixes in the result of an answer, as in the params of a request. */
+/* rpc_callback_form.classify. Numbers may have suffixes in the result of an answer, as in the params of a
+ * request. */
 static enum rpc_callback_message classify_message(struct text message, size_t depth_max, uint64_t *number)
 {
   const struct json_limits limits = {.max_depth = depth_max};
@@ -189,7 +191,8 @@ static enum jp_status validate_message(struct text message, size_t depth_max, st
   return status == JP_OK ? status : json_validate(message, limits, TEXT("result"), fault);
 }
 
-/* Of a message that cannot be read; 0: it cannot be found. One that is too deep is known up to the fault alone. */
+/* The number of a malformed message; 0: not found. Of a message that is too deep only the part before the
+ * fault is searched. */
 static uint64_t salvage_number(struct text message, enum jp_status status, const struct json_fault *fault)
 {
   struct text known = status == JP_LIMIT ? text_slice(message, 0, fault->offset) : message;
@@ -197,7 +200,7 @@ static uint64_t salvage_number(struct text message, enum jp_status status, const
   return id.data == NULL ? 0 : read_number(json_root(id));
 }
 
-/* Those of a message that is valid JSON. */
+/* The numbers in a message that is valid JSON. */
 static void find_named(struct json_value message,
                        void (*found)(void *context, uint64_t number, const char *reason), void *context)
 {
@@ -327,8 +330,8 @@ static enum jp_status read_frames(struct arena *arena, struct json_value json,
   return JP_OK;
 }
 
-/* The data's own message comes before the error's, which may be the standard text of its code. depth: of the causes around
- * it. */
+/* The message in the data has priority over that of the error, which may be the standard text of its code.
+ * depth: of the causes around it. */
 static enum jp_status read_data(struct arena *arena, struct json_value data, size_t depth,
                                 struct jvm_callback_thrown *read, struct outcome *outcome)
 {

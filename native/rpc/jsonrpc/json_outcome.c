@@ -37,7 +37,7 @@ static void write_value_text(struct buffer *out, const struct outcome *outcome,
   default:
     break;
   }
-  /* A value's JSON text as the text of a JSON string. */
+  /* The JSON text of a value becomes the text of a JSON string. */
   buffer_clear(answer->scratch);
   rpc_value_write(answer->scratch, value);
   if (answer->scratch->failed)
@@ -188,7 +188,7 @@ static void write_texts(struct buffer *out, const struct text *texts, size_t cou
   buffer_append_char(out, ']');
 }
 
-/* A longer id is not repeated for each cause: an answer must not grow with the product of both. */
+/* A longer id is not repeated for each cause: otherwise an answer would grow with the product of both. */
 enum { CAUSE_ID_MAX = 256 };
 
 static void write_request_id(struct buffer *out, bool of_cause, const struct rpc_answer *answer)
@@ -276,7 +276,7 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
   write_from(out, answer);
   BUFFER_LITERAL(out, ",\"cause\":");
   if (answer->cause.data != NULL) {
-    /* Of an error that another error's data are the cause of. */
+    /* The error was caused by another error, which has data. */
     buffer_append_text(out, answer->cause);
     buffer_append_char(out, '}');
     return;

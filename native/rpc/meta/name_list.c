@@ -8,12 +8,12 @@
 
 struct collection {
   const struct name_list_query *query;
-  struct text package; /* with its dot; empty: the prefix has none */
+  struct text package; /* with its dot; empty: the prefix has no package */
   struct text rest;    /* of the prefix, after the package */
   bool is_everywhere;  /* classes of all packages are meant */
   bool is_short;       /* of memory */
   struct arena arena;
-  struct array packages; /* struct text, in the arena; some twice */
+  struct array packages; /* struct text, in the arena; with duplicates */
   struct array classes;
 };
 
@@ -54,7 +54,7 @@ static bool shows_name(const struct collection *collection, struct text class_na
   return policy_shows_class(collection->query->policy, collection->query->channel, class_name);
 }
 
-/* Names come package by package, so that a comparison with the last one finds most repetitions. */
+/* Names arrive package by package, so that comparing with the last one finds most repetitions. */
 static void note_package(struct collection *collection, struct text package, struct text class_name)
 {
   const struct array *packages = &collection->packages;
@@ -112,7 +112,7 @@ static int compare_names(const void *left, const void *right)
   return text_order(*(const struct text *)left, *(const struct text *)right);
 }
 
-/* Writes at most *room names, each once, and takes them off. False: there were more. */
+/* Writes at most *room names, each once, and subtracts them from *room. False: there were more. */
 static bool write_names(struct buffer *out, struct array *names, size_t *room)
 {
   struct text *items = names->items;

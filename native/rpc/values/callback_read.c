@@ -2,7 +2,7 @@
 
 #include "base/number.h"
 
-/* What may stand beside `ref`; all other members are passed over, as in every argument. */
+/* Members of the object beside `ref`; other members are ignored, as in every argument. */
 enum callback_member {
   CALLBACK_INTERFACES,
   CALLBACK_ARITY,
@@ -47,7 +47,7 @@ bool rpc_callback_is_meant(struct json_value ref)
   return found;
 }
 
-/* The callback that an object of JSON means, when it is the whole value of a member `ref`: 0: none. */
+/* The callback ID in an object that is the whole value of a member `ref`; 0: none. */
 static int64_t read_id(struct json_value ref)
 {
   struct text key;
@@ -194,7 +194,8 @@ struct scan {
 
 static void scan_argument(const struct scan *scan, struct json_value json);
 
-/* The list of arguments, or the content of "value": there an object is a map, whatever its members are called. */
+/* Scans the list of arguments, or the content of "value": inside these an object is a map, whatever its
+ * members are named. */
 static void scan_contents(const struct scan *scan, struct json_value json)
 {
   struct text key;

@@ -58,7 +58,7 @@ const char *rpc_value_place(const struct rpc_value_reader *reader)
   return place.data == NULL ? "argument" : place.data;
 }
 
-/* Takes count from values_left, or fails and names the limit. */
+/* Subtracts count from values_left, or fails and names the limit. */
 static enum jp_status reserve_values(struct rpc_value_reader *reader, size_t count)
 {
   if (count <= reader->values_left) {
@@ -106,8 +106,8 @@ void rpc_number_read(struct json_value json, struct op_value *value)
   op_scalar_set_number(value, &number);
 }
 
-/* Whether a number has more digits than the limit. An exponent does not count: whether that is too large depends on what the
- * number becomes. */
+/* Whether a number has more digits than the limit. An exponent does not count: whether it is too large
+ * depends on the type that the number gets. */
 static bool is_long_literal(const struct rpc_value_reader *reader, struct text literal)
 {
   size_t mantissa = 0;
@@ -137,14 +137,14 @@ static enum jp_status read_number(struct rpc_value_reader *reader, struct json_v
 
 /* ---- arrays of primitives: straight to packed memory ---- */
 
-/* A message shows the place in a nested array by its outermost indexes alone. */
+/* An error shows only the outermost indexes of a place in a nested array. */
 enum { PATH_MAX_SHOWN = 8, LITERAL_SHOWN = 64 };
 
 struct array_reader {
   struct rpc_value_reader *values;
   const struct op_type *type;
   size_t path[PATH_MAX_SHOWN];
-  unsigned level; /* of the array that is read: 0 is the outermost */
+  unsigned level; /* of the array being read: 0 is the outermost */
 };
 
 /* "argument 1[2][0]: 300: why", in jni's words for scalars. */
@@ -185,8 +185,8 @@ static void fill_packed(struct op_value *value, char element, const void *data, 
   value->packed.element = element;
 }
 
-/* Reads an array of whole numbers at once, as nearly all long arrays are. False: the elements have to be read
- * one by one, as where one of them is wrong. */
+/* Reads an array of whole numbers at once, which is the form of nearly all long arrays. False: the
+ * elements have to be read one by one, for example because one of them is invalid. */
 static bool read_integers(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
   const size_t size = primitive_size(reader->type->base);
@@ -194,7 +194,8 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
   if (!primitive_integer_range(reader->type->base, &form.min, &form.max) || json.span.data[1] == ']')
     return false;
   size_t most = json_integers_most(json.span);
-  if (most > json.span.len / 2) /* a number and its comma take two bytes: these are commas of a text */
+  /* a number and its comma have two bytes: some of these commas are inside a text */
+  if (most > json.span.len / 2)
     return false;
   void *data = arena_alloc(reader->values->arena, most * size);
   if (data == NULL || !json_integers_read(json.span, &form, data))
@@ -233,7 +234,7 @@ static enum jp_status read_scalar_text(struct array_reader *reader, struct json_
   return take_number(reader, json, &number, value);
 }
 
-/* Fills in what op_scalar_read looks at, and no more: there may be many elements. */
+/* Sets only the fields that op_scalar_read uses: there may be many elements. */
 static enum jp_status read_scalar(struct array_reader *reader, struct json_value json, char letter,
                                   struct op_value *value)
 {
@@ -261,8 +262,8 @@ static enum jp_status read_scalar(struct array_reader *reader, struct json_value
   }
 }
 
-/* Two rules differ from those of op_scalar_read: a boolean's text may have capitals here, and a number with
- * the suffix l must be whole even for a float or a double. */
+/* Two rules differ from those of op_scalar_read: a boolean's text may have capitals here, and a number
+ * with the suffix l must be whole even for a float or a double. */
 static enum op_scalar_fit store_scalar(const struct op_value *value, char letter, void *slot)
 {
   bool is_fraction = value->kind == OP_DOUBLE || value->kind == OP_FLOAT;
@@ -309,7 +310,7 @@ static enum jp_status fail_element_type(struct array_reader *reader, struct json
                           : fail_at_path(reader, json, why.data);
 }
 
-/* The type that the element declares, or the array's own. */
+/* The type that the element declares, or that of the array. */
 static enum jp_status read_element_type(struct array_reader *reader, struct json_value json,
                                         const struct json_members *members, char *letter)
 {
@@ -329,7 +330,7 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
   return primitive_widens(*letter, reader->type->base) ? JP_OK : fail_element_type(reader, json);
 }
 
-/* The name of a long String, which stands in an argument as a ref. */
+/* The name of a long String, which is written as a ref in an argument. */
 static bool is_shared_text(const struct array_reader *reader, struct json_value ref)
 {
   const struct rpc_shared_texts *shared = reader->values->rules->shared;
@@ -474,10 +475,10 @@ static enum jp_status read_array(struct rpc_value_reader *values, const struct o
   return read_array_level(&reader, json, value);
 }
 
-/* The bytes of a text are those of packed memory. */
+/* The bytes of a text are copied to packed memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements would have to be turned around");
 
-/* 0 and 1 alone. Written so that it is fast for many. */
+/* Only 0 and 1. Written to be fast for long arrays. */
 static bool are_booleans(const uint8_t *bytes, size_t count)
 {
   unsigned all = 0;
@@ -507,8 +508,8 @@ static enum jp_status decode_elements(struct rpc_value_reader *values, const str
   return JP_OK;
 }
 
-/* An array of primitives of one dimension from the base64 text of its elements, the least significant byte of each first, or
- * null. */
+/* Reads an array of primitives of one dimension from the base64 text of its elements, the least
+ * significant byte of each first; or null. */
 static enum jp_status read_base64(struct rpc_value_reader *values, const struct op_type *type,
                                   struct json_value json, struct op_value *value)
 {
@@ -524,7 +525,7 @@ static enum jp_status read_base64(struct rpc_value_reader *values, const struct 
 
 /* ---- values ---- */
 
-/* The list grows, because counting its elements first would walk through everything inside them. */
+/* The list grows, because counting its elements first would read everything inside them. */
 static enum jp_status read_list(struct rpc_value_reader *reader, struct json_value json,
                                 struct op_value *value)
 {
@@ -550,7 +551,7 @@ static enum jp_status read_list(struct rpc_value_reader *reader, struct json_val
   return JP_OK;
 }
 
-/* Orders entries by key, and those of one key as they came. */
+/* Orders entries by key, and equal keys by their order in the text. */
 static int compare_entries(const void *left, const void *right)
 {
   const struct op_entry *const *a = left;
@@ -559,7 +560,7 @@ static int compare_entries(const void *left, const void *right)
   return order != 0 ? order : (*a > *b) - (*a < *b);
 }
 
-/* Sorted rather than hashed: a caller chooses the keys, and no choice makes sorting slow. */
+/* Sorted and not hashed: a caller chooses the keys, and no choice makes sorting slow. */
 static enum jp_status drop_repeated_keys(struct rpc_value_reader *reader, struct op_entry *entries,
                                          size_t *count)
 {
@@ -631,7 +632,7 @@ static enum jp_status read_map(struct rpc_value_reader *reader, struct json_valu
   return status;
 }
 
-/* Reads a bare value: an object is a map here, whatever its members are called. */
+/* Reads a bare value: here an object is a map, whatever its members are named. */
 static enum jp_status read_bare(struct rpc_value_reader *reader, struct json_value json,
                                 struct op_value *value)
 {
@@ -656,7 +657,8 @@ static enum jp_status read_bare(struct rpc_value_reader *reader, struct json_val
   return fail(reader, "is no JSON value");
 }
 
-/* A number that is a text, because JSON has none for it. It has no type by that, unlike {"type":"double"}. */
+/* A number that is written as a text, because JSON has no number for it. Unlike {"type":"double"} this
+ * declares no type. */
 static enum jp_status read_number_text(struct rpc_value_reader *reader, struct json_value json,
                                        struct op_value *value)
 {
@@ -674,7 +676,7 @@ static enum jp_status read_number_text(struct rpc_value_reader *reader, struct j
   return check_literal(reader, value);
 }
 
-/* The type of the elements in a base64 text, which may be another one than that of the array that they become. */
+/* The type of the elements in a base64 text, which may differ from that of the array that they become. */
 static enum jp_status read_packed_type(struct rpc_value_reader *reader, struct json_value elements,
                                        struct op_type *type)
 {
@@ -687,7 +689,7 @@ static enum jp_status read_packed_type(struct rpc_value_reader *reader, struct j
   return JP_OK;
 }
 
-/* type: of the array that is declared; NULL: none is. */
+/* type: the declared array type; NULL: none. */
 static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct json_members *members,
                                    const struct op_type *type, struct op_value *value)
 {
@@ -716,7 +718,7 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
   return read_base64(reader, type, members->value[ARGUMENT_VALUE], value);
 }
 
-/* What the bare whole numbers of a list are where nothing else is declared. */
+/* Finds the type of a list's bare whole numbers if nothing else is declared. */
 static enum jp_status widen_integers(struct rpc_value_reader *reader, struct json_value elements,
                                      struct op_value *value)
 {
@@ -735,13 +737,13 @@ static enum jp_status widen_integers(struct rpc_value_reader *reader, struct jso
   for (size_t i = 0; i < count; i++) {
     struct op_value *each = value->kind == OP_LIST ? &value->list.items[i] : &value->map.entries[i].value;
     if (op_value_is_number(each) &&
-        each->type.data == NULL) /* of all, as other requests of its shape have others */
+        each->type.data == NULL) /* of all numbers, because other requests of its shape have other numbers */
       each->widened = widened;
   }
   return JP_OK;
 }
 
-/* What the keys of a map are where nothing is declared. */
+/* Finds the type of a map's keys if none is declared. */
 static enum jp_status read_key_type(struct rpc_value_reader *reader, struct json_value keys,
                                     struct op_value *value)
 {
@@ -766,7 +768,7 @@ static enum jp_status mark_out(struct rpc_value_reader *reader, struct json_valu
   return JP_OK;
 }
 
-/* members: of the argument; NULL: there is a value alone. */
+/* members: of the argument; NULL: there is only a value. */
 static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct json_value json,
                                        const struct json_members *members, struct op_value *value)
 {
