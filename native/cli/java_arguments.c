@@ -14,14 +14,14 @@ static const char variable_name[] = "JDK_JAVA_OPTIONS";
 /*
  * The meaning of the next word. Two functions make the transitions: note_option and read_word.
  *
- * | state           | what holds                                                       | who leaves it, on what
- * | | NEXT_OPTION     | the next word is an option, an @FILE or the main class           | an option that takes a
- * | |                 |                                                                  | value; what ends the
- * options | | NEXT_VALUE      | the next word is the value of an option                          | that value
- * | | NEXT_LAST_VALUE | the next word is the value of an option that ends the options:   | that value
- * | |                 | -jar FILE                                                        |
- * | | NEXT_ARGUMENT   | the words that follow belong to the application, @FILEs included | nobody
- * |
+ * | state           | what holds                                             | who leaves it, on what         |
+ * | NEXT_OPTION     | the next word is an option, an @FILE or the main class | an option that takes a value;  |
+ * |                 |                                                        | the end of the options         |
+ * | NEXT_VALUE      | the next word is the value of an option                | that value                     |
+ * | NEXT_LAST_VALUE | the next word is the value of an option that ends the  | that value                     |
+ * |                 | options: -jar FILE                                     |                                |
+ * | NEXT_ARGUMENT   | the words that follow belong to the application, even  | nobody                         |
+ * |                 | @FILEs                                                 |                                |
  */
 enum next_word {
   NEXT_OPTION,     /* the next word is an option, an @FILE or the main class */
@@ -63,7 +63,8 @@ static enum jp_status check_for_variable(const struct expansion *expansion, cons
   if (word[0] == '-' && java_option_is_for_line(word))
     return jp_fail(error, JP_INVALID, "%s cannot have %.*s: java accepts it only on its command line",
                    variable_name, OPTION_SHOWN(word));
-  /* The class path belongs to java, too. Any other option of the peer would stop a java that reads the same variable. */
+  /* The class path is an option of java, too. Any other option of the peer would stop a java that reads
+   * the same variable. */
   bool is_class_path = strncmp(word, "-cp", strlen("-cp")) == 0 ||
                        strncmp(word, "-classpath", strlen("-classpath")) == 0 ||
                        strncmp(word, "--class-path", strlen("--class-path")) == 0;

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* From the end of the grace time to the next signal: then calls that did not end have been refused, and the JVM ends. */
+/* From the end of the grace time to the next signal: calls that have not ended are refused, and the JVM
+ * ends. */
 enum { LAST_MS = 1000 };
 
 struct watched {
@@ -38,7 +39,7 @@ enum jp_status parent_watch_read(const struct option *option, const char *text, 
   return JP_OK;
 }
 
-/* False: nothing more can come. *is_planned: what has come ends with the word for that. */
+/* False: no more bytes can arrive. *is_planned: the bytes so far end with PARENT_WATCH_STOP. */
 static bool await_bytes(int descriptor, bool *is_planned)
 {
   char bytes[256];
@@ -54,7 +55,7 @@ static bool await_bytes(int descriptor, bool *is_planned)
 /* ---- the folder ---- */
 
 /* A socket, or the empty file that is the lock of one (net/unix_socket.c). */
-static bool is_owned_folder(int folder, const char *name)
+static bool is_socket_or_lock(int folder, const char *name)
 {
   struct stat facts;
   return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -68,7 +69,7 @@ static void remove_folder(const char *path)
   if (folder == NULL)
     return;
   for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-    if (is_owned_folder(dirfd(folder), entry->d_name))
+    if (is_socket_or_lock(dirfd(folder), entry->d_name))
       unlinkat(dirfd(folder), entry->d_name, 0);
   }
   closedir(folder);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- readers for this table alone ---- */
+/* ---- readers for this table only ---- */
 
 static enum jp_status read_uuid(const struct option *option, const char *text, void *value,
                                 struct jp_error *error)
@@ -68,7 +68,7 @@ static enum jp_status read_compat(const struct option *option, const char *text,
   return status;
 }
 
-/* As net/server.h says. */
+/* The rule of net/server.h. */
 static enum jp_status read_ring_size(const struct option *option, const char *text, void *value,
                                      struct jp_error *error)
 {
@@ -172,7 +172,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_RPC_POLICY_WATCH_INTERVAL",
      .takes = "MS",
      .standard = "2000",
-     .help = "how often the policy file is looked at, to load it again when it has changed; 0: never",
+     .help = "how often the policy file is checked for changes, and loaded again; 0: never",
      .read = option_read_duration,
      AT(policy_watch_ms),
      .min = 0,
@@ -250,7 +250,8 @@ const struct option run_option_rows[] = {
      .takes = "FD",
      .help =
          "stops, as at SIGTERM, when the other end of this pipe or socket is closed: the peer ends with the "
-         "program that started it, and logs that unless the last that has come is the word \"stop\"; a peer "
+         "program that started it, and logs that unless the last bytes received are the word \"stop\"; a "
+         "peer "
          "that "
          "does not start writes the reason to a socket",
      .read = parent_watch_read,
@@ -261,7 +262,7 @@ const struct option run_option_rows[] = {
      .takes = "DIR",
      .help = "with --stop-on-eof: a folder that the program has made for the peer's sockets, and that is "
              "removed then "
-             "with the sockets and their locks; it stays where anything else is in it",
+             "with the sockets and their locks; it stays if it contains anything else",
      .read = option_read_text,
      AT(remove_on_eof)},
     {.names = {"--compat"},
@@ -287,8 +288,9 @@ const struct option run_option_rows[] = {
     {.names = {"-J"},
      .variable = "JPEER_JVM_OPTIONS",
      .takes = "OPTION",
-     .help = "an option of the JVM as it stands (-J -Xmx1g); may be repeated; the variable is split at "
-             "blanks",
+     .help =
+         "an option of the JVM, passed on unchanged (-J -Xmx1g); may be repeated; the variable is split at "
+         "blanks",
      .read = option_read_list,
      AT(jvm_options),
      .repeats = true,
@@ -336,7 +338,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_ON_DISCONNECT",
      .takes = "interrupt|finish",
      .standard = "interrupt",
-     .help = "what becomes of the call that a client runs when it leaves",
+     .help = "what happens to the call that a client runs when it leaves",
      .read = option_read_word,
      AT(net.on_disconnect),
      .words = on_disconnect_words},
@@ -405,7 +407,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_FIRST_REF",
      .takes = "N",
      .standard = "at random, 1 with --compat pal",
-     .help = "the first ref of a session; a later session of the same name goes on after the last ref",
+     .help = "the first ref of a session; a later session of the same name continues after the last ref",
      .read = option_read_count,
      AT(first_ref),
      .min = 1,
@@ -484,7 +486,7 @@ const struct option run_option_rows[] = {
      .read = option_read_count,
      AT(limits.max_depth),
      .min = 4,
-     .max = 256}, /* a level takes up to 800 bytes of stack; a thread that serves has 256 KiB at least */
+     .max = 256}, /* a level takes up to 800 bytes of stack; a thread that serves has at least 256 KiB */
     {.names = {"--batch-max"},
      .variable = "JPEER_BATCH_MAX",
      .takes = "N",
@@ -501,7 +503,8 @@ const struct option run_option_rows[] = {
      .help = "elements of lists and maps in one request, those of arrays of primitives not counted",
      .read = option_read_count,
      AT(limits.values_max),
-     .min = 65536, /* shorter lists are served by shapes that do not count (rpc/fastpath/shape_cache.h) */
+     /* shorter lists may be served by shapes, which do not count (rpc/fastpath/shape_cache.h) */
+     .min = 65536,
      .max = MANY},
     {.names = {"--array-value-max"},
      .variable = "JPEER_ARRAY_VALUE_MAX",
@@ -524,7 +527,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_STACK_FRAMES_MAX",
      .takes = "N",
      .standard = "64",
-     .help = "stack frames told of a throwable; 0: none",
+     .help = "stack frames of a throwable in an error; 0: none",
      .read = option_read_count,
      AT(limits.java.stack_frames_max),
      .max = 10000},
@@ -574,7 +577,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_SHM_SPIN",
      .takes = "MICROSECONDS",
      .standard = "50",
-     .help = "how long a thread looks for the next message in shared memory before it sleeps; 0: not at all",
+     .help = "how long a thread polls shared memory for the next message before it sleeps; 0: not at all",
      .read = option_read_count,
      AT(net.shm_spin_us),
      .max = 10000},

@@ -65,18 +65,18 @@ struct rpc_session {
 /*
  * The thread that sweeps. Under the sessions' lock.
  *
- * | state            | what holds                                       | who leaves it, on what                      |
- * | SWEEPER_NONE     | rpc_sessions_start was not called, or has failed | rpc_sessions_start; rpc_sessions_stop       |
- * | SWEEPER_RUNS     | the thread sweeps what has expired               | rpc_sessions_stop; rpc_sessions_start,      |
- * |                  |                                                  | where no thread was made                    |
- * | SWEEPER_STOPPING | the thread ends every session that nobody holds  | the thread, after that                      |
- * | SWEEPER_STOPPED  | there is no thread; a sweep ends every session   | nobody                                      |
- * |                  | that nobody holds                                |                                             |
+ * | state            | what holds                                         | who leaves it, on what                 |
+ * | SWEEPER_NONE     | rpc_sessions_start was not called, or has failed   | rpc_sessions_start; rpc_sessions_stop  |
+ * | SWEEPER_RUNS     | the thread sweeps expired sessions                 | rpc_sessions_stop; rpc_sessions_start, |
+ * |                  |                                                    | if no thread was made                  |
+ * | SWEEPER_STOPPING | the thread ends every session without a holder     | the thread, after that                 |
+ * | SWEEPER_STOPPED  | there is no thread; a sweep ends every session     | nobody                                 |
+ * |                  | without a holder                                   |                                        |
  */
 enum sweeper_state {
   SWEEPER_NONE,     /* no thread was started */
-  SWEEPER_RUNS,     /* the thread sweeps what has expired */
-  SWEEPER_STOPPING, /* the thread ends every session that nobody holds, and then itself */
+  SWEEPER_RUNS,     /* the thread sweeps expired sessions */
+  SWEEPER_STOPPING, /* the thread ends every session without a holder, and then itself */
   SWEEPER_STOPPED   /* the thread has ended */
 };
 

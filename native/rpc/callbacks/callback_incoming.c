@@ -223,7 +223,7 @@ void callback_call_serve(struct rpc_callback_call *call)
   free_message(message);
 }
 
-/* ---- keeping what has been received ---- */
+/* ---- keeping messages ---- */
 
 /* Moves or copies a message out of the transport's buffer. False: memory is short. */
 static bool move_or_copy_bytes(struct buffer *taken, struct text text, struct buffer *message)
@@ -332,7 +332,7 @@ static void accept_answers(struct rpc_callbacks *callbacks, struct text message)
     accept_answer(callbacks, answer, number, NULL);
 }
 
-/* ---- what cannot be read ---- */
+/* ---- malformed messages ---- */
 
 /* rpc_callback_form.find_faulty, with the callbacks */
 static void end_call(void *context, uint64_t number, const char *reason)

@@ -112,14 +112,14 @@ static struct callback_record *make_record(struct callback_records *records, int
  * or, if that is closed, for another one of the process. */
 static void add_release(struct rpc_process *process, struct rpc_callbacks *giver, int64_t id, uint64_t given)
 {
-  struct rpc_callbacks *told = callbacks_find_open(process, giver);
-  if (told == NULL)
+  struct rpc_callbacks *receiver = callbacks_find_open(process, giver);
+  if (receiver == NULL)
     return; /* no connection is left to receive the release */
-  struct callback_releases *releases = &told->releases;
+  struct callback_releases *releases = &receiver->releases;
   struct callback_release *items =
       array_grow(releases->items, releases->count, &releases->capacity, sizeof *items);
   if (items == NULL) {
-    log_warn_rarely("memory is short: a client is not told that its callback was let go of");
+    log_warn_rarely("memory is short: the release of a callback is not sent to its client");
     return;
   }
   releases->items = items;
@@ -171,7 +171,7 @@ static enum rpc_pushed push_releases(struct rpc_callbacks *callbacks, const stru
                                       : callbacks->push->send(callbacks->duplex, rpc_worker_now(),
                                                               RPC_PUSH_NOTICE, buffer_text(&out));
   if (out.failed)
-    log_warn_rarely("memory is short: a client is not told that its callbacks were let go of");
+    log_warn_rarely("memory is short: the releases of callbacks are not sent to their client");
   buffer_fini(&out);
   return pushed;
 }
@@ -683,7 +683,7 @@ static void release_unread(struct rpc_callbacks *callbacks, int64_t id)
     add_release(callbacks->process, callbacks, id, 1);
   pthread_mutex_unlock(&callbacks->process->lock);
   if (!has_place)
-    log_warn_rarely("a client that leaves %d releases of callbacks unread is told of no further ones",
+    log_warn_rarely("a client that leaves %d releases of callbacks unread is sent no further ones",
                     (int)UNREAD_MAX);
 }
 

@@ -37,10 +37,10 @@ struct callback_records {
  * Who sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
  *
  * | state             | what holds                                        | who leaves it, on what                    |
- * | RELEASES_WAIT     | nobody sends; they wait for a thread, or for room | callbacks_send_releases                   |
- * | RELEASES_LEAVE    | a thread sends them, those that are added during  | that thread; rpc_callbacks_has_room       |
- * |                   | that included                                     |                                           |
- * | RELEASES_GOT_ROOM | likewise; room was made since it has begun to     | that thread: the next message, or the end |
+ * | RELEASES_WAIT     | no thread sends; they wait for one, or for room   | callbacks_send_releases                   |
+ * | RELEASES_LEAVE    | a thread sends them, including those that are     | that thread; rpc_callbacks_has_room       |
+ * |                   | added during that time                            |                                           |
+ * | RELEASES_GOT_ROOM | likewise; room was made since the thread began to | that thread: the next message, or the end |
  * |                   | send the last message                             |                                           |
  */
 enum callback_releases_state {
@@ -172,8 +172,8 @@ enum callback_ending {
 };
 
 /*
- * What a call waits for. Under the callbacks' lock. callback_call_has_ended is true from RPC_CALL_ENDING on, and call->ending
- * is CALLBACK_GOES_ON before that only.
+ * What a call waits for. Under the callbacks' lock. callback_call_has_ended is true from RPC_CALL_ENDING on, and
+ * call->ending is CALLBACK_GOES_ON only before that.
  *
  * | state             | what holds                                             | who leaves it, on what               |
  * | RPC_CALL_UNSENT   | it is written, or is an event that has found room      | its thread sends it; its end         |
@@ -185,7 +185,7 @@ enum callback_ending {
  * | RPC_CALL_ENDING   | call->ending says why; its thread is still to be woken | callbacks_wake_ended                 |
  * | RPC_CALL_ENDED    | likewise, and its thread knows, or was woken           | nobody                               |
  *
- * Its thread closes it in each of the last three states, and where its message cannot be sent.
+ * Its thread closes the call in each of the last three states, or if its message cannot be sent.
  */
 enum rpc_call_state {
   RPC_CALL_UNSENT,   /* the call expects nothing */

@@ -558,7 +558,7 @@ void rpc_fastpath_keep(struct rpc_fastpath **fastpath, const struct rpc_read_req
   kept->oldest = (kept->oldest + 1) % SHAPES;
 }
 
-/* ---- serving what fits ---- */
+/* ---- serving a request ---- */
 
 bool rpc_fastpath_serve(struct rpc_cached_request *request, const struct rpc_cached_call *call)
 {

@@ -343,7 +343,7 @@ static enum jp_status find_result(struct filling *filling, struct text id, bool 
   case BATCH_RESULT_NONE:
     break;
   }
-  return fail_id(filling, id, "that request gave nothing that could be named");
+  return fail_id(filling, id, "that request has no result that could be named");
 }
 
 /* ---- writing ---- */
@@ -425,7 +425,7 @@ static enum jp_status write_ref(struct filling *filling, struct text key, struct
     return status;
   bool is_shared = takes_text && result->shared != NULL;
   if (is_shared && type == DECLARES_TEXT)
-    return JP_OK;                    /* as it stands */
+    return JP_OK;                    /* the text stays */
   copy_up_to(filling, key.data - 1); /* with its quote */
   if (is_shared)
     write_shared(&filling->out, ref);

@@ -42,7 +42,7 @@ static uint64_t read_number(struct json_value json)
   return number;
 }
 
-/* ---- what a message is ---- */
+/* ---- the kind of a message ---- */
 
 /* Finds whether the options of a request say that it is nested, and in which call; number 0: the name is
  * wrong. */
@@ -214,7 +214,7 @@ static void find_named(struct json_value message,
   struct json_value element;
   while (json_next_element(&cursor, &element)) {
     if (is_named(element, &number))
-      found(context, number, "something else than answers is in its array");
+      found(context, number, "its array has elements that are no answers");
   }
 }
 
@@ -421,7 +421,7 @@ static enum jp_status read_answer(struct text answer, const struct rpc_value_rul
                         : read_result(rules, arena, parts.value, read, outcome);
 }
 
-/* ---- what messages give that nobody reads ---- */
+/* ---- callbacks in messages that are not read ---- */
 
 static void scan_message(struct json_value message, void (*found)(void *context, int64_t id), void *context)
 {
@@ -454,7 +454,7 @@ static void find_given(struct text message, size_t depth_max, void (*found)(void
     scan_message(element, found, context);
 }
 
-/* ---- what the peer sends ---- */
+/* ---- messages of the peer ---- */
 
 static void write_call_name(struct buffer *out, uint64_t number)
 {

@@ -415,7 +415,7 @@ static bool serve_without_worker(void *context, struct text message, struct buff
   return call.is_answered;
 }
 
-/* ---- beside a request of the same client ---- */
+/* ---- answers while a request of the same client is served ---- */
 
 /* Epoch, options and all errors are checked in the request's turn. */
 static void handle_beside(void *context, const struct jsonrpc_request *request,

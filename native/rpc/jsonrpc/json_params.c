@@ -9,7 +9,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 
-/* ---- names that were meant ---- */
+/* ---- near names ---- */
 
 /* The nearest name; data NULL: none, or params have the member itself. */
 static struct text find_near_param(struct json_value params, struct text missing)
@@ -46,7 +46,7 @@ void rpc_hint_param(struct json_value params, enum rpc_param missing, struct are
     outcome->message = message;
 }
 
-/* ---- what the readers share ---- */
+/* ---- shared by the decoders ---- */
 
 enum { FETCHED = 1000 /* elements, if the request does not give a number */ };
 
@@ -854,7 +854,7 @@ static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_
     return status == JP_OK ? readers[procedure->op](reader) : status;
   }
   if (request->params.kind != JSON_KIND_OBJECT)
-    return fail_params(reader, "'params' must be an object: parameters by position are not taken");
+    return fail_params(reader, "'params' must be an object: parameters by position are not accepted");
   reader->params = request->params;
   json_members_collect(request->params, rpc_param_names,
                        procedure->is_own ? RPC_OWN_PARAMS : RPC_OPERATION_PARAMS, &reader->members);

@@ -74,7 +74,7 @@ static void suggest_names(const struct serving *serving, const struct operation 
     rpc_suggest_for_operation(&suggester, operation, outcome);
 }
 
-/* ---- what the request asks for ---- */
+/* ---- the operation of a request ---- */
 
 enum { ANSWER_FRAME = 128 /* bytes of an answer around the elements of jpeer.fetch and the request's id */ };
 
@@ -210,7 +210,7 @@ static bool refuse_unkept(struct serving *serving, const struct operation *opera
   if ((!is_fetch && operation->kind != OP_ASSEMBLE) || !serving_is_unkept(serving))
     return false;
   outcome_fail(outcome, &serving->run.runner->arena, FAILURE_INVALID_PARAMS, NULL,
-               is_fetch ? "jpeer.fetch takes no 'keep': false, because what it takes would be lost"
+               is_fetch ? "jpeer.fetch takes no 'keep': false, because its elements would be lost"
                         : "jpeer.assemble takes no 'keep': false, because the pieces would be lost");
   return true;
 }

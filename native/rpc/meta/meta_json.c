@@ -384,7 +384,7 @@ static enum jp_status write_members(struct meta_json *json, struct buffer *out)
   return status;
 }
 
-/* ---- what there is to see of an object, or of a class ---- */
+/* ---- descriptions of objects and of classes ---- */
 
 static void write_function(const struct op_look *look, const struct meta_json *json, struct buffer *out)
 {

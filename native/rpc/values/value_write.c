@@ -215,7 +215,7 @@ void rpc_scalar_write(struct buffer *out, const struct op_value *scalar)
     write_decimal_text(out, scalar->decimal, scalar->kind == OP_FLOAT);
 }
 
-/* ---- how long it is, before it is written ---- */
+/* ---- the length of the text ---- */
 
 enum {
   NUMBER_LENGTH = 30,

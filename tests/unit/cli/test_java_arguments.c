@@ -9,10 +9,10 @@
 enum { WORDS_MAX = 16, TEXT_MAX = 1000 };
 
 struct expansion_case {
-  const char *file;      /* the content of {F}; NULL: there is no such file */
+  const char *file;      /* the content of {F}; NULL: no such file */
   const char *variable;  /* NULL: not set */
   const char *arguments; /* between blanks */
-  const char *words;     /* with '|' between them; an error begins with '!' */
+  const char *words;     /* separated by '|'; an error begins with '!' */
 };
 
 /* Copies text with {F} replaced by the path. */

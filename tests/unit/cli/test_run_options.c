@@ -1,4 +1,4 @@
-/* cli/run_options.c over cli/options.c: what is taken, and what each usage error says. */
+/* cli/run_options.c over cli/options.c: accepted command lines, and the text of each usage error. */
 #include "cli/run_options.h"
 
 #include "base/buffer.h"
@@ -50,7 +50,7 @@ static enum jp_status read_command(struct command *command, const char *line, co
   return run_options_read(command->words, count, variable, &command->options, &command->error);
 }
 
-/* What an option takes, and values before a main class that it does not. */
+/* Values that an option accepts, and values before a main class that it refuses. */
 static const struct {
   const char *option;
   const char *takes;
@@ -98,7 +98,7 @@ UNIT_TEST(test_usage_errors)
   }
 }
 
-/* ---- what is taken, shown ---- */
+/* ---- accepted command lines, shown ---- */
 
 /* Numbers of eight bytes, and their defaults. */
 static const struct {
@@ -149,7 +149,7 @@ static void show_list(struct buffer *out, const char *name, const char *const *i
     buffer_printf(out, i == 0 ? " %s=%s" : "|%s%s", i == 0 ? name : "", items[i]);
 }
 
-/* As they are given to the transport. */
+/* As passed to the transport. */
 static void show_addresses(struct buffer *out, const char *name, const struct run_endpoints *addresses)
 {
   struct net_endpoints endpoints = endpoints_for_net(addresses);
@@ -162,7 +162,7 @@ static void show_addresses(struct buffer *out, const char *name, const struct ru
   }
 }
 
-/* All that is not as it is without options; for help nothing else counts. */
+/* Shows all values that differ from those without options; for help nothing else counts. */
 static void show(const struct run_options *o, struct buffer *out)
 {
   show_flag(out, "help", o->help);
@@ -198,7 +198,7 @@ static void show(const struct run_options *o, struct buffer *out)
   show_text(out, "show", o->show);
   show_text(out, "of", o->show_value);
   show_text(out, "first", o->show_first);
-  show_flag(out, "passed over", o->passed_over.count == 1);
+  show_flag(out, "ignored", o->ignored_options.count == 1);
 }
 
 /* input: lines of variables, and the arguments in the last. */
@@ -289,7 +289,7 @@ UNIT_TEST(test_argument_files)
   struct buffer out;
   buffer_init(&out);
   temporary_file_write(path, content, sizeof content - 1);
-  /* The main class is in the file, and no file is looked for in a file: the rest are its arguments. */
+  /* The main class is in the file, and a file is not expanded in a file: the rest are its arguments. */
   snprintf(line, sizeof line, "-Xmx1g @%s @%s --name x", path, path);
   snprintf(wanted, sizeof wanted,
            " class=@not-a-file args=two|@%s|--name|x name=a b jvm=-Xmx1g|-Dx=y z|--add-opens=a/b=c", path);
@@ -301,7 +301,7 @@ UNIT_TEST(test_argument_files)
   unlink(path);
 }
 
-/* What run_options_log_notices logs, without the times before the levels. */
+/* Captures the lines of run_options_log_notices, without the times before the levels. */
 static void capture_notices(const struct run_options *options, char *const *environment, struct buffer *out)
 {
   char line[1024];
@@ -318,14 +318,14 @@ static void capture_notices(const struct run_options *options, char *const *envi
   fclose(file);
 }
 
-UNIT_TEST(logs_what_is_odd_and_no_error)
+UNIT_TEST(logs_oddities_that_are_no_errors)
 {
   static char rpc[] = "JPEER_JSONRPC=auto", ttl[] = "JPEER_SESION_TTL=1",
               names[] = "JPEER_NAMES=", colour[] = "JPEER_COLOUR_OF_THE_LOG=red", known[] = "JPEER_NAME=a",
               other[] = "JPEERS=1";
   static char *const environment[] = {rpc, ttl, names, colour, known, other, NULL};
   static const char wanted[] =
-      "warn  -splash: is passed over: a peer shows no splash screen\n"
+      "warn  -splash: is ignored: a peer shows no splash screen\n"
       "warn  JPEER_JSONRPC is set, and no option has this variable: did you mean JPEER_JSON_RPC?\n"
       "warn  JPEER_SESION_TTL is set, and no option has this variable: did you mean JPEER_SESSION_TTL?\n"
       "warn  JPEER_NAMES is set, and no option has this variable: did you mean JPEER_NAME?\n"

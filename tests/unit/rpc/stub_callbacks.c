@@ -150,7 +150,6 @@ static void note_failure(struct stub_call *call, const struct jvm_callback_failu
   snprintf(call->text, sizeof call->text, "%s", failure->text);
 }
 
-/* Writes and sends the message. */
 static enum jvm_callback_sent send_first(struct calling *calling, struct jvm_callback_failure *failure)
 {
   struct jvm_request request;

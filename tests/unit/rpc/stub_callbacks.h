@@ -1,8 +1,8 @@
 #ifndef JPEER_TESTS_UNIT_RPC_STUB_CALLBACKS_H
 #define JPEER_TESTS_UNIT_RPC_STUB_CALLBACKS_H
 /*
- * What rpc uses of jni/callbacks.h, without a JVM: proxies are numbers, a parked thread waits on a condition. Any thread
- * may call a method of a proxy, as Java would, and goes through the hooks in the order of jni.
+ * The part of jni/callbacks.h that rpc uses, without a JVM: proxies are numbers, a parked thread waits on a
+ * condition. Any thread may call a method of a proxy, as Java would, and calls the hooks in the order of jni.
  */
 #include "jni/callbacks.h"
 
@@ -32,10 +32,10 @@ struct stub_call {
   bool is_oneway;
   bool borrows;
   bool is_void;
-  bool sends_object;   /* an argument is an object that the client is told of */
-  int interrupt_after; /* looks that find nothing; 0: nobody interrupts it */
+  bool sends_object;   /* an argument is an object, whose ref is sent to the client */
+  int interrupt_after; /* polls that find nothing; 0: the thread is not interrupted */
 
-  /* What came of it. */
+  /* How the call ended. */
   enum stub_result result;
   char text[512];  /* the integer or text that was answered, the error's message, or why it failed */
   int code;        /* of an error or a failure */

@@ -54,7 +54,7 @@ static void assert_name(const char *expected)
   assert_string_equal(name, expected);
 }
 
-UNIT_TEST_WITH(tells_the_class_that_is_reached_or_else_that_is_written, set_up, tear_down)
+UNIT_TEST_WITH(writes_the_reached_class_or_else_the_written_one, set_up, tear_down)
 {
   char name[64];
   assert_false(rpc_call_write_name(NULL, &worker, name, sizeof name));
@@ -113,7 +113,7 @@ UNIT_TEST_WITH(wants_a_name_once_for_a_call_that_lasts, set_up, tear_down)
   assert_false(rpc_call_wants_name(NULL, &worker, now + 40000));
 }
 
-UNIT_TEST_WITH(names_the_thread_and_takes_the_name_back, set_up, tear_down)
+UNIT_TEST_WITH(names_the_thread_and_removes_the_name, set_up, tear_down)
 {
   assert_false(rpc_call_hold(NULL, &worker));
   begin(&CALL, &REACHED);
@@ -182,7 +182,7 @@ UNIT_TEST_WITH(interrupts_no_other_call_than_the_one_that_is_meant, set_up, tear
   begin(&CALL, &REACHED);
   assert_false(interrupt(&end));
   assert_int_equal(0, atomic_load(&stub.interrupts));
-  /* the next call of a batch has its own time, from when it is seen */
+  /* the next call of a batch has its own time, from when it is first seen */
   assert_int_equal(170, rpc_call_find_deadline(&peer, &worker, 100, 120, &end.call));
   assert_int_equal(170, rpc_call_find_deadline(&peer, &worker, 100, 169, &end.call));
   assert_true(interrupt(&end));
@@ -214,7 +214,7 @@ UNIT_TEST_WITH(interrupts_no_thread_whose_call_runs_elsewhere, set_up, tear_down
   assert_int_equal(RPC_CALL_CANCELLED, end_call());
 }
 
-UNIT_TEST_WITH(keeps_the_interrupt_back_while_a_nested_request_runs, set_up, tear_down)
+UNIT_TEST_WITH(delays_the_interrupt_while_a_nested_request_runs, set_up, tear_down)
 {
   begin(&CALL, &REACHED);
   rpc_call_begin_nested(&worker.watch, worker.runner.thread);
@@ -225,7 +225,7 @@ UNIT_TEST_WITH(keeps_the_interrupt_back_while_a_nested_request_runs, set_up, tea
   assert_false(is_interrupted());
   rpc_call_end_nested(&worker.watch, worker.runner.thread);
   assert_true(is_interrupted());
-  /* the thread has not looked at its flag, and serves another nested request first */
+  /* the thread has not read its flag, and serves another nested request first */
   rpc_call_begin_nested(&worker.watch, worker.runner.thread);
   assert_false(is_interrupted());
   rpc_call_end_nested(&worker.watch, worker.runner.thread);
@@ -234,7 +234,7 @@ UNIT_TEST_WITH(keeps_the_interrupt_back_while_a_nested_request_runs, set_up, tea
   assert_false(is_interrupted());
 }
 
-/* --- calls that end while others look --- */
+/* --- calls that end while others visit them --- */
 
 enum { CALLS = 20000 };
 
@@ -244,7 +244,7 @@ static _Atomic unsigned written, named;
 static void *call_again_and_again(void *argument)
 {
   (void)argument;
-  /* as long as the others have not come by, too */
+  /* until the other threads have run, too */
   for (unsigned i = 0; i < CALLS || atomic_load(&written) == 0 || atomic_load(&named) == 0; i++) {
     /* they live as long as the call */
     char type[] = "some.Type";
@@ -309,7 +309,7 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
 #define CANCELS_VARIABLE "JPEER_RACE_CANCELS"
 enum { CANCELS = 20000 };
 
-static _Atomic unsigned cancels; /* that were asked for, */
+static _Atomic unsigned cancels; /* that were requested, */
 static _Atomic unsigned ended;   /* and calls that were ended by them */
 static unsigned cancels_wanted;
 
@@ -319,8 +319,9 @@ static void wait_a_little(unsigned *seed)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* As called code that asks for its thread's flag: at the beginning of each request, nested ones included, it is clear. */
-static void *call_and_look_at_the_flag(void *argument)
+/* Like called code that reads its thread's flag: the flag is clear at the beginning of each request,
+ * nested ones included. */
+static void *call_and_read_flag(void *argument)
 {
   unsigned seed = 1;
   (void)argument;
@@ -367,7 +368,7 @@ UNIT_TEST_WITH(no_interrupt_outlasts_its_call_or_hits_a_nested_request, set_up, 
   const char *wanted = getenv(CANCELS_VARIABLE);
   cancels_wanted = wanted == NULL ? CANCELS : (unsigned)strtoul(wanted, NULL, 10);
   atomic_store(&is_over, false);
-  assert_int_equal(0, pthread_create(&threads[0], NULL, call_and_look_at_the_flag, NULL));
+  assert_int_equal(0, pthread_create(&threads[0], NULL, call_and_read_flag, NULL));
   assert_int_equal(0, pthread_create(&threads[1], NULL, cancel_at_random, NULL));
   for (size_t i = 0; i < 2; i++)
     pthread_join(threads[i], NULL);

@@ -1,5 +1,5 @@
-/* Clients of one message: HTTP requests without a session of their own, whose memory a worker keeps for the
- * next, and nothing else; and the sessions that one message alone has used. */
+/* Clients of one message: HTTP requests without a session of their own, whose memory a worker keeps for
+ * the next, and nothing else; and the sessions that only one message has used. */
 #include "rpc/peer_state.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
@@ -12,7 +12,7 @@ enum { SESSIONS_MAX = 3 };
 #define DELETE_ALL CONTROL("delete_session", "")
 #define PING       CONTROL("ping", "")
 
-/* With a `peer-id` of its own, as ZeroMQ takes it; digits: its last two. */
+/* With a `peer-id` of its own, as ZeroMQ accepts it; digits: its last two. */
 #define OF(digits, method, params)                                                                           \
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"11111111-2222-3333-4444-5555555555" digits                    \
   "\",\"method\":\"" method "\",\"params\":{" params "}}"
@@ -59,7 +59,7 @@ static void check_routed(struct service_bench *bench, const char *routing_id, co
   assert_false(bench_close(bench, client, NULL));
 }
 
-/* As many messages that each name a session of their own as leave no other passing one. */
+/* Sends enough messages, each with a session of its own, to end every other passing session. */
 static void flood(struct service_bench *bench)
 {
   for (unsigned i = 0; i < 5 * SESSIONS_MAX; i++) {
@@ -91,7 +91,7 @@ UNIT_TEST_WITH(test_memory_is_used_again, set_up, bench_tear_down)
   assert_int_equal(atomic_load(&stub.tables), 1);
 }
 
-/* Its memory is freed when nobody waits for it any more. */
+/* Its memory is freed after the last use. */
 UNIT_TEST_WITH(test_a_member_may_outlive_the_peer, set_up, bench_tear_down)
 {
   check_alone(bench, ADD, "\"8\"");
@@ -110,7 +110,7 @@ UNIT_TEST_WITH(test_numbers_begin_again, set_up, bench_tear_down)
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
 
-/* One that makes no object counts for nothing, whoever holds what. */
+/* A message without objects does not count, whoever holds sessions. */
 UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, bench_tear_down)
 {
   static const struct rpc_session_maker maker = {0};
@@ -133,7 +133,8 @@ UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, bench_tear
     rpc_session_release(bench->peer->sessions, others[i], stub_thread(), 0);
 }
 
-/* However often its requests name a session, and whatever they do there: it makes room for those who stay. */
+/* A batch may name a session many times: its session stays a passing one, and can be ended for sessions of
+ * other clients. */
 UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, bench_tear_down)
 {
   static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," DELETE_OF(
@@ -150,7 +151,7 @@ UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, bench_tear_down)
   }
 }
 
-/* Another message makes it one that is kept, be it one that only lets go of something. */
+/* A second message makes the session an ordinary one, even if the message only releases a ref. */
 UNIT_TEST_WITH(test_the_second_message_makes_a_session_an_ordinary_one, set_up, bench_tear_down)
 {
   check_routed(bench, "a", "[" MAKE_OF("01") "," MAKE_OF("01") "]", "\"ref\":2}");
@@ -159,8 +160,8 @@ UNIT_TEST_WITH(test_the_second_message_makes_a_session_an_ordinary_one, set_up, 
   check_routed(bench, "a", MAKE_OF("01"), "\"ref\":3}");
 }
 
-/* A transport that cannot send the answer cannot tell the name of the session either. */
-UNIT_TEST_WITH(test_a_session_that_nobody_hears_of_ends, set_up, bench_tear_down)
+/* A transport that cannot send the answer cannot send the name of the session either. */
+UNIT_TEST_WITH(test_a_session_whose_name_was_not_sent_ends, set_up, bench_tear_down)
 {
   struct rpc_client *client = open_client(bench);
   check_part(bench, client, MAKE, "\"ref\":1}");
@@ -170,7 +171,7 @@ UNIT_TEST_WITH(test_a_session_that_nobody_hears_of_ends, set_up, bench_tear_down
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
 
-/* With what was set aside and not used, and with what was. */
+/* With memory that was set aside and not used, and with memory that was. */
 UNIT_TEST_WITH(test_a_client_may_end_without_java, set_up, bench_tear_down)
 {
   static const char *const messages[] = {PING, ADD};

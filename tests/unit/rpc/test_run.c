@@ -1,4 +1,5 @@
-/* The real policy in front of members that the stub knows: who is asked when, what is kept, what is said. */
+/* The real policy in front of members of the stub: when it is asked, which verdicts are kept, and the
+ * errors. */
 #include "rpc/peer_state.h"
 #include "stub_jni.h"
 #include "tests/unit/temporary_file.h"
@@ -63,7 +64,7 @@ static int tear_down(void **state)
   if (bench->client.session != NULL)
     rpc_session_release(bench->peer.sessions, bench->client.session, stub_thread(), 0);
   rpc_sessions_destroy(bench->peer.sessions);
-  rpc_runner_fini(&bench->runner); /* the policy, too */
+  rpc_runner_fini(&bench->runner); /* the runner holds the policy, too */
   arena_fini(&bench->arena);
   test_free(bench);
   return 0;
@@ -132,7 +133,7 @@ UNIT_TEST_WITH(test_types_are_checked_before_the_policy_is_asked, set_up, tear_d
   }
 
 /* As the member's own types are. */
-UNIT_TEST_WITH(test_a_type_that_nobody_has_named_is_not_judged, set_up, tear_down)
+UNIT_TEST_WITH(test_a_type_that_was_not_named_is_not_judged, set_up, tear_down)
 {
   struct op_value secret[] = {TYPED("b.Secret")};
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", action: ALLOW}\n");
@@ -144,7 +145,7 @@ UNIT_TEST_WITH(test_a_type_that_nobody_has_named_is_not_judged, set_up, tear_dow
   assert_runs(bench);
 }
 
-UNIT_TEST_WITH(test_what_was_allowed_before_is_not_resolved_again, set_up, tear_down)
+UNIT_TEST_WITH(test_an_allowed_member_is_not_resolved_again, set_up, tear_down)
 {
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", channel: [WEBSOCKET_RPC], action: ALLOW}\n");
   for (int i = 0; i < 3; i++) {

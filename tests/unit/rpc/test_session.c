@@ -1,4 +1,4 @@
-/* Who finds which session, and when it ends. Time is what the test says it is. */
+/* Which session a key finds, and when it ends. The test sets the time. */
 #include "rpc/session.h"
 #include "stub_jni.h"
 #include "tests/unit/unit.h"
@@ -83,8 +83,8 @@ static void check_full(struct rpc_session *session, const char *flag)
   assert_int_equal(jvm_objects_count(rpc_session_objects(session)), 0);
 }
 
-/* What one message leaves: a session with an object. */
-static void pass_by(struct rpc_sessions *sessions, uint8_t number, int64_t now_ms)
+/* Makes what one message leaves: a session with an object. */
+static void leave_passing_session(struct rpc_sessions *sessions, uint8_t number, int64_t now_ms)
 {
   struct op_session_key key = key_of(number);
   struct rpc_session *session = acquire_as(sessions, &key, &request);
@@ -92,7 +92,7 @@ static void pass_by(struct rpc_sessions *sessions, uint8_t number, int64_t now_m
   release(sessions, session, now_ms);
 }
 
-static bool is_there(struct rpc_sessions *sessions, uint8_t number)
+static bool is_found(struct rpc_sessions *sessions, uint8_t number)
 {
   struct op_session_key key = key_of(number);
   struct rpc_session *session = rpc_session_find(sessions, &key);
@@ -101,7 +101,7 @@ static bool is_there(struct rpc_sessions *sessions, uint8_t number)
   return session != NULL;
 }
 
-/* Holding one is free: a connection that makes no object takes nobody's place. */
+/* Holding a session is free: a connection that makes no object does not count. */
 UNIT_TEST_WITH(test_a_session_counts_from_its_first_object_to_its_last, set_up, tear_down)
 {
   struct rpc_session *held[3 * SESSIONS_MAX];
@@ -115,7 +115,7 @@ UNIT_TEST_WITH(test_a_session_counts_from_its_first_object_to_its_last, set_up, 
   assert_int_equal(rpc_sessions_count(sessions), 1);
   assert_int_equal(jvm_objects_delete(stub_thread(), rpc_session_objects(held[0]), ref + 1), JP_OK);
   assert_int_equal(rpc_sessions_count(sessions), 0);
-  /* The same by delete_session; and what comes later goes on with other refs. */
+  /* The same with delete_session; later objects continue with other refs. */
   assert_int_equal(put(held[0]), ref + 2);
   rpc_session_clear(held[0], stub_thread());
   assert_int_equal(rpc_sessions_count(sessions), 0);
@@ -138,26 +138,26 @@ UNIT_TEST_WITH(test_clients_without_an_address_count_together, set_up, tear_down
     release(sessions, held[i], 0);
 }
 
-UNIT_TEST_WITH(test_what_one_request_left_ends_first, set_up, tear_down)
+UNIT_TEST_WITH(test_sessions_of_one_request_end_first, set_up, tear_down)
 {
   struct rpc_session *held[SESSIONS_MAX];
   for (uint8_t i = 1; i <= 4; i++)
-    pass_by(sessions, i, i);
+    leave_passing_session(sessions, i, i);
   for (size_t i = 4; i < SESSIONS_MAX; i++)
     put(held[i] = acquire(sessions, NULL));
-  assert_true(is_there(sessions, 1)); /* its client has come back: it is no longer one request's */
+  assert_true(is_found(sessions, 1)); /* another message of its client: it no longer belongs to one request */
   struct rpc_session *more = acquire_as(sessions, NULL, &other_connection);
   put(more);
-  assert_false(is_there(sessions, 2));
+  assert_false(is_found(sessions, 2));
   struct rpc_session *last = acquire_as(sessions, NULL, &other_connection);
   put(last);
-  struct op_session_key key = key_of(4); /* held while the others are wanted */
+  struct op_session_key key = key_of(4); /* held while the others are needed */
   struct rpc_session *used = rpc_session_find(sessions, &key);
   assert_non_null(used);
-  assert_false(is_there(sessions, 3));
+  assert_false(is_found(sessions, 3));
   struct rpc_session *none = acquire_as(sessions, NULL, &other_connection);
   check_full(none, "sessions-max");
-  assert_true(is_there(sessions, 1));
+  assert_true(is_found(sessions, 1));
   assert_int_equal(rpc_sessions_count(sessions), SESSIONS_MAX);
   release(sessions, none, 0);
   release(sessions, used, 0);
@@ -167,8 +167,8 @@ UNIT_TEST_WITH(test_what_one_request_left_ends_first, set_up, tear_down)
     release(sessions, held[i], 0);
 }
 
-/* Where all clients have one address, as on loopback, one of them does not use up the sessions of all. */
-UNIT_TEST_WITH(test_what_one_request_left_ends_for_its_address, set_up, tear_down)
+/* If all clients have one address, as on loopback, one of them does not use up the sessions of all. */
+UNIT_TEST_WITH(test_sessions_of_one_request_end_for_their_address, set_up, tear_down)
 {
   struct op_session_key key_elsewhere = key_of(100);
   struct rpc_session_maker request_elsewhere = {.address = other_connection.address, .is_passing = true};
@@ -176,26 +176,26 @@ UNIT_TEST_WITH(test_what_one_request_left_ends_for_its_address, set_up, tear_dow
   put(elsewhere);
   release(sessions, elsewhere, 0); /* the oldest of all, but of another address */
   for (uint8_t i = 1; i <= PER_ADDRESS_MAX; i++)
-    pass_by(sessions, i, i);
-  assert_true(is_there(sessions, 1)); /* its client has come back */
+    leave_passing_session(sessions, i, i);
+  assert_true(is_found(sessions, 1)); /* its client has returned */
   struct rpc_session *held = acquire_as(sessions, NULL, &request_neighbour);
   put(held);
-  assert_false(is_there(sessions, 2));
-  pass_by(sessions, 2, PER_ADDRESS_MAX + 1);
+  assert_false(is_found(sessions, 2));
+  leave_passing_session(sessions, 2, PER_ADDRESS_MAX + 1);
   assert_int_equal(rpc_sessions_count(sessions), PER_ADDRESS_MAX + 1);
   for (uint8_t i = 4; i <= PER_ADDRESS_MAX; i++)
-    assert_true(is_there(sessions, i));
-  assert_false(is_there(sessions, 3));
-  assert_true(is_there(sessions, 2));
+    assert_true(is_found(sessions, i));
+  assert_false(is_found(sessions, 3));
+  assert_true(is_found(sessions, 2));
   struct rpc_session *none = acquire_as(sessions, NULL, &request);
   check_full(none, "sessions-per-address");
-  assert_true(is_there(sessions, 100));
+  assert_true(is_found(sessions, 100));
   release(sessions, none, 0);
   release(sessions, held, 0);
 }
 
-/* Those of sockets, and of connections that have gone, wait for their clients: no newcomer ends them. */
-UNIT_TEST_WITH(test_what_a_connection_left_stays, set_up, tear_down)
+/* Sessions of sockets, and of closed connections, wait for their clients: new clients do not end them. */
+UNIT_TEST_WITH(test_the_session_of_a_closed_connection_stays, set_up, tear_down)
 {
   for (uint8_t i = 0; i < SESSIONS_MAX; i++) {
     struct op_session_key key = key_of(i);
@@ -207,11 +207,11 @@ UNIT_TEST_WITH(test_what_a_connection_left_stays, set_up, tear_down)
   check_full(more, "sessions-max");
   release(sessions, more, 0);
   for (uint8_t i = 0; i < SESSIONS_MAX; i++)
-    assert_true(is_there(sessions, i));
+    assert_true(is_found(sessions, i));
 }
 
-/* A client that lost its session may still believe in refs of it. */
-UNIT_TEST_WITH(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_down)
+/* A client that has lost its session may still have refs of it. */
+UNIT_TEST_WITH(test_refs_continue_after_those_of_an_ended_session, set_up, tear_down)
 {
   struct op_session_key key = key_of(1);
   struct rpc_session *session = acquire(sessions, &key);
@@ -286,7 +286,7 @@ UNIT_TEST_WITH(test_the_longest_idle_goes_first, set_up, tear_down)
     put(held[i]);
     rpc_session_release(sessions, held[i], stub_thread(), 100 * i);
   }
-  /* The middle one comes back and leaves last. */
+  /* The middle one returns and leaves last. */
   rpc_session_release(sessions, acquire(sessions, &keys[1]), stub_thread(), 300);
   rpc_sessions_sweep(sessions, stub_thread(), 100 + TTL_MS);
   assert_int_equal(rpc_sessions_count(sessions), 2);
@@ -357,7 +357,6 @@ UNIT_TEST_WITH(test_sharing_a_session_that_has_a_key, set_up, tear_down)
   rpc_session_release(sessions, routed, stub_thread(), 0);
 }
 
-/* Many keys: each is found, and all of them end. */
 UNIT_TEST_WITH(test_many_sessions, set_up, tear_down)
 {
   enum { MANY = 5000 };
@@ -385,7 +384,7 @@ UNIT_TEST_WITH(test_many_sessions, set_up, tear_down)
   rpc_sessions_destroy(sessions);
 }
 
-UNIT_TEST_WITH(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down)
+UNIT_TEST_WITH(test_the_sweeper_ends_sessions_without_a_holder, set_up, tear_down)
 {
   struct jp_error error;
   assert_int_equal(rpc_sessions_start(sessions, stub_jvm(), &error), JP_OK);
@@ -402,10 +401,10 @@ UNIT_TEST_WITH(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down)
   rpc_session_release(sessions, held, stub_thread(), 0);
 }
 
-/* It is told of the first session that becomes idle, and not each time that one does, but ends them all. */
-UNIT_TEST_WITH(test_the_sweeper_is_told_once, set_up, tear_down)
+/* The sweeper is notified of the first session that becomes idle, and not of each, but ends them all. */
+UNIT_TEST_WITH(test_the_sweeper_is_notified_once, set_up, tear_down)
 {
-  enum { SOON_MS = 400, PATIENCE_MS = 60000 }; /* the sessions are looked for before they are due */
+  enum { SOON_MS = 400, PATIENCE_MS = 60000 }; /* the sessions are checked before they are due */
   struct jp_error error;
   struct op_session_key keys[] = {key_of(1), key_of(2)};
   struct rpc_session *first = acquire(sessions, &keys[0]);
@@ -413,7 +412,7 @@ UNIT_TEST_WITH(test_the_sweeper_is_told_once, set_up, tear_down)
   put(first);
   put(second);
   assert_int_equal(rpc_sessions_start(sessions, stub_jvm(), &error), JP_OK);
-  /* By now it waits for as long as nobody tells it of a session; what follows holds if it does not wait yet, too. */
+  /* By now it probably waits without a limit; the test holds even if it does not wait yet. */
   usleep(100000);
   int64_t start = clock_now_ms();
   rpc_session_release(sessions, first, stub_thread(), start);
@@ -467,7 +466,7 @@ struct flood {
   bool has_failed;
 };
 
-/* Each request under a name of its own, now and then with a second one, or with an end of its own. */
+/* Each request has a name of its own, sometimes a second one, or its own end. */
 static void *make_requests(void *argument)
 {
   struct flood *flood = argument;

@@ -3,7 +3,7 @@
 #include "service_bench.h"
 #include "tests/unit/unit.h"
 
-enum { SHORT_ANSWER = 40, ROUNDS = 20 /* come to far more than a session may hold */ };
+enum { SHORT_ANSWER = 40, ROUNDS = 20 /* more objects in all than a session may hold */ };
 
 #define FAIL  REQUEST("call", "\"type\":\"C\",\"method\":\"makeAndFail\"")
 #define QUIET "{\"jsonrpc\":\"2.0\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}"
@@ -44,7 +44,7 @@ static size_t count_objects(const struct service_bench *bench)
   return jvm_objects_count(rpc_session_objects(bench->client->session));
 }
 
-/* The ref takes its place, and nothing else of it is held. */
+/* The ref of the result is sent instead, and no other object of the answer is held. */
 UNIT_TEST_WITH(test_an_answer_that_is_too_long, set_up, bench_tear_down)
 {
   check(bench, MAKE, SHORT_ANSWER, "\"ref\":2}");
@@ -52,7 +52,7 @@ UNIT_TEST_WITH(test_an_answer_that_is_too_long, set_up, bench_tear_down)
   assert_int_equal(count_objects(bench), 3);
 }
 
-/* The reference has nothing to tell of it but an error. */
+/* The Java implementation has only an error for this case. */
 UNIT_TEST_WITH(test_an_answer_that_is_too_long_with_compat_pal, set_up, bench_tear_down)
 {
   bench->peer->config.compat_pal = true;
@@ -66,7 +66,7 @@ UNIT_TEST_WITH(test_an_answer_that_is_too_long_with_compat_pal, set_up, bench_te
   assert_int_equal(count_objects(bench), 1);
 }
 
-/* What stands before it was told. */
+/* The parts before it were sent. */
 UNIT_TEST_WITH(test_an_answer_in_a_batch_that_is_too_long, set_up, bench_tear_down)
 {
   check(bench, "[" MAKE "," MAKE "]", sizeof MADE("1") + 10, MADE("3"));
@@ -94,7 +94,7 @@ UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, bench_tear_down)
     check(bench, "[" FAIL "," FAIL "]", 0, "half done");
   }
   assert_int_equal(count_objects(bench), 1);
-  check(bench, "[" MAKE "," FAIL "]", 0, "half done"); /* what the request before it has made stays */
+  check(bench, "[" MAKE "," FAIL "]", 0, "half done"); /* the object of the request before stays */
   assert_int_equal(count_objects(bench), 2);
 }
 
@@ -106,7 +106,7 @@ UNIT_TEST_WITH(test_a_session_that_the_message_names, set_up, bench_tear_down)
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
   bench->peer->config.compat_pal = false;
   check(bench, CLAIMED, 0, "\"ref\":21}");
-  /* It is let go of with the answer: nothing of it is taken from the client's own session. */
+  /* The named session is released with the answer; the client's own session is not touched. */
   check(bench, MAKE, 0, MADE("1"));
   check(bench, CLAIMED, 0, "\"ref\":22}");
   bench->service->release_unsent(bench->service->context, bench->lent.worker, bench->client);

@@ -211,7 +211,7 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   BUFFER_LITERAL(jsonrpc_result(response), "null");
 }
 
-/* Each path has its own exact copy of the message: nothing may be read beyond it, or after it is gone. */
+/* Each path has its own exact copy of the message: a read beyond it, or after its end, is an error. */
 static void read_generally(struct rpc_fastpath **fastpath, struct text message, struct buffer *shown)
 {
   char *copy = unit_exact_copy(message.data, message.len);

@@ -1,4 +1,4 @@
-/* Known messages are answered as on the general path, and go there whenever anything is out of the ordinary. */
+/* Known messages are answered as on the general path, and go the general path if anything is unusual. */
 #include "rpc/peer_state.h"
 #include "tests/unit/rpc/fastpath/known_bench.h"
 #include "tests/unit/unit.h"
@@ -50,7 +50,7 @@ UNIT_TEST_WITH(every_kind_of_request_becomes_known, set_up, bench_tear_down)
 
 UNIT_TEST_WITH(other_values_are_answered_as_on_the_general_path, set_up, bench_tear_down)
 {
-  enum { KNOWN = 4 }; /* of them, the first */
+  enum { KNOWN = 4 }; /* the first KNOWN of the requests */
   static const char *const values[] = {
       "0",          "-1",
       "2147483647", "-2147483648",
@@ -138,7 +138,7 @@ UNIT_TEST_WITH(a_new_policy_is_asked, set_up, bench_tear_down)
   policy_source_destroy(others[1]);
 }
 
-UNIT_TEST_WITH(a_member_that_may_be_gone_is_looked_for, set_up, bench_tear_down)
+UNIT_TEST_WITH(a_member_that_may_be_gone_is_resolved_again, set_up, bench_tear_down)
 {
   learn(bench, &known_requests[KNOWN_ADD]);
   stub.serial++;
@@ -174,7 +174,7 @@ UNIT_TEST_WITH(the_oldest_message_is_forgotten, set_up, bench_tear_down)
   learn(bench, &sample);
 }
 
-/* And what cannot be kept takes the place of one at most. */
+/* Messages that cannot be kept displace at most one. */
 UNIT_TEST_WITH(a_message_that_cannot_be_kept_displaces_few, set_up, bench_tear_down)
 {
   static const char *const types[MESSAGES_KEPT] = {"int", "a", "b", "c", "d", "e", "f", "g"};
@@ -221,7 +221,7 @@ UNIT_TEST_WITH(an_object_is_that_of_the_routing_id, set_up, bench_tear_down)
   check(bench, &sample, SERVED_GENERALLY);
 }
 
-/* So that its time to live begins again. */
+/* So that its TTL begins again. */
 UNIT_TEST_WITH(a_session_that_is_named_is_held_now_and_then, set_up, bench_tear_down)
 {
   struct sample_request sample = known_requests[KNOWN_ADD];

@@ -1,11 +1,11 @@
-/* Cached requests, alone and in batches: answered as on the general path, and refused as there. With
+/* Cached requests, alone and in batches: answered, and refused, as on the general path. With
  * JPEER_FASTPATH off nothing is cached, and the answers are the same. */
 #include "service_bench.h"
 #include "tests/unit/cases.h"
 
 enum { BATCH_MAX = 4 };
 
-/* members: of the envelope, each with a comma behind it */
+/* members: of the envelope, each with a comma after it */
 #define CALL_ADD(members, args)                                                                              \
   "{\"jsonrpc\":\"2.0\"," members "\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\","       \
   "\"args\":[" args "]}}"
@@ -46,8 +46,8 @@ static enum rpc_served serve(struct service_bench *bench, struct text message)
   return bench_serve(bench, bench->client, message, 0);
 }
 
-/* Writes the answers to the requests one by one, each on the general path, as white space at the beginning is
- * in no shape. */
+/* Writes the answers to the requests one by one, each on the general path, because no shape begins with
+ * white space. */
 static void answer_one_by_one(struct service_bench *bench, const char *const *requests,
                               struct buffer *answers)
 {
@@ -107,7 +107,7 @@ UNIT_TEST_ALSO(batches_are_answered_as_one_by_one, set_up_whole_numbers, tear_do
 #define DEEP CALL_ADD("\"x\":" FOUR(FOUR("[")) "[[[" FOUR(FOUR("]")) "]]],\"id\":1,", "")
 #define ONE  CALL_ADD("\"id\":1,", "5,3")
 
-/* What is wrong with a batch is found although its elements are known, and before any of them runs. */
+/* Faults of a batch are found although its elements are known, and before any of them runs. */
 UNIT_TEST_WITH(batches_are_refused_as_on_the_general_path, set_up, tear_down)
 {
   static const struct {
@@ -136,7 +136,7 @@ UNIT_TEST_WITH(batches_are_refused_as_on_the_general_path, set_up, tear_down)
   assert_int_equal(stub.invoked, 2);
 }
 
-/* The answers to the same message, cached and not, however much an answer may hold. */
+/* The answers to the same message, cached and not, for every limit of an answer. */
 UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up_whole_numbers, tear_down)
 {
   struct buffer wanted;

@@ -44,7 +44,7 @@ UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, bench_tear_down)
       "\"null\":false,\"ref\":1}}}");
 }
 
-/* Where no room is left, a result that is no longer than an error is told none the less. */
+/* Even without room a result is sent if it is no longer than an error. */
 UNIT_TEST_WITH(loses_nothing_in_a_batch_that_is_full, set_up, bench_tear_down)
 {
   char batch[1024];
@@ -81,8 +81,8 @@ UNIT_TEST_WITH(keeps_no_large_memory, set_up, bench_tear_down)
   test_free(text);
 }
 
-/* An answer that has it once more for each cause would be 33 times as long as its request. */
-UNIT_TEST_WITH(tells_a_long_id_once, set_up, bench_tear_down)
+/* An answer that repeated the id for each cause would be 33 times as long as its request. */
+UNIT_TEST_WITH(sends_a_long_id_once, set_up, bench_tear_down)
 {
   enum { LENGTH = 100000, CAUSES = 31 };
   struct outcome_throwable causes[CAUSES];

@@ -143,7 +143,7 @@ UNIT_TEST_WITH(test_a_long_text_is_found_by_its_name_and_released_once, set_up, 
   struct json_value name = parse(TEXT("{\"result\":\"long\"}"));
   int released = 0;
   note_long_text();
-  assert_null(batch_fill_find_shared(results, name)); /* nobody has named it */
+  assert_null(batch_fill_find_shared(results, name)); /* never named */
   for (int i = 0; i < 3; i++)
     assert_int_equal(fill_sharing("{\"args\":[{\"ref\":{\"result\":\"long\"}}]}", true, &params), JP_OK);
   struct op_shared_text *shared = batch_fill_find_shared(results, name);
@@ -158,7 +158,7 @@ UNIT_TEST_WITH(test_a_long_text_is_found_by_its_name_and_released_once, set_up, 
 
 /* ---- limits ---- */
 
-UNIT_TEST_WITH(test_what_is_filled_in_has_limits, set_up, tear_down)
+UNIT_TEST_WITH(test_filled_requests_have_limits, set_up, tear_down)
 {
   struct json_value params = parse(TEXT("[{\"ref\":{\"result\":5}},{\"ref\":{\"result\":5}}]"));
   struct outcome outcome;

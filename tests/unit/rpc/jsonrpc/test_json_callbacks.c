@@ -1,4 +1,4 @@
-/* The messages of callbacks that come: how they are told apart and read. */
+/* Incoming messages of callbacks: how they are classified and read. */
 #include "rpc/jsonrpc/json_callbacks.h"
 
 #include "rpc/values/value_read.h"
@@ -24,7 +24,7 @@ UNIT_TEST(test_numbers_of_calls)
     assert_int_equal(rpc_call_number_read(text_of(cases[i].text)), cases[i].number);
 }
 
-/* ---- what a message is, in words ---- */
+/* ---- the kind of a message, in words ---- */
 
 static void note_faulty(void *context, uint64_t number, const char *reason)
 {
@@ -103,7 +103,8 @@ static void describe(struct text message, struct buffer *out)
   form->find_given(message, DEPTH_MAX, note_given, out);
 }
 
-/* Usual answers are told by their bytes. With a space before them they are read, and mean the same. */
+/* Usual answers are recognized by their bytes. With a space before them they are parsed, with the same
+ * result. */
 static void check_message(const char *place, const char *message, const char *wanted)
 {
   for (int i = 0; i < 2; i++) {
@@ -119,7 +120,7 @@ static void check_message(const char *place, const char *message, const char *wa
   }
 }
 
-UNIT_TEST(test_messages_are_told_apart_and_read)
+UNIT_TEST(test_messages_are_classified_and_read)
 {
   unit_cases(MESSAGES, check_message);
   check_message("nothing", "", "faulty");

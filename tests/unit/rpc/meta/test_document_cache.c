@@ -23,7 +23,7 @@ UNIT_TEST(test_find_what_was_stored)
   document_cache_destroy(cache);
 }
 
-UNIT_TEST(test_the_least_asked_goes)
+UNIT_TEST(test_the_least_recently_used_is_dropped)
 {
   struct document_cache *cache = document_cache_create();
   document_cache_store(cache, TEXT("1"), TEXT("one"));
@@ -36,7 +36,7 @@ UNIT_TEST(test_the_least_asked_goes)
   document_cache_destroy(cache);
 }
 
-/* An answer that is being read outlives its place, and the cache. */
+/* An answer that is being read outlives its place in the cache, and the cache. */
 UNIT_TEST(test_in_use)
 {
   struct document_cache *cache = document_cache_create();
@@ -51,7 +51,7 @@ UNIT_TEST(test_in_use)
   kept_document_drop(NULL);
 }
 
-/* A client chooses what a key is made of. */
+/* A client chooses the content of a key. */
 UNIT_TEST(test_a_long_key_is_not_kept)
 {
   struct document_cache *cache = document_cache_create();

@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <zlib.h>
 
-/* What a query is asked with, and the answer as a tree. */
+/* The arguments of a query, and the answer as a tree. */
 struct query {
   const char *rules; /* a policy file's text; NULL: everything is allowed */
   bool merge_ancestry;
@@ -68,7 +68,7 @@ static size_t make_texts(const char *const *strings, struct text *texts)
   return count;
 }
 
-/* Reads an answer to its end in pieces of at most `piece` bytes or so. */
+/* Reads an answer to its end in pieces of about at most `piece` bytes. */
 static void read_body(struct outcome_body *body, size_t piece, struct buffer *out)
 {
   enum jp_status status;
@@ -122,7 +122,8 @@ static const char *string_in(const json_t *object, const char *key)
   return json_string_value(json_object_get(object, key));
 }
 
-/* Members by their names, in the order of the answer; + where one is overridden, and < before the class that it is from. */
+/* Members by their names, in the order of the answer; with + if one is overridden, and < before the class
+ * from which it comes. */
 static void describe_members(const json_t *class, const char *list, struct buffer *out)
 {
   size_t index;
@@ -158,7 +159,7 @@ static void describe_class(const json_t *answer, const char *name, struct buffer
   }
 }
 
-/* input: "merged" or "alone" and a class, then the lines of a policy, if there is one. */
+/* input: "merged" or "alone" and a class, then the lines of a policy, if any. */
 static void check_class(const char *place, const char *input, const char *wanted)
 {
   char how[8];
@@ -180,7 +181,7 @@ UNIT_TEST(test_classes)
   unit_cases(CLASSES, check_class);
 }
 
-/* No anonymous, local or synthetic class, and no Marker, which has nothing to use. */
+/* No anonymous, local or synthetic class, and no Marker, which has no usable member. */
 UNIT_TEST(test_default_scope)
 {
   json_t *answer = answer_of(&(struct query){0});
@@ -198,7 +199,7 @@ UNIT_TEST(test_default_scope)
   json_decref(answer);
 }
 
-/* Undoes base64 and gzip. */
+/* Decodes base64 and gzip. */
 static void unpack(struct text encoded, struct buffer *out)
 {
   size_t count;
@@ -245,7 +246,7 @@ UNIT_TEST(test_compressed_is_the_same)
 }
 
 /* Another policy, argument or list of names is another question. */
-UNIT_TEST(test_cache_tells_questions_apart)
+UNIT_TEST(test_cache_distinguishes_questions)
 {
   static const struct query queries[] = {
       {0},
@@ -306,7 +307,7 @@ UNIT_TEST(test_failed_scan)
   policy_destroy(policy);
 }
 
-/* No compiler makes such files; a query over them ends all the same. */
+/* No compiler makes such files; a query over them ends nevertheless. */
 UNIT_TEST(test_inheritance_in_a_circle)
 {
   static const char *const heirs[][2] = {{"A", "B"}, {"B", "C"}, {"C", "A"}, {"D", "D"}, {"E", "A"}};

@@ -1,4 +1,4 @@
-/* Distances between names, those of short ones against the whole table, and the few nearest ones. */
+/* Distances between names, compared with the whole table for short ones, and the few nearest ones. */
 #include "rpc/suggest/nearest.h"
 #include "tests/unit/unit.h"
 
