@@ -141,7 +141,7 @@ enum jp_status rpc_colfer_session_read(const struct rpc_colfer_request *request,
 
 /* ---- values ---- */
 
-static enum jp_status fail(struct reader *reader, const char *what)
+static enum jp_status fail_request(struct reader *reader, const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
   return JP_INVALID;
@@ -324,7 +324,7 @@ enum { EXEC_KINDS = sizeof exec_kinds / sizeof exec_kinds[0] };
 static enum jp_status check_name(struct reader *reader, struct text name, size_t most, const char *missing)
 {
   if (name.len == 0)
-    return fail(reader, missing);
+    return fail_request(reader, missing);
   if (name.len <= most)
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
@@ -350,7 +350,7 @@ static enum jp_status read_target(struct reader *reader, const struct exec_kind 
   if (status == JP_OK)
     status = check_name(reader, operation->member, OP_NAME_MAX, kind->missing);
   if (status == JP_OK && wanted->object_ref > RPC_REF_MAX)
-    return fail(reader, "'instance' must be an integer from 1 to 2147483647");
+    return fail_request(reader, "'instance' must be an integer from 1 to 2147483647");
   if (status == JP_OK && !reader->rules->values.compat_pal)
     status = rpc_piece_read(operation, reader->arena, reader->outcome);
   return status;
@@ -359,7 +359,7 @@ static enum jp_status read_target(struct reader *reader, const struct exec_kind 
 static enum jp_status read_put_value(struct reader *reader, const struct member_request *wanted)
 {
   if (wanted->value == NULL && wanted->value_ref == 0)
-    return fail(reader, "Value is missing in 'put' request");
+    return fail_request(reader, "Value is missing in 'put' request");
   struct colfer_obj obj = {0};
   if (wanted->value != NULL)
     obj = *wanted->value;

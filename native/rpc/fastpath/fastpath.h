@@ -57,7 +57,7 @@ struct rpc_read_request {
   struct text epoch;   /* likewise */
   bool is_notification;
   const struct operation *operation;
-  const void *message; /* what the codec has read, for find_places */
+  const void *message; /* the codec's form of the request, for find_places */
   void (*find_places)(const void *message, const struct operation *operation,
                       struct rpc_value_places *places);
 };

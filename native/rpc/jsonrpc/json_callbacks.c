@@ -247,7 +247,7 @@ static bool find_next_answer(struct text message, size_t *at, struct text *answe
 
 /* ---- answers ---- */
 
-static enum jp_status fail(struct arena *arena, struct outcome *outcome, const char *what)
+static enum jp_status fail_answer(struct arena *arena, struct outcome *outcome, const char *what)
 {
   outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
   return JP_INVALID;
@@ -257,7 +257,7 @@ static enum jp_status read_text(struct arena *arena, struct json_value json, con
                                 struct text *t, struct outcome *outcome)
 {
   if (json.kind != JSON_KIND_STRING)
-    return fail(arena, outcome, otherwise);
+    return fail_answer(arena, outcome, otherwise);
   *t = json_read_string(json, arena);
   if (t->data != NULL)
     return JP_OK;
@@ -281,7 +281,7 @@ static enum jp_status read_line(struct arena *arena, struct json_value json, int
       return JP_OK;
     }
   }
-  return fail(arena, outcome, "a line of the error's data.stack_trace is no integer of 32 bits");
+  return fail_answer(arena, outcome, "a line of the error's data.stack_trace is no integer of 32 bits");
 }
 
 static enum jp_status read_frame(struct arena *arena, struct json_value json,
@@ -294,11 +294,11 @@ static enum jp_status read_frame(struct arena *arena, struct json_value json,
       "\"line\": N}";
   struct json_members members;
   if (json.kind != JSON_KIND_OBJECT)
-    return fail(arena, outcome, wrong);
+    return fail_answer(arena, outcome, wrong);
   json_members_collect(json, names, MEMBERS, &members);
   *frame = (struct jvm_callback_frame){.file = TEXT_ABSENT, .line = -1};
   if (!members.has[CLASS] || !members.has[METHOD])
-    return fail(arena, outcome, wrong);
+    return fail_answer(arena, outcome, wrong);
   enum jp_status status = read_text(arena, members.value[CLASS], wrong, &frame->class, outcome);
   if (status == JP_OK)
     status = read_text(arena, members.value[METHOD], wrong, &frame->method, outcome);
@@ -313,7 +313,7 @@ static enum jp_status read_frames(struct arena *arena, struct json_value json,
                                   struct jvm_callback_thrown *read, struct outcome *outcome)
 {
   if (json.kind != JSON_KIND_ARRAY)
-    return fail(arena, outcome, "the error's data.stack_trace is no list");
+    return fail_answer(arena, outcome, "the error's data.stack_trace is no list");
   struct jvm_callback_frame *frames = arena_calloc(arena, JVM_CALLBACK_FRAMES_MAX, sizeof *frames);
   if (frames == NULL)
     return outcome_fail_memory(outcome);
@@ -322,7 +322,7 @@ static enum jp_status read_frames(struct arena *arena, struct json_value json,
   read->frames = frames;
   for (; json_next_element(&cursor, &element); read->frame_count++) {
     if (read->frame_count == JVM_CALLBACK_FRAMES_MAX)
-      return fail(arena, outcome, "the error's data.stack_trace has more than 64 frames");
+      return fail_answer(arena, outcome, "the error's data.stack_trace has more than 64 frames");
     enum jp_status status = read_frame(arena, element, &frames[read->frame_count], outcome);
     if (status != JP_OK)
       return status;
@@ -344,7 +344,7 @@ static enum jp_status read_data(struct arena *arena, struct json_value data, siz
   json_members_collect(data, names, MEMBERS, &members);
   enum jp_status status = JP_OK;
   if (has_value(&members, REF) && !rpc_ref_read(members.value[REF], &read->ref))
-    status = fail(arena, outcome, "the error's data.ref is no ref");
+    status = fail_answer(arena, outcome, "the error's data.ref is no ref");
   if (status == JP_OK && has_value(&members, TYPE))
     status = read_text(arena, members.value[TYPE], "the error's data.throwable_type is no string",
                        &read->throwable_type, outcome);
@@ -355,9 +355,9 @@ static enum jp_status read_data(struct arena *arena, struct json_value data, siz
   if (status != JP_OK || !has_value(&members, CAUSE))
     return status;
   if (members.value[CAUSE].kind != JSON_KIND_OBJECT)
-    return fail(arena, outcome, "the error's data.cause is no object");
+    return fail_answer(arena, outcome, "the error's data.cause is no object");
   if (depth == JVM_CALLBACK_CAUSES_MAX)
-    return fail(arena, outcome, "the error has more than 32 causes");
+    return fail_answer(arena, outcome, "the error has more than 32 causes");
   struct jvm_callback_thrown *cause = arena_alloc(arena, sizeof *cause);
   if (cause == NULL)
     return outcome_fail_memory(outcome);
@@ -385,10 +385,10 @@ static enum jp_status read_error(struct arena *arena, struct json_value error,
   static const struct text names[MEMBERS] = {TEXT("code"), TEXT("message"), TEXT("data")};
   struct json_members members;
   if (error.kind != JSON_KIND_OBJECT)
-    return fail(arena, outcome, "the answer's error is no object");
+    return fail_answer(arena, outcome, "the answer's error is no object");
   json_members_collect(error, names, MEMBERS, &members);
   if (!members.has[CODE] || !read_code(members.value[CODE], &read->code))
-    return fail(arena, outcome, "the error's code is no integer of 32 bits");
+    return fail_answer(arena, outcome, "the error's code is no integer of 32 bits");
   enum jp_status status = JP_OK;
   if (members.has[MESSAGE])
     status = read_text(arena, members.value[MESSAGE], "the error's message is no string",
@@ -415,7 +415,7 @@ static enum jp_status read_answer(struct text answer, const struct rpc_value_rul
   struct jsonrpc_answer parts;
   *read = (struct jvm_callback_answer){.thrown = {.message = TEXT_ABSENT, .throwable_type = TEXT_ABSENT}};
   if (!jsonrpc_answer_read(json_root(answer), &parts))
-    return fail(arena, outcome, "the answer is none");
+    return fail_answer(arena, outcome, "the answer is none");
   read->is_error = parts.is_error;
   return parts.is_error ? read_error(arena, parts.value, read, outcome)
                         : read_result(rules, arena, parts.value, read, outcome);

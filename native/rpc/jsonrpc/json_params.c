@@ -454,7 +454,7 @@ enum { META_RULES = sizeof meta_rules / sizeof meta_rules[0] };
 
 enum { META_TYPES = 3 };
 
-/* The first one is named in errors. */
+/* The types that an argument may have; errors name the first one. */
 static const struct text meta_types[][META_TYPES] = {
     [META_FLAG] = {TEXT("boolean"), TEXT("java.lang.Boolean"), TEXT("Boolean")},
     [META_LIST] = {TEXT("java.lang.String[]"), TEXT("String[]"), TEXT("[Ljava.lang.String;")},
@@ -759,7 +759,7 @@ static enum jp_status read_describe(struct params_reader *reader)
                     : read_type(reader);
 }
 
-/* A typed value, in the form of arguments, and the object that it continues. */
+/* A typed value, in the form of arguments, and the ref of the object to which it is appended. */
 static enum jp_status read_assemble(struct params_reader *reader)
 {
   struct operation *operation = reader->operation;

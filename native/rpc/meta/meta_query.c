@@ -57,7 +57,7 @@ enum jp_status meta_prefixes_init(struct meta_prefixes *prefixes, const struct t
   return copied ? JP_OK : JP_NO_MEMORY;
 }
 
-/* The name can begin only with the last prefix that does not follow the name in the order. */
+/* In sorted order the only possible prefix of the name is the last one that is not greater than the name. */
 bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name)
 {
   size_t from = 0;

@@ -19,7 +19,7 @@ static const struct text member_names[CALLBACK_MEMBERS] = {
     [CALLBACK_BORROW] = TEXT("borrow"),         [CALLBACK_ORIGIN] = TEXT("origin"),
 };
 
-static enum jp_status fail(struct rpc_value_reader *reader, const char *what)
+static enum jp_status fail_callback(struct rpc_value_reader *reader, const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s: %s",
                rpc_value_place(reader), what);
@@ -134,9 +134,9 @@ static enum jp_status check_facts(struct rpc_value_reader *reader, const struct 
                                   const struct op_value *value)
 {
   if (callback->interface_count > 0 && value->type.data != NULL)
-    return fail(reader, "has both 'type' and 'interfaces'");
+    return fail_callback(reader, "has both 'type' and 'interfaces'");
   if (callback->is_oneway && callback->borrows)
-    return fail(reader, "'borrow' is not for a 'oneway' callback, whose calls have no answer");
+    return fail_callback(reader, "'borrow' is not for a 'oneway' callback, whose calls have no answer");
   return JP_OK;
 }
 
@@ -149,10 +149,11 @@ enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_va
     return outcome_fail_memory(reader->outcome);
   *callback = (struct op_callback){.id = read_id(ref), .arity = -1};
   if (callback->id == 0)
-    return fail(reader, "a callback is {\"callback\":ID} and nothing else, where ID is an integer from 1");
+    return fail_callback(reader,
+                         "a callback is {\"callback\":ID} and nothing else, where ID is an integer from 1");
   if (reader->rules->callbacks == NULL)
-    return fail(reader,
-                "a callback needs a connection on which both sides may speak at any time, as over WebSocket");
+    return fail_callback(
+        reader, "a callback needs a connection on which both sides may speak at any time, as over WebSocket");
   struct jp_error error;
   enum jp_status status =
       reader->rules->callbacks->accept(reader->rules->callbacks->context, callback->id, &error);

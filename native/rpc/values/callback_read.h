@@ -25,7 +25,7 @@ enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_va
  * that rpc_value_read would read as a callback, in the order of the text.
  */
 
-/* Calls found for each callback in the members of an object or the elements of an array, such as `params`
+/* Calls `found` for each callback in the members of an object or the elements of an array, such as `params`
  * and `args`. */
 void rpc_callbacks_scan(struct json_value params, void (*found)(void *context, int64_t id), void *context);
 /* The same for one argument, or the result of a call. */

@@ -71,7 +71,7 @@ static enum jp_status reserve_values(struct rpc_value_reader *reader, size_t cou
   return JP_INVALID;
 }
 
-static enum jp_status fail(struct rpc_value_reader *reader, const char *what)
+static enum jp_status fail_value(struct rpc_value_reader *reader, const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s: %s",
                rpc_value_place(reader), what);
@@ -654,7 +654,7 @@ static enum jp_status read_bare(struct rpc_value_reader *reader, struct json_val
   case JSON_KIND_OBJECT:
     return read_map(reader, json, value);
   }
-  return fail(reader, "is no JSON value");
+  return fail_value(reader, "is no JSON value");
 }
 
 /* A number that is written as a text, because JSON has no number for it. Unlike {"type":"double"} this
@@ -663,7 +663,7 @@ static enum jp_status read_number_text(struct rpc_value_reader *reader, struct j
                                        struct op_value *value)
 {
   if (json.kind != JSON_KIND_STRING)
-    return fail(reader, "'value' must be a string, with the encoding \"number\"");
+    return fail_value(reader, "'value' must be a string, with the encoding \"number\"");
   struct text text = json_read_string(json, reader->arena);
   if (text.data == NULL)
     return outcome_fail_memory(reader->outcome);
@@ -671,7 +671,8 @@ static enum jp_status read_number_text(struct rpc_value_reader *reader, struct j
     return JP_OK;
   struct number number;
   if (!number_parse(text, &number))
-    return fail(reader, "'value' must be a number, NaN, Infinity or -Infinity, with the encoding \"number\"");
+    return fail_value(reader,
+                      "'value' must be a number, NaN, Infinity or -Infinity, with the encoding \"number\"");
   op_scalar_set_number(value, &number);
   return check_literal(reader, value);
 }
@@ -684,7 +685,8 @@ static enum jp_status read_packed_type(struct rpc_value_reader *reader, struct j
   if (elements.kind == JSON_KIND_STRING)
     primitive = primitive_find_keyword(text_slice(elements.span, 1, elements.span.len - 1));
   if (primitive == NULL)
-    return fail(reader, "'elements' must be the name of a primitive type, with the encoding \"base64\"");
+    return fail_value(reader,
+                      "'elements' must be the name of a primitive type, with the encoding \"base64\"");
   *type = (struct op_type){.base = primitive->letter, .dimensions = 1, .name = primitive->keyword};
   return JP_OK;
 }
@@ -697,18 +699,18 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
   struct op_type packed;
   bool has_elements = members->has[ARGUMENT_ELEMENTS];
   if (encoding.kind != JSON_KIND_STRING)
-    return fail(reader, "'encoding' must be a string");
+    return fail_value(reader, "'encoding' must be a string");
   struct text name = text_slice(encoding.span, 1, encoding.span.len - 1);
   if (!reader->rules->compat_pal && json_key_is(name, TEXT("number")))
     return read_number_text(reader, members->value[ARGUMENT_VALUE], value);
   if (!json_key_is(name, TEXT("base64")))
-    return fail(reader, reader->rules->compat_pal ? "'encoding' must be \"base64\""
-                                                  : "'encoding' must be \"base64\" or \"number\"");
+    return fail_value(reader, reader->rules->compat_pal ? "'encoding' must be \"base64\""
+                                                        : "'encoding' must be \"base64\" or \"number\"");
   if (reader->rules->compat_pal && (type == NULL || type->base != 'B' || type->dimensions != 1))
-    return fail(reader, "'encoding' is for values of type byte[] alone");
+    return fail_value(reader, "'encoding' is for values of type byte[] alone");
   bool is_array = type != NULL && type->base != 'L' && type->dimensions == 1;
   if (!is_array && (!has_elements || value->type.data != NULL))
-    return fail(reader, "'encoding' is for arrays of primitives, of one dimension, alone");
+    return fail_value(reader, "'encoding' is for arrays of primitives, of one dimension, alone");
   if (has_elements) {
     enum jp_status status = read_packed_type(reader, members->value[ARGUMENT_ELEMENTS], &packed);
     if (status != JP_OK)
@@ -732,7 +734,7 @@ static enum jp_status widen_integers(struct rpc_value_reader *reader, struct jso
       widened = types[i].widened;
   }
   if (widened == 0)
-    return fail(reader, "'elements' of a list or map must be \"long\" or \"java.math.BigInteger\"");
+    return fail_value(reader, "'elements' of a list or map must be \"long\" or \"java.math.BigInteger\"");
   size_t count = value->kind == OP_LIST ? value->list.count : value->kind == OP_MAP ? value->map.count : 0;
   for (size_t i = 0; i < count; i++) {
     struct op_value *each = value->kind == OP_LIST ? &value->list.items[i] : &value->map.entries[i].value;
@@ -748,12 +750,12 @@ static enum jp_status read_key_type(struct rpc_value_reader *reader, struct json
                                     struct op_value *value)
 {
   if (value->kind != OP_MAP)
-    return fail(reader, "'keys' is for a map");
+    return fail_value(reader, "'keys' is for a map");
   struct text name =
       keys.kind == JSON_KIND_STRING ? text_slice(keys.span, 1, keys.span.len - 1) : TEXT_ABSENT;
   const struct primitive *primitive = primitive_find_keyword(name);
   if (primitive == NULL && !json_key_is(name, TEXT("java.math.BigInteger")))
-    return fail(reader, "'keys' must be a primitive type or \"java.math.BigInteger\"");
+    return fail_value(reader, "'keys' must be a primitive type or \"java.math.BigInteger\"");
   value->map.keys = primitive == NULL ? 'L' : primitive->letter;
   return JP_OK;
 }
@@ -762,7 +764,7 @@ static enum jp_status mark_out(struct rpc_value_reader *reader, struct json_valu
                                struct op_value *value)
 {
   if (out.kind != JSON_KIND_TRUE && out.kind != JSON_KIND_FALSE)
-    return fail(reader, "'out' must be true or false");
+    return fail_value(reader, "'out' must be true or false");
   if (out.kind == JSON_KIND_TRUE)
     value->out = is_encoded ? OP_OUT_BASE64 : OP_OUT_LIST;
   return JP_OK;
@@ -809,7 +811,7 @@ static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_valu
 {
   struct json_value ref = members->value[ARGUMENT_REF];
   if (members->has[ARGUMENT_VALUE])
-    return fail(reader, "has both 'value' and 'ref'");
+    return fail_value(reader, "has both 'value' and 'ref'");
   struct op_shared_text *shared =
       reader->rules->shared == NULL ? NULL : reader->rules->shared->find(reader->rules->shared->context, ref);
   if (shared != NULL) {
@@ -823,7 +825,7 @@ static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_valu
   value->kind = OP_REF;
   value->release_count = 0;
   if (!rpc_ref_read(ref, &value->ref))
-    return fail(reader, "'ref' must be an integer from 1 to 2147483647");
+    return fail_value(reader, "'ref' must be an integer from 1 to 2147483647");
   return JP_OK;
 }
 
@@ -838,12 +840,12 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, struct json_va
   if (members->has[ARGUMENT_TYPE]) {
     struct json_value type = members->value[ARGUMENT_TYPE];
     if (type.kind != JSON_KIND_STRING)
-      return fail(reader, "'type' must be a string");
+      return fail_value(reader, "'type' must be a string");
     value->type = json_read_string(type, reader->arena);
     if (value->type.data == NULL)
       return outcome_fail_memory(reader->outcome);
     if (value->type.len == 0)
-      return fail(reader, "'type' is empty");
+      return fail_value(reader, "'type' is empty");
   }
   if (members->has[ARGUMENT_REF])
     return read_ref(reader, json, members, value);
@@ -852,7 +854,7 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, struct json_va
     return JP_OK;
   }
   if (!members->has[ARGUMENT_VALUE])
-    return fail(reader, "has neither 'value' nor 'ref'");
+    return fail_value(reader, "has neither 'value' nor 'ref'");
   return read_typed_value(reader, members->value[ARGUMENT_VALUE], members, value);
 }
 
@@ -893,10 +895,10 @@ enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_va
   if (status != JP_OK)
     return status;
   if (receiver->kind == OP_REF)
-    return fail(reader, "a ref is a number here");
+    return fail_value(reader, "a ref is a number here");
   if (receiver->kind == OP_CALLBACK)
-    return fail(reader, "a callback is no object of Java's");
-  return receiver->type.data == NULL ? fail(reader, "a value needs 'type' and 'value'") : JP_OK;
+    return fail_value(reader, "a callback is no object of Java's");
+  return receiver->type.data == NULL ? fail_value(reader, "a value needs 'type' and 'value'") : JP_OK;
 }
 
 enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text type, struct json_value json,
@@ -921,7 +923,7 @@ enum jp_status rpc_piece_value_read(struct rpc_value_reader *reader, struct text
       (struct json_value){.kind = JSON_KIND_STRING, .span = TEXT("\"base64\"")};
   enum jp_status status = read_typed_value(reader, json, &members, piece);
   if (status == JP_OK && (piece->kind == OP_REF || piece->kind == OP_CALLBACK))
-    return fail(reader, "a piece is a value");
+    return fail_value(reader, "a piece is a value");
   return status;
 }
 

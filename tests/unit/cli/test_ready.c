@@ -111,7 +111,7 @@ UNIT_TEST(test_a_failed_write_leaves_nothing)
   assert_int_not_equal(access(draft, F_OK), 0);
 }
 
-static void announce(struct ready *ready, const char *name)
+static void announce_peer(struct ready *ready, const char *name)
 {
   static const char *const none[] = {NULL};
   struct ready_facts facts = {.name = name, .addresses = none};
@@ -123,8 +123,8 @@ static void announce(struct ready *ready, const char *name)
 UNIT_TEST(test_a_file_is_removed_by_the_peer_that_wrote_it)
 {
   struct ready first, second;
-  announce(&first, "first");
-  announce(&second, "second");
+  announce_peer(&first, "first");
+  announce_peer(&second, "second");
   ready_withdraw(&first);
   ready_fini(&first);
   assert_int_equal(access(path, F_OK), 0);
@@ -137,7 +137,7 @@ UNIT_TEST(test_a_start_removes_only_the_file_of_a_dead_peer)
 {
   struct ready running, starting;
   struct jp_error error;
-  announce(&running, "running");
+  announce_peer(&running, "running");
   assert_int_equal(ready_init(&starting, path, &error), JP_OK);
   assert_int_equal(access(path, F_OK), 0);
   ready_fini(&starting);

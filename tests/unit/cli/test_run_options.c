@@ -22,7 +22,7 @@ static const char *variable(const char *name)
 }
 
 /* Splits a line at blanks, in place. */
-static size_t split(char *line, char **words)
+static size_t split_words(char *line, char **words)
 {
   size_t count = 0;
   char *rest;
@@ -44,7 +44,7 @@ static enum jp_status read_command(struct command *command, const char *line, co
 {
   assert_true(strlen(line) < sizeof command->line);
   strcpy(command->line, line);
-  size_t count = split(command->line, command->words);
+  size_t count = split_words(command->line, command->words);
   variables = environment;
   command->error.text[0] = '\0';
   return run_options_read(command->words, count, variable, &command->options, &command->error);
@@ -163,7 +163,7 @@ static void show_addresses(struct buffer *out, const char *name, const struct ru
 }
 
 /* Shows all values that differ from those without options; for help nothing else counts. */
-static void show(const struct run_options *o, struct buffer *out)
+static void show_options(const struct run_options *o, struct buffer *out)
 {
   show_flag(out, "help", o->help);
   if (o->help)
@@ -218,7 +218,7 @@ static void check_accepted(const char *place, const char *input, const char *wan
   }
   if (read_command(&command, line, environment) != JP_OK)
     fail_msg("%s: %s", place, command.error.text);
-  show(&command.options, &out);
+  show_options(&command.options, &out);
   unit_assert_text(text_slice(buffer_text(&out), 1, out.len), text_of(wanted), place, __LINE__);
   buffer_fini(&out);
   run_options_fini(&command.options);
@@ -294,7 +294,7 @@ UNIT_TEST(test_argument_files)
   snprintf(wanted, sizeof wanted,
            " class=@not-a-file args=two|@%s|--name|x name=a b jvm=-Xmx1g|-Dx=y z|--add-opens=a/b=c", path);
   assert_int_equal(read_command(&command, line, NULL), JP_OK);
-  show(&command.options, &out);
+  show_options(&command.options, &out);
   unit_assert_text(buffer_text(&out), text_of(wanted), __FILE__, __LINE__);
   run_options_fini(&command.options);
   buffer_fini(&out);

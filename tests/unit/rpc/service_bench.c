@@ -8,7 +8,7 @@
 
 enum { BATCH_MAX = 10, OBJECTS_MAX = 5, SESSIONS_MAX = 4 };
 
-static void lend(void *argument, struct rpc_worker *worker)
+static void lend_worker(void *argument, struct rpc_worker *worker)
 {
   struct lent_worker *lent = argument;
   lent->worker = worker;
@@ -23,7 +23,7 @@ void lent_worker_take(struct lent_worker *lent, const struct rpc_service *servic
   struct jp_error error;
   pthread_barrier_init(&lent->ready, NULL, 2);
   pthread_barrier_init(&lent->done, NULL, 2);
-  assert_int_equal(service->spawn(service->context, "member", lend, lent, &error), JP_OK);
+  assert_int_equal(service->spawn(service->context, "member", lend_worker, lent, &error), JP_OK);
   pthread_barrier_wait(&lent->ready);
 }
 

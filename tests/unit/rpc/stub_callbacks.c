@@ -97,7 +97,7 @@ void jvm_waiter_release(struct jvm_waiter *waiter)
   free(waiter);
 }
 
-static void park(struct jvm_waiter *waiter, int64_t nanoseconds)
+static void park_thread(struct jvm_waiter *waiter, int64_t nanoseconds)
 {
   struct timespec end;
   int status = 0;
@@ -210,7 +210,7 @@ static void take_answer(struct calling *calling)
 static void wait_for_more(struct calling *calling)
 {
   if (calling->waiter != NULL)
-    park(calling->waiter, calling->hooks->nanoseconds_left(calling->call));
+    park_thread(calling->waiter, calling->hooks->nanoseconds_left(calling->call));
   else
     calling->hooks->wait(calling->call);
 }

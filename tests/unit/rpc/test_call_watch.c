@@ -35,14 +35,14 @@ static int tear_down(void **state)
   return 0;
 }
 
-static void begin(const struct operation *operation, const struct rpc_reached_member *reached)
+static void begin_call(const struct operation *operation, const struct rpc_reached_member *reached)
 {
   rpc_call_begin(&worker.watch, operation, reached, 17, false);
   if (reached != NULL)
     rpc_call_reach(&worker.watch);
 }
 
-static void end(void)
+static void end_this_call(void)
 {
   rpc_call_end(&worker.watch, worker.runner.thread);
 }
@@ -62,18 +62,18 @@ UNIT_TEST_WITH(writes_the_reached_class_or_else_the_written_one, set_up, tear_do
   assert_name("java.util.List.size");
   rpc_call_reach(&worker.watch);
   assert_name("java.util.ArrayList.size");
-  end();
+  end_this_call();
   assert_false(rpc_call_write_name(NULL, &worker, name, sizeof name));
 
   const struct operation on_ref = {
       .kind = OP_CALL, .member = TEXT("size"), .has_instance = true, .instance = 4};
-  begin(&on_ref, NULL);
+  begin_call(&on_ref, NULL);
   assert_name("ref 4.size");
-  end();
+  end_this_call();
   const struct operation fetch = {.kind = OP_FETCH, .has_instance = true, .instance = 4};
-  begin(&fetch, NULL);
+  begin_call(&fetch, NULL);
   assert_name("ref 4.jpeer.fetch");
-  end();
+  end_this_call();
 }
 
 UNIT_TEST_WITH(escapes_and_cuts_what_a_client_has_written, set_up, tear_down)
@@ -82,33 +82,33 @@ UNIT_TEST_WITH(escapes_and_cuts_what_a_client_has_written, set_up, tear_down)
   static char long_type[100000];
   memset(long_type, 'x', sizeof long_type);
   const struct operation hostile = {.kind = OP_CALL, .type = TEXT("a\n\x1b"), .member = TEXT("\xc2\x9b")};
-  begin(&hostile, NULL);
+  begin_call(&hostile, NULL);
   assert_true(rpc_call_write_name(NULL, &worker, name, sizeof name));
   assert_string_equal(name, "a\\x0a\\x1b.");
-  end();
+  end_this_call();
   const struct operation lengthy = {
       .kind = OP_CALL, .type = {long_type, sizeof long_type}, .member = {long_type, sizeof long_type}};
-  begin(&lengthy, NULL);
+  begin_call(&lengthy, NULL);
   assert_true(rpc_call_write_name(NULL, &worker, name, sizeof name));
   assert_string_equal(name, "xxxxxxxxxxxxxxx");
-  end();
+  end_this_call();
 }
 
 UNIT_TEST_WITH(wants_a_name_once_for_a_call_that_lasts, set_up, tear_down)
 {
   int64_t now = 100000;
   assert_false(rpc_call_wants_name(NULL, &worker, now));
-  begin(&CALL, &REACHED);
+  begin_call(&CALL, &REACHED);
   assert_false(rpc_call_wants_name(NULL, &worker, now + 10000));
   assert_false(rpc_call_wants_name(NULL, &worker, now + 10999));
   assert_true(rpc_call_wants_name(NULL, &worker, now + 11000));
   assert_false(rpc_call_wants_name(NULL, &worker, now + 13000));
-  end();
+  end_this_call();
   /* the calls of a batch follow one another: each has its own second */
   for (int64_t i = 0; i < 5; i++) {
-    begin(&CALL, &REACHED);
+    begin_call(&CALL, &REACHED);
     assert_false(rpc_call_wants_name(NULL, &worker, now + 20000 + 900 * i));
-    end();
+    end_this_call();
   }
   assert_false(rpc_call_wants_name(NULL, &worker, now + 40000));
 }
@@ -116,15 +116,15 @@ UNIT_TEST_WITH(wants_a_name_once_for_a_call_that_lasts, set_up, tear_down)
 UNIT_TEST_WITH(names_the_thread_and_removes_the_name, set_up, tear_down)
 {
   assert_false(rpc_call_hold(NULL, &worker));
-  begin(&CALL, &REACHED);
+  begin_call(&CALL, &REACHED);
   assert_true(rpc_call_hold(NULL, &worker));
   rpc_call_name(NULL, &own, &worker);
   assert_string_equal(stub.given_name, "rpc-3 session 17 java.util.ArrayList.size");
   assert_int_equal(1, atomic_load(&stub.names_given));
-  end();
+  end_this_call();
   assert_int_equal(0, atomic_load(&stub.names_given));
-  begin(&CALL, &REACHED);
-  end();
+  begin_call(&CALL, &REACHED);
+  end_this_call();
   assert_int_equal(0, atomic_load(&stub.names_given));
 }
 
@@ -135,14 +135,14 @@ UNIT_TEST_WITH(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
   assert_true(rpc_call_hold(NULL, &worker));
   rpc_call_name(NULL, &own, &worker);
   assert_int_equal(0, atomic_load(&stub.names_given));
-  end();
+  end_this_call();
 }
 
 /* --- calls that are ended --- */
 
 static const struct rpc_call_end CANCEL = {.cause = RPC_CALL_CANCELLED, .is_any = true};
 
-static bool interrupt(const struct rpc_call_end *call)
+static bool interrupt_call(const struct rpc_call_end *call)
 {
   return rpc_call_hold(NULL, &worker) && rpc_call_interrupt(NULL, &own, &worker, call);
 }
@@ -159,16 +159,16 @@ static enum rpc_call_cause end_call(void)
 
 UNIT_TEST_WITH(interrupts_a_call_once_and_clears_the_flag_at_its_end, set_up, tear_down)
 {
-  assert_false(interrupt(&CANCEL));
-  begin(&CALL, &REACHED);
-  assert_true(interrupt(&CANCEL));
-  assert_true(interrupt(&CANCEL));
+  assert_false(interrupt_call(&CANCEL));
+  begin_call(&CALL, &REACHED);
+  assert_true(interrupt_call(&CANCEL));
+  assert_true(interrupt_call(&CANCEL));
   assert_int_equal(1, atomic_load(&stub.interrupts));
   assert_true(is_interrupted());
   assert_int_equal(RPC_CALL_CANCELLED, rpc_call_ended_by(&worker.watch));
   assert_int_equal(RPC_CALL_CANCELLED, end_call());
   assert_false(is_interrupted());
-  begin(&CALL, &REACHED);
+  begin_call(&CALL, &REACHED);
   assert_int_equal(RPC_CALL_RETURNS, end_call());
 }
 
@@ -176,16 +176,16 @@ UNIT_TEST_WITH(interrupts_no_other_call_than_the_one_that_is_meant, set_up, tear
 {
   struct rpc_peer peer = {.config.limits.call_timeout_ms = 50};
   struct rpc_call_end end = {.cause = RPC_CALL_TIMED_OUT};
-  begin(&CALL, &REACHED);
+  begin_call(&CALL, &REACHED);
   assert_int_equal(150, rpc_call_find_deadline(&peer, &worker, 100, 105, &end.call));
   assert_int_equal(RPC_CALL_RETURNS, end_call());
-  begin(&CALL, &REACHED);
-  assert_false(interrupt(&end));
+  begin_call(&CALL, &REACHED);
+  assert_false(interrupt_call(&end));
   assert_int_equal(0, atomic_load(&stub.interrupts));
   /* the next call of a batch has its own time, from when it is first seen */
   assert_int_equal(170, rpc_call_find_deadline(&peer, &worker, 100, 120, &end.call));
   assert_int_equal(170, rpc_call_find_deadline(&peer, &worker, 100, 169, &end.call));
-  assert_true(interrupt(&end));
+  assert_true(interrupt_call(&end));
   assert_int_equal(RPC_CALL_TIMED_OUT, end_call());
 }
 
@@ -200,26 +200,26 @@ UNIT_TEST_WITH(the_smaller_timeout_counts, set_up, tear_down)
     uint32_t call;
     operation.timeout_ms = cases[i].own_ms;
     worker.watch.is_timed = false;
-    begin(&operation, NULL);
+    begin_call(&operation, NULL);
     assert_int_equal(cases[i].deadline_ms, rpc_call_find_deadline(&peer, &worker, 100, 105, &call));
-    end();
+    end_this_call();
   }
 }
 
 UNIT_TEST_WITH(interrupts_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 {
   rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, true);
-  assert_true(interrupt(&CANCEL));
+  assert_true(interrupt_call(&CANCEL));
   assert_int_equal(0, atomic_load(&stub.interrupts));
   assert_int_equal(RPC_CALL_CANCELLED, end_call());
 }
 
 UNIT_TEST_WITH(delays_the_interrupt_while_a_nested_request_runs, set_up, tear_down)
 {
-  begin(&CALL, &REACHED);
+  begin_call(&CALL, &REACHED);
   rpc_call_begin_nested(&worker.watch, worker.runner.thread);
   rpc_call_begin_nested(&worker.watch, worker.runner.thread);
-  assert_true(interrupt(&CANCEL));
+  assert_true(interrupt_call(&CANCEL));
   assert_false(is_interrupted());
   rpc_call_end_nested(&worker.watch, worker.runner.thread);
   assert_false(is_interrupted());
@@ -258,7 +258,7 @@ static void *call_again_and_again(void *argument)
     rpc_call_reach(&worker.watch);
     if (i % 256 == 0)
       usleep(200);
-    end();
+    end_this_call();
     assert_int_equal(0, atomic_load(&stub.names_given));
     memset(type, '!', sizeof type);
     memset(member, '!', sizeof member);
@@ -327,7 +327,7 @@ static void *call_and_read_flag(void *argument)
   (void)argument;
   while (atomic_load(&cancels) < cancels_wanted) {
     assert_false(is_interrupted());
-    begin(&CALL, &REACHED);
+    begin_call(&CALL, &REACHED);
     wait_a_little(&seed);
     if (rand_r(&seed) % 4 == 0) {
       rpc_call_begin_nested(&worker.watch, worker.runner.thread);

@@ -161,7 +161,7 @@ struct reading {
   struct buffer *shown;
 };
 
-static void show(struct buffer *out, const struct rpc_cached_request *request)
+static void show_request(struct buffer *out, const struct rpc_cached_request *request)
 {
   struct buffer line;
   buffer_init(&line);
@@ -172,8 +172,8 @@ static void show(struct buffer *out, const struct rpc_cached_request *request)
   buffer_fini(&line);
 }
 
-static void keep(struct reading *reading, const struct jsonrpc_request *request,
-                 const struct operation *operation)
+static void keep_shape(struct reading *reading, const struct jsonrpc_request *request,
+                       const struct operation *operation)
 {
   const struct rpc_read_request read = {.text = reading->message,
                                         .id = request->id,
@@ -205,9 +205,9 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
                                            .peer_id = request->peer_id,
                                            .is_notification = request->is_notification,
                                            .operation = operation};
-  show(reading->shown, &shown);
+  show_request(reading->shown, &shown);
   if (*reading->message.data == '{' && request->version == JSONRPC_2_0)
-    keep(reading, request, &operation);
+    keep_shape(reading, request, &operation);
   BUFFER_LITERAL(jsonrpc_result(response), "null");
 }
 
@@ -239,7 +239,7 @@ static bool read_from_cache(struct rpc_fastpath *fastpath, struct text message, 
   const struct rpc_cached_request *request =
       rpc_fastpath_find(fastpath, (struct text){copy, message.len}, &arena, NULL);
   if (request != NULL)
-    show(shown, request);
+    show_request(shown, request);
   arena_fini(&arena);
   test_free(copy);
   return request != NULL;

@@ -42,7 +42,7 @@ static void check_shape(const char *place, const char *first, const char *second
 }
 
 /* A line of shapes.txt as a message. */
-static void expand(const char *line, char message[1000])
+static void expand_line(const char *line, char message[1000])
 {
   char words[3][100];
   if (sscanf(line, "add %99s %99s %99s", words[0], words[1], words[2]) == 3)
@@ -60,8 +60,8 @@ static void check_lines(const char *place, const char *first, const char *wanted
   char messages[2][1000];
   bool fits = strncmp(wanted, "fits ", 5) == 0;
   assert_true(fits || strncmp(wanted, "not ", 4) == 0);
-  expand(first, messages[0]);
-  expand(wanted + (fits ? strlen("fits ") : strlen("not ")), messages[1]);
+  expand_line(first, messages[0]);
+  expand_line(wanted + (fits ? strlen("fits ") : strlen("not ")), messages[1]);
   check_shape(place, messages[0], messages[1], fits);
 }
 

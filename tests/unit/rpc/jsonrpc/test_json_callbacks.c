@@ -84,7 +84,7 @@ static void describe_answer(struct text message, struct buffer *out)
   arena_fini(&arena);
 }
 
-static void describe(struct text message, struct buffer *out)
+static void describe_message(struct text message, struct buffer *out)
 {
   static const char *const kinds[] = {[RPC_MESSAGE_ORDINARY] = "ordinary",
                                       [RPC_MESSAGE_ANSWER] = "answer",
@@ -113,7 +113,7 @@ static void check_message(const char *place, const char *message, const char *wa
     buffer_init(&described);
     snprintf(spaced, sizeof spaced, i == 0 ? "%s" : " %s", message);
     char *copy = unit_exact_copy(spaced, strlen(spaced));
-    describe((struct text){copy, strlen(spaced)}, &described);
+    describe_message((struct text){copy, strlen(spaced)}, &described);
     unit_assert_text(buffer_text(&described), text_of(wanted), place, __LINE__);
     buffer_fini(&described);
     test_free(copy);

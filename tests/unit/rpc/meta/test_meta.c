@@ -81,8 +81,8 @@ static void read_body(struct outcome_body *body, size_t piece, struct buffer *ou
   body->close(body->state);
 }
 
-static void ask(const struct query *query, struct policy *policy, bool compress, size_t piece,
-                struct buffer *out)
+static void ask_query(const struct query *query, struct policy *policy, bool compress, size_t piece,
+                      struct buffer *out)
 {
   struct text includes[4];
   struct text excludes[4];
@@ -108,7 +108,7 @@ static json_t *answer_of(const struct query *query)
   json_error_t why;
   struct policy *policy = make_policy(query->rules);
   buffer_init(&out);
-  ask(query, policy, false, 1024, &out);
+  ask_query(query, policy, false, 1024, &out);
   json_t *answer = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, &why);
   if (answer == NULL)
     fail_msg("%s at %d: %.*s", why.text, why.position, TEXT_ARGS(buffer_text(&out)));
@@ -200,7 +200,7 @@ UNIT_TEST(test_default_scope)
 }
 
 /* Decodes base64 and gzip. */
-static void unpack(struct text encoded, struct buffer *out)
+static void unpack_text(struct text encoded, struct buffer *out)
 {
   size_t count;
   uint8_t *packed = test_malloc(base64_decoded_max(encoded) + 1);
@@ -228,15 +228,15 @@ UNIT_TEST(test_compressed_is_the_same)
   const struct query query = {.merge_ancestry = true};
   struct buffer plain;
   buffer_init(&plain);
-  ask(&query, policy, false, 512, &plain);
+  ask_query(&query, policy, false, 512, &plain);
   for (size_t i = 0; i < COUNT_OF(pieces); i++) {
     struct buffer encoded;
     struct buffer unpacked;
     buffer_init(&encoded);
     buffer_init(&unpacked);
-    ask(&query, policy, true, pieces[i], &encoded); /* the second and third come from the cache */
+    ask_query(&query, policy, true, pieces[i], &encoded); /* the second and third come from the cache */
     assert_true(encoded.len < plain.len);
-    unpack(buffer_text(&encoded), &unpacked);
+    unpack_text(buffer_text(&encoded), &unpacked);
     unit_assert_text(buffer_text(&unpacked), buffer_text(&plain), __FILE__, __LINE__);
     buffer_fini(&encoded);
     buffer_fini(&unpacked);
@@ -260,7 +260,7 @@ UNIT_TEST(test_cache_distinguishes_questions)
   for (size_t i = 0; i < COUNT_OF(queries); i++) {
     struct policy *policy = queries[i].rules == NULL ? all : make_policy(queries[i].rules);
     buffer_init(&answers[i]);
-    ask(&queries[i], policy, true, 1000, &answers[i]);
+    ask_query(&queries[i], policy, true, 1000, &answers[i]);
     for (size_t k = 0; k < i; k++)
       assert_false(text_equal(buffer_text(&answers[i]), buffer_text(&answers[k])));
     if (policy != all)
