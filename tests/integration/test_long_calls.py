@@ -231,7 +231,7 @@ class ThreadNames(PeerCase):
         self.assertIn('"own|own"', reply)
 
     def test_a_repeated_call_is_named_as_the_first(self):
-        """The second one goes the fast path."""
+        """The second one takes the fast path."""
         peer = self.start("--rpc-threads", "1")
         client = self.connect()
         for milliseconds in (0, 0, 0, 3000):

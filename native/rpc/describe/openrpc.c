@@ -296,7 +296,7 @@ static void drop_examples(json_t *examples, const json_t *names)
   }
 }
 
-/* The parts have the changes of --compat pal under the key "compat". False: no memory. */
+/* Applies the changes of --compat pal, which the parts have under the key "compat". False: no memory. */
 static bool restrict_parts(json_t *parts)
 {
   json_t *compat = json_object_get(parts, "compat");
@@ -491,7 +491,7 @@ static void write_texts(struct openrpc *made, const json_t *parts, enum openrpc_
   bool any = false;
   for (size_t i = 0; i < count; i++) {
     const json_t *schema = json_object_get(schemas, keys[i]);
-    if (schema == NULL) /* simplified parts have replaced the references to it */
+    if (schema == NULL) /* simplify_parts has replaced the references to it */
       continue;
     buffer_printf(&made->ref_schemas[names], "%s\"%s\":", any ? "," : "", keys[i]);
     write_tree(&made->ref_schemas[names], schema);

@@ -153,7 +153,7 @@ void rpc_find_value_places(const void *message, const struct operation *operatio
     places->arguments = members.value[arguments].span;
 }
 
-/* Some requests always go the general path: those of 1.1, by HTTP GET, with results by value, of batches
+/* Some requests always take the general path: those of 1.1, by HTTP GET, with results by value, of batches
  * whose requests name results, and those of a batch that give callbacks. */
 static bool may_cache(const struct serving *serving)
 {

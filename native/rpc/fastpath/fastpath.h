@@ -8,7 +8,7 @@
  * keeps the Java member and the text of the answer, and only runs the call.
  *
  * A codec calls three functions: find, keep, serve. Nothing depends on them: when they find or keep nothing,
- * a request goes the general path, which parses all of it, resolves its member, asks the policy and writes
+ * a request takes the general path, which parses all of it, resolves its member, asks the policy and writes
  * its answer. The fast path makes no decisions: verdicts, conversions and answers are those of the general
  * path. It knows the bytes of a message, the JSON literals in them and operations, but neither envelopes nor
  * method names.

@@ -42,7 +42,7 @@ enum {
  * These fields differ most between messages that ask the same.
  *
  * Only the usual form is read, which the decoder always accepts: ASCII of at most SHORT_MAX bytes, numbers in
- * the form that Colfer writes. Any other form that the decoder accepts goes the general path.
+ * the form that Colfer writes. Any other form that the decoder accepts takes the general path.
  */
 struct exec_head {
   uint8_t message_type;

@@ -10,11 +10,11 @@
 #include "rpc/fastpath/whole_number_path.h"
 
 /* A text is compared with several shapes, each of which may make items of all its elements. So longer
- * lists go the general path, which checks values-max. That limit is never below the number of elements
+ * lists take the general path, which checks values-max. That limit is never below the number of elements
  * that the lists of a shape may have together. */
 enum { SHAPE_LIST_ITEMS_MAX = 16384 };
 
-/* Longer numbers go the general path, which checks the limit of digits. That limit is never below this. */
+/* Longer numbers take the general path, which checks the limit of digits. That limit is never below this. */
 enum { SHAPE_NUMBER_LENGTH_MAX = 32 };
 
 enum { SHAPES = 8, SHAPE_TEXT_MAX = 512, SHAPE_ARGS = 8, SHAPE_HOLES = SHAPE_ARGS + 2, SHAPE_LISTS = 2 };

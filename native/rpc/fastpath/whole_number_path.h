@@ -5,7 +5,7 @@
  * (jni/fastpath/whole_number_call.h): the values in the holes are passed directly to the call, and the bytes
  * of the answer are written from a template. The general path has found the member, its conversions and the
  * policy's verdict for an operation of the same shape, and has written the answer from which the template was
- * made. If something has changed since, or is unusual, the request goes the general path again. For this
+ * made. If something has changed since, or is unusual, the request takes the general path again. For this
  * folder only; on the worker's own thread.
  */
 #include "jni/fastpath/whole_number_call.h"
@@ -41,7 +41,7 @@ struct whole_number_path {
 void whole_number_path_keep(struct whole_number_path *path, const struct jvm_thread *thread,
                             const struct operation *operation, const struct rpc_written_answer *written);
 
-/* Runs the request and appends its answer. False: nothing was run, and the request has to go the general
+/* Runs the request and appends its answer. False: nothing was run, and the request has to take the general
  * path. */
 bool whole_number_path_serve(const struct whole_number_path *path, struct rpc_cached_request *request,
                              const struct rpc_cached_call *call);

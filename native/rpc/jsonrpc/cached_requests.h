@@ -2,7 +2,7 @@
 #define JPEER_RPC_JSONRPC_CACHED_REQUESTS_H
 /*
  * All functions of the fast path that this codec calls (rpc/fastpath/cached_requests.c). In a build without
- * JPEER_FASTPATH every request goes the general path, which is this folder. On the worker's own thread.
+ * JPEER_FASTPATH every request takes the general path, which is this folder. On the worker's own thread.
  */
 #include "rpc/jsonrpc/json_codec.h"
 

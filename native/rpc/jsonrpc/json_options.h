@@ -31,8 +31,8 @@ enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, s
                                         struct rpc_request_options *options,
                                         struct outcome *outcome) JP_MUST_CHECK;
 
-/* Leaves an OUTCOME_ERROR: no call of this name is open in which the message could be nested; data NULL:
- * the message has no name. */
+/* Leaves an OUTCOME_ERROR: no call of the name `within` is open for the thread that serves the message; data NULL: the
+ * first request of the batch has no `within`. */
 void rpc_request_options_fail_within(struct text within, struct arena *arena, struct outcome *outcome);
 
 /* Sets the fields of the operation that the options stand for. */

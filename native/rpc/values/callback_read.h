@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_VALUES_CALLBACK_READ_H
 #define JPEER_RPC_VALUES_CALLBACK_READ_H
 /*
- * An argument that gives Java an object of the client's: {"ref":{"callback":ID}}, with `arity`, `interfaces` and the others
- * beside `ref` (docs/callbacks.md). Any thread.
+ * Reads an argument that gives Java an object of the client's: {"ref":{"callback":ID}}, with `arity`, `interfaces` and
+ * other members beside `ref` (docs/callbacks.md). Any thread.
  */
 #include "rpc/values/value_read.h"
 #include "json/reader.h"

@@ -1,4 +1,4 @@
-/* Known messages are answered as on the general path, and go the general path if anything is unusual. */
+/* Known messages are answered as on the general path, and take the general path if anything is unusual. */
 #include "rpc/peer_state.h"
 #include "tests/unit/rpc/fastpath/known_bench.h"
 #include "tests/unit/unit.h"
