@@ -53,7 +53,7 @@ static enum jp_status choose_application(struct run_options *options, const stru
 {
   const char *module = options->main_module;
   if (words->service_given && (words->jar_given || module != NULL))
-    return jp_fail(error, JP_INVALID, "--as-service runs no main class: it cannot stand with %s",
+    return jp_fail(error, JP_INVALID, "--as-service runs no main class: it cannot be combined with %s",
                    words->jar_given ? "-jar" : "-m");
   if (words->service_given && has_class)
     return jp_fail(error, JP_INVALID, "--as-service runs no main class: \"%.*s\" is one too many",
@@ -266,7 +266,7 @@ static void log_missing_entries(const char *path, const char *what)
     (void)class_path_is_wildcard(entry, &path_name); /* a wildcard needs only its folder */
     char *name = strndup(path_name.data, path_name.len);
     if (name != NULL && path_name.len > 0 && access(name, F_OK) != 0)
-      log_warn("the %s names %.*s, which is not there", what, TEXT_ARGS(entry));
+      log_warn("the %s names %.*s, which does not exist", what, TEXT_ARGS(entry));
     free(name);
   }
 }

@@ -35,17 +35,18 @@ struct run {
 
 static void print_help(void)
 {
-  puts("usage: jpeer run [options] [-cp PATH] MAIN [args]\n"
-       "       jpeer run [options] -jar FILE [args]\n"
-       "       jpeer run [options] -p PATH -m MODULE[/MAIN] [args]\n"
-       "       jpeer run [options] --as-service [-cp PATH]\n"
-       "\n"
-       "Launches a JVM in this process, runs the application, and serves its objects to clients. Every\n"
-       "option has a twin in the environment: JPEER_ and its long name (JPEER_JSON_RPC; JPEER_JVM_OPTIONS "
-       "for\n"
-       "-J). The command line wins.");
+  puts(
+      "usage: jpeer run [options] [-cp PATH] MAIN [args]\n"
+      "       jpeer run [options] -jar FILE [args]\n"
+      "       jpeer run [options] -p PATH -m MODULE[/MAIN] [args]\n"
+      "       jpeer run [options] --as-service [-cp PATH]\n"
+      "\n"
+      "Launches a JVM in this process, runs the application, and serves its objects to clients. Every\n"
+      "option has a variable in the environment: JPEER_ and its long name (JPEER_JSON_RPC; JPEER_JVM_OPTIONS "
+      "for\n"
+      "-J). The command line wins.");
   options_print_help(stdout, run_option_rows, run_option_count);
-  puts("\nThe options of java are taken, too, in any order with these: -Xmx1g, -Dk=v, -XX:..., -ea, "
+  puts("\nThe options of java are accepted, too, in any order with these: -Xmx1g, -Dk=v, -XX:..., -ea, "
        "-javaagent:...,\n"
        "-agentlib:..., -verbose:..., --add-opens, --add-modules, -p, -m, -version, --list-modules, --dry-run "
        "and\n"

@@ -277,9 +277,9 @@ class Notices(PeerCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         shown = [line for line in lines if "nowhere" in line]
         self.assertEqual(len(shown), 3, shown)
-        self.assertIn("the class path names /nowhere/a.jar, which is not there", shown[0])
-        self.assertIn("the class path names /nowhere/*, which is not there", shown[1])
-        self.assertIn("the module path names /nowhere/mods, which is not there", shown[2])
+        self.assertIn("the class path names /nowhere/a.jar, which does not exist", shown[0])
+        self.assertIn("the class path names /nowhere/*, which does not exist", shown[1])
+        self.assertIn("the module path names /nowhere/mods, which does not exist", shown[2])
 
     def test_a_main_class_that_is_nearly_there(self):
         uncaught = "fixtures.UncaughtMain"

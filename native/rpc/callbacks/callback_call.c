@@ -94,8 +94,8 @@ static void log_misfit(struct rpc_callback_call *call, struct text reason)
   if (!is_first)
     return;
   op_session_key_describe(&callbacks->key, session);
-  log_warn("callback %lld of session %s: the answer to %.*s.%.*s does not fit: %.*s; further ones of this "
-           "connection get no line",
+  log_warn("callback %lld of session %s: the answer to %.*s.%.*s does not fit: %.*s; later ones of this "
+           "connection are not logged",
            (long long)call->id, session[0] == '\0' ? "-" : session,
            TEXT_ARGS(text_cut(call->method->interface, 256)), TEXT_ARGS(text_cut(call->method->name, 256)),
            TEXT_ARGS(text_cut(reason, 1024)));

@@ -264,8 +264,8 @@ static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
   pthread_mutex_unlock(&callbacks->process->lock);
   op_session_key_describe(&callbacks->key, session);
   if (is_first)
-    log_warn("session %s: an answer was dropped, because no callback cb-%llu is open; further ones of this "
-             "connection are dropped without a line",
+    log_warn("session %s: an answer was dropped, because no callback cb-%llu is open; later ones of this "
+             "connection are not logged",
              session[0] == '\0' ? "-" : session, (unsigned long long)number);
 }
 

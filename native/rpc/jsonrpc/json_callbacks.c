@@ -415,7 +415,7 @@ static enum jp_status read_answer(struct text answer, const struct rpc_value_rul
   struct jsonrpc_answer parts;
   *read = (struct jvm_callback_answer){.thrown = {.message = TEXT_ABSENT, .throwable_type = TEXT_ABSENT}};
   if (!jsonrpc_answer_read(json_root(answer), &parts))
-    return fail_answer(arena, outcome, "the answer is none");
+    return fail_answer(arena, outcome, "it is no answer");
   read->is_error = parts.is_error;
   return parts.is_error ? read_error(arena, parts.value, read, outcome)
                         : read_result(rules, arena, parts.value, read, outcome);

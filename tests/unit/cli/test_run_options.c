@@ -330,9 +330,9 @@ UNIT_TEST(logs_oddities_that_are_no_errors)
       "warn  JPEER_SESION_TTL is set, and no option has this variable: did you mean JPEER_SESSION_TTL?\n"
       "warn  JPEER_NAMES is set, and no option has this variable: did you mean JPEER_NAME?\n"
       "warn  JPEER_COLOUR_OF_THE_LOG is set, and no option has this variable\n"
-      "warn  the class path names /nowhere/a.jar, which is not there\n"
-      "warn  the class path names /nowhere/*, which is not there\n"
-      "warn  the module path names /nowhere/mods, which is not there\n";
+      "warn  the class path names /nowhere/a.jar, which does not exist\n"
+      "warn  the class path names /nowhere/*, which does not exist\n"
+      "warn  the module path names /nowhere/mods, which does not exist\n";
   struct command command;
   struct buffer out;
   buffer_init(&out);
