@@ -148,7 +148,7 @@ static enum jp_status read_whole(const char *path, FILE *file, struct arena *are
   return JP_OK;
 }
 
-static enum jp_status take_file(struct expansion *expansion, const char *path, struct jp_error *error)
+static enum jp_status expand_file(struct expansion *expansion, const char *path, struct jp_error *error)
 {
   FILE *file = fopen(path, "re");
   if (file == NULL)
@@ -167,13 +167,13 @@ static enum jp_status take_file(struct expansion *expansion, const char *path, s
   return status;
 }
 
-static enum jp_status take_argument(struct expansion *expansion, char *word, struct jp_error *error)
+static enum jp_status expand_argument(struct expansion *expansion, char *word, struct jp_error *error)
 {
   if (expansion->next == NEXT_ARGUMENT || expansion->is_literal || word[0] != '@' || word[1] == '\0')
     return read_word(expansion, word, error);
   if (word[1] == '@')
     return read_word(expansion, word + 1, error);
-  return take_file(expansion, word + 1, error);
+  return expand_file(expansion, word + 1, error);
 }
 
 /* ---- */
@@ -194,7 +194,7 @@ static enum jp_status read_variable(struct expansion *expansion, const char *var
     }
     if (word == NULL)
       break;
-    status = take_argument(expansion, word, error);
+    status = expand_argument(expansion, word, error);
     if (status != JP_OK)
       return status;
   }
@@ -213,6 +213,6 @@ enum jp_status java_arguments_expand(char *const *args, size_t arg_count, const 
   struct expansion expansion = {.arena = arena, .out = expanded};
   enum jp_status status = variable != NULL ? read_variable(&expansion, variable, error) : JP_OK;
   for (size_t i = 0; status == JP_OK && i < arg_count; i++)
-    status = take_argument(&expansion, args[i], error);
+    status = expand_argument(&expansion, args[i], error);
   return status;
 }

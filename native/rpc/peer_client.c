@@ -71,7 +71,7 @@ static bool is_passing(const struct rpc_client *client)
   return rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length == 0;
 }
 
-static bool take_spare(const struct rpc_client_info *info, struct rpc_client **client)
+static bool reuse_spare(const struct rpc_client_info *info, struct rpc_client **client)
 {
   if (rpc_channels[info->channel].span != RPC_SPAN_MESSAGE || info->peer_id.data != NULL ||
       info->worker == NULL || info->worker->spare == NULL)
@@ -121,7 +121,7 @@ enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info
 {
   struct rpc_peer *peer = context;
   uint64_t number = atomic_fetch_add(&peer->clients, 1) + 1;
-  enum jp_status status = take_spare(info, client) ? JP_OK : make_client(peer, info, client, error);
+  enum jp_status status = reuse_spare(info, client) ? JP_OK : make_client(peer, info, client, error);
   if (status != JP_OK)
     return status;
   (*client)->channel = info->channel; /* the spare client may be of another channel of single messages */

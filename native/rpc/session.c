@@ -676,7 +676,7 @@ static bool is_stopping(const struct rpc_sessions *sessions)
 }
 
 /* The next session to destroy, or NULL. */
-static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now_ms)
+static struct rpc_session *remove_ended(struct rpc_sessions *sessions, int64_t now_ms)
 {
   pthread_mutex_lock(&sessions->lock);
   struct rpc_session *ended = sessions->dead;
@@ -695,7 +695,7 @@ static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now
 int64_t rpc_sessions_sweep(struct rpc_sessions *sessions, struct jvm_thread *thread, int64_t now_ms)
 {
   struct rpc_session *ended;
-  while ((ended = take_ended(sessions, now_ms)) != NULL)
+  while ((ended = remove_ended(sessions, now_ms)) != NULL)
     destroy_session(ended, thread);
   pthread_mutex_lock(&sessions->lock);
   int64_t expiry = find_next_expiry(sessions);

@@ -35,9 +35,9 @@ struct callback_thread *callback_thread_set(struct callback_thread *thread)
 
 /* ---- failures ---- */
 
-static void set_error(struct jvm_callback_failure *failure, const char *format, ...) JP_PRINTF(2, 3);
+static void format_failure(struct jvm_callback_failure *failure, const char *format, ...) JP_PRINTF(2, 3);
 
-static void set_error(struct jvm_callback_failure *failure, const char *format, ...)
+static void format_failure(struct jvm_callback_failure *failure, const char *format, ...)
 {
   va_list args;
   failure->code = FAILURE_CODE;
@@ -48,7 +48,7 @@ static void set_error(struct jvm_callback_failure *failure, const char *format, 
 
 static void fail_memory(struct jvm_callback_failure *failure)
 {
-  set_error(failure, "out of memory");
+  format_failure(failure, "out of memory");
   failure->code = MEMORY_CODE;
 }
 
@@ -57,25 +57,26 @@ static void set_failure(const struct rpc_callback_call *call, enum callback_endi
 {
   switch (ending) {
   case CALLBACK_CLIENT_GONE:
-    set_error(failure, "the connection of the client has ended");
+    format_failure(failure, "the connection of the client has ended");
     return;
   case CALLBACK_STOPPED:
-    set_error(failure, "the peer is shutting down");
+    format_failure(failure, "the peer is shutting down");
     return;
   case CALLBACK_SESSION_DELETED:
-    set_error(failure, "the session of the client was deleted");
+    format_failure(failure, "the session of the client was deleted");
     return;
   case CALLBACK_TIMED_OUT:
-    set_error(failure,
-              call->number == 0 ? "there was no room for the event within %lld ms (callback-timeout)"
-                                : "the client has not answered within %lld ms (callback-timeout)",
-              (long long)call->callbacks->peer->config.limits.callbacks.timeout_ms);
+    format_failure(failure,
+                   call->number == 0 ? "there was no room for the event within %lld ms (callback-timeout)"
+                                     : "the client has not answered within %lld ms (callback-timeout)",
+                   (long long)call->callbacks->peer->config.limits.callbacks.timeout_ms);
     return;
   case CALLBACK_ANSWER_TOO_LONG:
-    set_error(failure, "the answer is longer than there is room for (message-max)");
+    format_failure(failure, "the answer is longer than there is room for (message-max)");
     return;
   case CALLBACK_ANSWER_FAULTY:
-    set_error(failure, "the client's answer cannot be read: %.*s", TEXT_ARGS(buffer_text(&call->answer)));
+    format_failure(failure, "the client's answer cannot be read: %.*s",
+                   TEXT_ARGS(buffer_text(&call->answer)));
     return;
   case CALLBACK_GOES_ON:
     return;
@@ -141,8 +142,8 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
   if (obstacle != CALLBACK_GOES_ON)
     set_failure(call, obstacle, failure);
   else
-    set_error(failure, "the limit of %zu open callbacks of a connection is reached (callbacks-max)",
-              limits->calls_max);
+    format_failure(failure, "the limit of %zu open callbacks of a connection is reached (callbacks-max)",
+                   limits->calls_max);
   return JP_LIMIT;
 }
 
@@ -159,10 +160,10 @@ static enum jp_status enter_waiting(struct rpc_peer *peer, struct rpc_callback_c
     return JP_OK;
   }
   atomic_fetch_sub(&peer->callback_threads, 1);
-  set_error(failure,
-            "the limit of %zu threads of the peer that wait in callbacks is reached "
-            "(callback-threads-max)",
-            max);
+  format_failure(failure,
+                 "the limit of %zu threads of the peer that wait in callbacks is reached "
+                 "(callback-threads-max)",
+                 max);
   return JP_LIMIT;
 }
 
@@ -177,12 +178,12 @@ static enum jp_status check_depth(const struct rpc_callbacks *callbacks, const s
 {
   size_t max = callbacks->peer->config.limits.callbacks.depth_max;
   if (thread != NULL && thread->depth >= max) {
-    set_error(failure, "the limit of %zu callbacks inside one another is reached (callback-depth)", max);
+    format_failure(failure, "the limit of %zu callbacks inside one another is reached (callback-depth)", max);
     return JP_LIMIT;
   }
   if (!jvm_stack_is_short())
     return JP_OK;
-  set_error(failure, "less than 256 KiB of the thread's stack are left");
+  format_failure(failure, "less than 256 KiB of the thread's stack are left");
   return JP_LIMIT;
 }
 
@@ -395,8 +396,9 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
   case RPC_PUSH_NO_ROOM:
     return JVM_CALLBACK_NO_ROOM;
   case RPC_PUSH_TOO_LONG:
-    set_error(failure, "the call takes %zu bytes, more than may be held for its client (send-buffer-max)",
-              message->len);
+    format_failure(failure,
+                   "the call takes %zu bytes, more than may be held for its client (send-buffer-max)",
+                   message->len);
     break;
   case RPC_PUSH_CLOSED:
     set_failure(call, CALLBACK_CLIENT_GONE, failure);

@@ -75,8 +75,8 @@ static void forget_kept(struct rpc_callbacks *callbacks, size_t length)
 }
 
 /* The first message of the call; NULL: the inbox has none. */
-static struct callback_message *dispatch_message(struct callback_thread *thread,
-                                                 const struct rpc_callbacks *callbacks, uint64_t number)
+static struct callback_message *remove_message_of(struct callback_thread *thread,
+                                                  const struct rpc_callbacks *callbacks, uint64_t number)
 {
   pthread_mutex_lock(&thread->lock);
   struct callback_message **link = &thread->first;
@@ -126,7 +126,7 @@ void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks 
   if (number == 0)
     return;
   buffer_init(&out);
-  while ((message = dispatch_message(thread, callbacks, number)) != NULL) {
+  while ((message = remove_message_of(thread, callbacks, number)) != NULL) {
     struct text text = buffer_text(&message->text);
     buffer_clear(&out);
     push_error(callbacks, callbacks->codec->callbacks->refuse_nested(callbacks->peer, text, &out), &out);

@@ -716,7 +716,7 @@ struct unread_search {
 
 /* Removes one entry of the ID. Each entry stands for one argument that was read, even if its record is
  * gone; further arguments with its ID were not read. */
-static bool take_noted(struct rpc_given *noted, int64_t id)
+static bool remove_noted(struct rpc_given *noted, int64_t id)
 {
   size_t first = find_first(noted, id);
   if (first == noted->count)
@@ -732,7 +732,7 @@ static bool take_noted(struct rpc_given *noted, int64_t id)
 static void count_unless_noted(void *context, int64_t id)
 {
   const struct unread_search *search = context;
-  if (!take_noted(search->noted, id))
+  if (!remove_noted(search->noted, id))
     release_unread(search->callbacks, id);
 }
 

@@ -176,7 +176,7 @@ static inline bool is_ascii(struct text t)
 }
 
 /* Reads a text or binary at p, if present, and returns the position after it. NULL if it has another form. */
-static inline const char *take_bytes(const char *p, const char *end, unsigned index, struct text *value)
+static inline const char *consume_bytes(const char *p, const char *end, unsigned index, struct text *value)
 {
   if (end - p < ROOM)
     return NULL;
@@ -213,9 +213,9 @@ static inline size_t number_length(const char *p, bool fixed, const struct numbe
   return read_fixed(p, form) >= form->fixed_from ? form->fixed_size : 0;
 }
 
-/* Reads a number as take_bytes reads a text. */
-static inline const char *take_number(const char *p, const char *end, unsigned index,
-                                      const struct number_form *form)
+/* Reads a number as consume_bytes reads a text. */
+static inline const char *consume_number(const char *p, const char *end, unsigned index,
+                                         const struct number_form *form)
 {
   if (end - p < ROOM)
     return NULL;
@@ -241,25 +241,25 @@ static size_t read_number_at(struct text t, bool fixed, uint32_t *number)
 
 /* ---- the head ---- */
 
-static inline const char *take_ascii(const char *p, const char *end, unsigned index, struct text *value)
+static inline const char *consume_ascii(const char *p, const char *end, unsigned index, struct text *value)
 {
   *value = TEXT("");
-  p = take_bytes(p, end, index, value);
+  p = consume_bytes(p, end, index, value);
   return p != NULL && is_ascii(*value) ? p : NULL;
 }
 
-static const char *take_head(const char *p, const char *end, struct exec_head *head)
+static const char *consume_head(const char *p, const char *end, struct exec_head *head)
 {
   struct text thread_name;
   head->peer_uuid = TEXT_ABSENT;
-  p = take_bytes(p, end, FIELD_PEER_UUID, &head->peer_uuid);
+  p = consume_bytes(p, end, FIELD_PEER_UUID, &head->peer_uuid);
   if (head->peer_uuid.data != NULL && head->peer_uuid.len != sizeof(struct uuid))
     return NULL; /* a session is named in the usual way, or none is */
-  p = p == NULL ? NULL : take_ascii(p, end, FIELD_MESSAGE_ID, &head->message_id);
-  p = p == NULL ? NULL : take_ascii(p, end, FIELD_THREAD_NAME, &thread_name);
-  p = p == NULL ? NULL : take_number(p, end, FIELD_CURRENT_TIME, &uint64_form);
-  p = p == NULL ? NULL : take_number(p, end, FIELD_DISPATCH_SEQ, &uint32_form);
-  return p == NULL ? NULL : take_number(p, end, FIELD_BUILDER_SEQ, &uint32_form);
+  p = p == NULL ? NULL : consume_ascii(p, end, FIELD_MESSAGE_ID, &head->message_id);
+  p = p == NULL ? NULL : consume_ascii(p, end, FIELD_THREAD_NAME, &thread_name);
+  p = p == NULL ? NULL : consume_number(p, end, FIELD_CURRENT_TIME, &uint64_form);
+  p = p == NULL ? NULL : consume_number(p, end, FIELD_DISPATCH_SEQ, &uint32_form);
+  return p == NULL ? NULL : consume_number(p, end, FIELD_BUILDER_SEQ, &uint32_form);
 }
 
 /* The head is borrowed from the message. False: the message is no exec message, or its head has another
@@ -270,7 +270,7 @@ static bool read_head(struct text message, struct exec_head *head)
       message.data[2] != FIELD_EXEC_MESSAGE)
     return false;
   const char *end = message.data + message.len;
-  const char *rest = take_head(message.data + BEFORE_HEAD, end, head);
+  const char *rest = consume_head(message.data + BEFORE_HEAD, end, head);
   if (rest == NULL || head->message_id.len == 0)
     return false;
   head->message_type = (uint8_t)message.data[1];
@@ -306,7 +306,7 @@ static inline bool read_integer(struct text t, int64_t *integer)
 }
 
 /* Reads the length of a text and the text, which must be a whole number. */
-static inline const char *take_integer(const char *p, const char *end, int64_t *integer)
+static inline const char *consume_integer(const char *p, const char *end, int64_t *integer)
 {
   if (p == end)
     return NULL;
@@ -315,7 +315,7 @@ static inline const char *take_integer(const char *p, const char *end, int64_t *
   return is_there && read_integer(t, integer) ? t.data + t.len : NULL;
 }
 
-static const char *take_ref(const char *p, const char *end, uint8_t header, uint32_t *ref)
+static const char *consume_ref(const char *p, const char *end, uint8_t header, uint32_t *ref)
 {
   if (p == end || ((uint8_t)*p & ~(unsigned)COLFER_FLAG) != header)
     return NULL;
@@ -324,12 +324,12 @@ static const char *take_ref(const char *p, const char *end, uint8_t header, uint
   return length > 0 && *ref <= RPC_REF_MAX ? p + length : NULL;
 }
 
-static inline const char *take_hole(struct exec_body *body, const struct exec_hole *hole, const char *p,
-                                    const char *end)
+static inline const char *consume_hole(struct exec_body *body, const struct exec_hole *hole, const char *p,
+                                       const char *end)
 {
   if (hole->ref_header != 0)
-    return take_ref(p, end, hole->ref_header, &body->operation.instance);
-  return take_integer(p, end, &body->args[hole->arg].integer);
+    return consume_ref(p, end, hole->ref_header, &body->operation.instance);
+  return consume_integer(p, end, &body->args[hole->arg].integer);
 }
 
 /* True if the message has this body; body->operation then has its values. Otherwise the values are
@@ -344,7 +344,7 @@ static bool fits_body(struct exec_body *body, const struct exec_head *head)
   for (const struct exec_hole *hole = body->holes; hole < body->holes + body->hole_count; hole++) {
     if (hole->length > (size_t)(end - p) || !text_equal_bytes(p, literal, hole->length))
       return false;
-    p = take_hole(body, hole, p + hole->length, end);
+    p = consume_hole(body, hole, p + hole->length, end);
     if (p == NULL)
       return false;
     literal += hole->length;
@@ -428,7 +428,7 @@ static bool add_hole(struct exec_body *body, struct exec_hole hole, struct text 
   hole.length = body->length - before;
   body->holes[body->hole_count++] = hole;
   const char *end = rest->data + rest->len;
-  const char *after = take_hole(body, &hole, rest->data, end);
+  const char *after = consume_hole(body, &hole, rest->data, end);
   if (after == NULL)
     return false;
   *rest = (struct text){after, (size_t)(end - after)};

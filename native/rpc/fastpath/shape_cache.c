@@ -133,7 +133,7 @@ static void fill_integer(struct op_value *value, int64_t integer)
 
 /* ---- lists: taking one ---- */
 
-static bool take_scalar(struct text *rest, bool is_string, struct op_value *value)
+static bool consume_scalar(struct text *rest, bool is_string, struct op_value *value)
 {
   int64_t integer;
   size_t length = is_string || value->kind == OP_REF ? 0 : json_bare_integer_at(*rest, &integer);
@@ -163,7 +163,8 @@ static bool make_room(struct arena *arena, struct op_value *list, size_t room)
 
 /* Reads all scalars, and the text between them, from the beginning of rest. The items are in the arena.
  * False if one does not fit, or memory is short. */
-static bool take_list(struct text *rest, struct shape_list *shape, struct arena *arena, struct op_value *list)
+static bool consume_list(struct text *rest, struct shape_list *shape, struct arena *arena,
+                         struct op_value *list)
 {
   size_t room = shape->last_count > LIST_FIRST_ROOM ? shape->last_count : LIST_FIRST_ROOM;
   size_t most = rest->len / 2 + 1; /* an element, and a comma */
@@ -178,7 +179,7 @@ static bool take_list(struct text *rest, struct shape_list *shape, struct arena 
       return false;
     struct op_value *item = &list->list.items[list->list.count++];
     *item = shape->element;
-    if (list->list.count > SHAPE_LIST_ITEMS_MAX || !take_scalar(rest, shape->is_string, item))
+    if (list->list.count > SHAPE_LIST_ITEMS_MAX || !consume_scalar(rest, shape->is_string, item))
       return false;
     has_next = shape->between.len > 0 && text_starts_with(*rest, shape->between);
     if (has_next)
@@ -190,7 +191,7 @@ static bool take_list(struct text *rest, struct shape_list *shape, struct arena 
 
 /* ---- fitting a text ---- */
 
-static bool take_text(struct text *rest, const char *wanted, size_t length)
+static bool consume_text(struct text *rest, const char *wanted, size_t length)
 {
   if (rest->len < length || !text_equal_bytes(rest->data, wanted, length))
     return false;
@@ -243,7 +244,7 @@ static bool fill_hole_integer(struct shape *shape, const struct shape_hole *hole
   return true;
 }
 
-static bool take_integer(struct shape *shape, const struct shape_hole *hole, struct text *rest)
+static bool consume_integer(struct shape *shape, const struct shape_hole *hole, struct text *rest)
 {
   int64_t integer;
   size_t length = json_bare_integer_at(*rest, &integer);
@@ -255,11 +256,11 @@ static bool take_integer(struct shape *shape, const struct shape_hole *hole, str
 
 /* Anything except a plain whole number; not inlined, so that reading plain whole numbers needs no stack
  * for it. */
-static __attribute__((noinline)) bool take_other(struct shape *shape, const struct shape_hole *hole,
-                                                 struct text *rest, struct arena *arena)
+static __attribute__((noinline)) bool consume_other(struct shape *shape, const struct shape_hole *hole,
+                                                    struct text *rest, struct arena *arena)
 {
   if (hole->kind == HOLE_LIST)
-    return take_list(rest, &shape->lists[hole->list], arena, &shape->args[hole->arg]);
+    return consume_list(rest, &shape->lists[hole->list], arena, &shape->args[hole->arg]);
   size_t length = hole->is_string ? json_unescaped_string_at(*rest) : number_at(*rest);
   if (length == 0 || !fill_hole(shape, hole, (struct text){rest->data, length}))
     return false;
@@ -269,22 +270,22 @@ static __attribute__((noinline)) bool take_other(struct shape *shape, const stru
 
 /* Reads a text that begins with the shape from rest. If it does not fit, the holes contain garbage until
  * another text fills them. */
-static bool take_shape(struct shape *shape, struct text *rest, struct arena *arena)
+static bool consume_shape(struct shape *shape, struct text *rest, struct arena *arena)
 {
   size_t at = 0;
   if (shape->length == 0) /* its holes may be those of a text that could not be kept */
     return false;
   for (size_t i = 0; i < shape->hole_count; i++) {
     const struct shape_hole *hole = &shape->holes[i];
-    if (!take_text(rest, shape->text + at, hole->at - at))
+    if (!consume_text(rest, shape->text + at, hole->at - at))
       return false;
     /* The general path reports an error in a hole. */
     bool may_be_integer = !hole->is_string && hole->kind != HOLE_LIST;
-    if (!(may_be_integer && take_integer(shape, hole, rest)) && !take_other(shape, hole, rest, arena))
+    if (!(may_be_integer && consume_integer(shape, hole, rest)) && !consume_other(shape, hole, rest, arena))
       return false;
     at = hole->at;
   }
-  return take_text(rest, shape->text + at, shape->length - at);
+  return consume_text(rest, shape->text + at, shape->length - at);
 }
 
 /* Checks the end first, so that a long list is not read in vain. */
@@ -308,7 +309,7 @@ static bool fits_shape(struct shape *shape, struct text text, bool is_whole, str
   *rest = text;
   if (is_whole && shape->list_count > 0 && !has_end_of(shape, text))
     return false;
-  if (take_shape(shape, rest, arena) && (!is_whole || rest->len == 0))
+  if (consume_shape(shape, rest, arena) && (!is_whole || rest->len == 0))
     return true;
   arena_rewind(arena, mark);
   return false;

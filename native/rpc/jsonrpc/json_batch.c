@@ -544,7 +544,7 @@ static enum jp_status fill_all(struct filling *filling, struct json_value json)
 }
 
 /* The result that was filled in may be deep itself: checks the depth again. */
-static enum jp_status take_filled(struct filling *filling, struct json_value *json)
+static enum jp_status accept_filled(struct filling *filling, struct json_value *json)
 {
   const struct batch_fill *fill = filling->fill;
   struct json_fault fault;
@@ -571,7 +571,7 @@ enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *j
   buffer_init(&filling.out);
   enum jp_status status = fill_all(&filling, *json);
   if (status == JP_OK && filling.has_changed)
-    status = take_filled(&filling, json);
+    status = accept_filled(&filling, json);
   buffer_fini(&filling.out);
   *failed = filling.failed;
   return status;

@@ -121,7 +121,7 @@ static enum rpc_callback_message classify_value(struct json_value message, uint6
   return read_within(message, number) ? RPC_MESSAGE_NESTED : RPC_MESSAGE_ORDINARY;
 }
 
-static bool take_text(struct text *rest, struct text wanted)
+static bool consume_text(struct text *rest, struct text wanted)
 {
   if (!text_starts_with(*rest, wanted))
     return false;
@@ -129,20 +129,20 @@ static bool take_text(struct text *rest, struct text wanted)
   return true;
 }
 
-static bool take_string(struct text *rest)
+static bool consume_string(struct text *rest)
 {
   size_t length = json_unescaped_string_at(*rest);
   *rest = text_slice(*rest, length, rest->len);
   return length > 0;
 }
 
-static bool take_scalar(struct text *rest)
+static bool consume_scalar(struct text *rest)
 {
   int64_t unused;
   size_t length = json_bare_integer_at(*rest, &unused);
   *rest = text_slice(*rest, length, rest->len);
-  return length > 0 || take_string(rest) || take_text(rest, TEXT("null")) || take_text(rest, TEXT("true")) ||
-         take_text(rest, TEXT("false"));
+  return length > 0 || consume_string(rest) || consume_text(rest, TEXT("null")) ||
+         consume_text(rest, TEXT("true")) || consume_text(rest, TEXT("false"));
 }
 
 /* Compares with the exact bytes that libjpeer-client writes around a scalar, alone or with a type, as in
@@ -151,19 +151,19 @@ static bool is_usual_answer(struct text message, uint64_t *number)
 {
   enum { NUMBER_MAX = 32 };
   struct text rest = message;
-  if (!take_text(&rest, TEXT("{\"jsonrpc\":\"2.0\",\"id\":\"")))
+  if (!consume_text(&rest, TEXT("{\"jsonrpc\":\"2.0\",\"id\":\"")))
     return false;
   const char *end = memchr(rest.data, '"', rest.len < NUMBER_MAX ? rest.len : NUMBER_MAX);
   *number = end == NULL ? 0 : rpc_call_number_read((struct text){rest.data, (size_t)(end - rest.data)});
   if (*number == 0)
     return false;
   rest = text_slice(rest, (size_t)(end - rest.data), rest.len);
-  if (!take_text(&rest, TEXT("\",\"result\":")))
+  if (!consume_text(&rest, TEXT("\",\"result\":")))
     return false;
-  bool is_typed = take_text(&rest, TEXT("{\"type\":"));
-  if (is_typed && (!take_string(&rest) || !take_text(&rest, TEXT(",\"value\":"))))
+  bool is_typed = consume_text(&rest, TEXT("{\"type\":"));
+  if (is_typed && (!consume_string(&rest) || !consume_text(&rest, TEXT(",\"value\":"))))
     return false;
-  return take_scalar(&rest) && text_equal(rest, is_typed ? TEXT("}}") : TEXT("}"));
+  return consume_scalar(&rest) && text_equal(rest, is_typed ? TEXT("}}") : TEXT("}"));
 }
 
 /* rpc_callback_form.classify. Numbers may have suffixes in the result of an answer, as in the params of a

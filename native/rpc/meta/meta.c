@@ -155,7 +155,7 @@ static void stop_ahead(struct meta_ahead *ahead)
 
 /* Waits for the next piece, and replaces the content of *piece by it. *is_last: it is the last piece.
  * JP_NO_MEMORY. */
-static enum jp_status take_piece(struct meta_ahead *ahead, struct buffer *piece, bool *is_last)
+static enum jp_status await_piece(struct meta_ahead *ahead, struct buffer *piece, bool *is_last)
 {
   pthread_mutex_lock(&ahead->lock);
   while (ahead->written == ahead->taken)
@@ -268,7 +268,7 @@ static enum jp_status write_compressed(struct new_answer *answer, struct buffer 
   enum jp_status status = JP_OK;
   while (status == JP_OK && out->len < until && !answer->done) {
     if (answer->ahead != NULL) {
-      status = take_piece(answer->ahead, &answer->text, &answer->done);
+      status = await_piece(answer->ahead, &answer->text, &answer->done);
     } else {
       buffer_clear(&answer->text);
       status = write_text(answer, &answer->text, TEXT_PIECE);

@@ -279,7 +279,7 @@ static void put_newest(struct java_methods_index *index, struct java_methods_ent
   index->newest = entry;
 }
 
-static void take_out_of_order(struct java_methods_index *index, struct java_methods_entry *entry)
+static void remove_from_order(struct java_methods_index *index, struct java_methods_entry *entry)
 {
   if (entry->newer != NULL)
     entry->newer->older = entry->older;
@@ -298,7 +298,7 @@ static struct java_methods_entry *remove_oldest(struct java_methods_index *index
   while (*at != oldest)
     at = &(*at)->next;
   *at = oldest->next;
-  take_out_of_order(index, oldest);
+  remove_from_order(index, oldest);
   index->count--;
   return oldest;
 }
@@ -312,7 +312,7 @@ static struct java_methods_entry *use_kept(struct java_methods_index *index, str
   if (entry != NULL) {
     atomic_fetch_add(&entry->users, 1);
     if (entry != index->newest) {
-      take_out_of_order(index, entry);
+      remove_from_order(index, entry);
       put_newest(index, entry);
     }
   }

@@ -206,8 +206,8 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
 
 /* ---- one element ---- */
 
-static enum jp_status take_number(struct array_reader *reader, struct json_value json,
-                                  const struct number *number, struct op_value *value)
+static enum jp_status store_number(struct array_reader *reader, struct json_value json,
+                                   const struct number *number, struct op_value *value)
 {
   if (is_long_literal(reader->values, number->literal)) {
     char why[128];
@@ -231,7 +231,7 @@ static enum jp_status read_scalar_text(struct array_reader *reader, struct json_
     return outcome_fail_memory(reader->values->outcome);
   if (letter == 'C' || letter == 'Z' || !number_parse(value->text, &number))
     return JP_OK;
-  return take_number(reader, json, &number, value);
+  return store_number(reader, json, &number, value);
 }
 
 /* Sets only the fields that op_scalar_read uses: there may be many elements. */
@@ -245,7 +245,7 @@ static enum jp_status read_scalar(struct array_reader *reader, struct json_value
     if (letter == 'C' || letter == 'Z')
       return JP_OK;
     number_read(json.span, &number);
-    return take_number(reader, json, &number, value);
+    return store_number(reader, json, &number, value);
   case JSON_KIND_STRING:
     return read_scalar_text(reader, json, letter, value);
   case JSON_KIND_TRUE:

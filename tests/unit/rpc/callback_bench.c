@@ -181,7 +181,7 @@ static char *cut_first(struct rpc_duplex *duplex)
   return taken;
 }
 
-char *bench_take_sent(struct rpc_duplex *duplex)
+char *bench_read_sent(struct rpc_duplex *duplex)
 {
   char *taken;
   pthread_mutex_lock(&duplex->lock);
@@ -223,7 +223,7 @@ struct rpc_callback_call *bench_hold_call(struct rpc_duplex *duplex, int64_t id,
   assert_int_equal(hooks->enter(call, &request), JP_OK);
   assert_int_equal(hooks->send(call, NULL, 0, &failure), JVM_CALLBACK_SENT);
   hooks->leave(call);
-  free(bench_take_sent(duplex));
+  free(bench_read_sent(duplex));
   return call;
 }
 

@@ -54,7 +54,7 @@ enum rpc_received bench_receive(struct rpc_duplex *duplex, struct buffer *messag
 enum rpc_received bench_receive_text(struct rpc_duplex *duplex, const char *message);
 /* Waits for the next message that is sent, and removes it: "C{...}" a call, "E" an event, "A" an answer,
  * "N" a notice, "R" a refusal by `receive`. The caller frees it with free. */
-char *bench_take_sent(struct rpc_duplex *duplex);
+char *bench_read_sent(struct rpc_duplex *duplex);
 /* Fails if the next message is another, or none was sent yet. */
 void assert_sent(struct rpc_duplex *duplex, const char *wanted);
 void assert_nothing_sent(struct rpc_duplex *duplex);

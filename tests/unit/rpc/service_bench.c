@@ -18,7 +18,7 @@ static void lend_worker(void *argument, struct rpc_worker *worker)
     rpc_peer_destroy(lent->ends);
 }
 
-void lent_worker_take(struct lent_worker *lent, const struct rpc_service *service)
+void lent_worker_borrow(struct lent_worker *lent, const struct rpc_service *service)
 {
   struct jp_error error;
   pthread_barrier_init(&lent->ready, NULL, 2);
@@ -81,7 +81,7 @@ struct service_bench *service_bench_create(const struct service_bench_options *o
     assert_int_equal(rpc_peer_attach(bench->peer, stub_jvm(), &error), JP_OK);
   else
     bench->peer->jvm = stub_jvm();
-  lent_worker_take(&bench->lent, bench->service);
+  lent_worker_borrow(&bench->lent, bench->service);
   buffer_init(&bench->out);
   return bench;
 }

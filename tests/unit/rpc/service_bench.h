@@ -54,7 +54,7 @@ struct lent_worker {
 };
 
 /* Spawns the member; the worker is the caller's until lent_worker_return. */
-void lent_worker_take(struct lent_worker *lent, const struct rpc_service *service);
+void lent_worker_borrow(struct lent_worker *lent, const struct rpc_service *service);
 void lent_worker_return(struct lent_worker *lent);
 /* When the member's thread has ended (stub_join_threads). */
 void lent_worker_fini(struct lent_worker *lent);

@@ -65,7 +65,7 @@ static int set_up(void **state)
 /* Waits for the message of a call; fails if the next message is another. */
 static void expect_sent(const char *wanted)
 {
-  char *sent = bench_take_sent(duplex);
+  char *sent = bench_read_sent(duplex);
   if (strcmp(sent, wanted) != 0)
     fail_msg("sent   %s\nwanted %s", sent, wanted);
   free(sent);
@@ -166,7 +166,7 @@ UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, duplex_tear_
   assert_int_equal(hooks->take_answer(held, &request, &answer, &outcome), JP_INVALID);
   hooks->leave(held);
   assert_int_equal(bench_serve_from(duplex, CONTROL("delete_session", "")), RPC_REPLY);
-  char *released = bench_take_sent(duplex); /* 7 and 8, in any order */
+  char *released = bench_read_sent(duplex); /* 7 and 8, in any order */
   assert_non_null(strstr(released, "{\"callback\":8,\"given\":1}"));
   free(released);
   hooks->close(held);
@@ -222,7 +222,7 @@ UNIT_TEST_WITH(test_calls_wait_for_room, set_up, duplex_tear_down)
     duplex->has_no_room = false;
     pthread_mutex_unlock(&duplex->lock);
     service->has_room(service->context, duplex->callbacks);
-    char *sent = bench_take_sent(duplex);
+    char *sent = bench_read_sent(duplex);
     assert_int_equal(*sent, is_oneway ? 'E' : 'C');
     free(sent);
     if (!is_oneway)
@@ -265,7 +265,7 @@ static void answer_call(void)
   char answer[100];
   char *sent;
   begin_call();
-  sent = bench_take_sent(duplex);
+  sent = bench_read_sent(duplex);
   unsigned number = 0;
   assert_int_equal(sscanf(sent, "C{\"jsonrpc\":\"2.0\",\"id\":\"cb-%u\"", &number), 1);
   free(sent);
@@ -378,7 +378,7 @@ UNIT_TEST_WITH(test_kept_messages_are_limited, set_up, duplex_tear_down)
   stub_callbacks.hooks->close(second);
   stub_callbacks.hooks->close(first);
   for (int i = 0; i < KEPT_MAX; i++)
-    free(bench_take_sent(duplex));
+    free(bench_read_sent(duplex));
 
   char *large = test_malloc(LARGE + 1);
   memset(large, ' ', LARGE);
@@ -465,7 +465,7 @@ UNIT_TEST_WITH(test_crew_members_wait_natively, set_up, duplex_tear_down)
   pthread_mutex_destroy(&member.lock);
   pthread_cond_destroy(&member.woken);
   lent_worker_fini(&bench->lent);
-  lent_worker_take(&bench->lent, bench->service);
+  lent_worker_borrow(&bench->lent, bench->service);
 }
 
 UNIT_MAIN

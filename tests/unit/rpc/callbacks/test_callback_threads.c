@@ -143,7 +143,7 @@ static void *run_client(void *argument)
   struct client *client = argument;
   bool goes_on = true;
   while (goes_on) {
-    char *sent = bench_take_sent(client->duplex);
+    char *sent = bench_read_sent(client->duplex);
     unsigned long number;
     long id;
     goes_on = *sent != 'Q';
@@ -337,7 +337,7 @@ UNIT_TEST_WITH(test_every_argument_is_accounted_for, set_up, tear_down)
   begin_churners(f, churners, NULL);
   end_churners(churners);
   while (f->duplex->sent.len > 0) {
-    char *sent = bench_take_sent(f->duplex);
+    char *sent = bench_read_sent(f->duplex);
     for (const char *entry = sent; (entry = strstr(entry, "\"given\":")) != NULL; entry++)
       sum += strtoul(entry + strlen("\"given\":"), NULL, 10);
     free(sent);
