@@ -172,7 +172,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_RPC_POLICY_WATCH_INTERVAL",
      .takes = "MS",
      .standard = "2000",
-     .help = "how often the policy file is checked for changes, and loaded again; 0: never",
+     .help = "how often the policy file is looked at, to load it again when it has changed; 0: never",
      .read = option_read_duration,
      AT(policy_watch_ms),
      .min = 0,
@@ -250,8 +250,7 @@ const struct option run_option_rows[] = {
      .takes = "FD",
      .help =
          "stops, as at SIGTERM, when the other end of this pipe or socket is closed: the peer ends with the "
-         "program that started it, and logs that unless the last bytes received are the word \"stop\"; a "
-         "peer "
+         "program that started it, and logs that unless the last that has come is the word \"stop\"; a peer "
          "that "
          "does not start writes the reason to a socket",
      .read = parent_watch_read,
@@ -262,7 +261,7 @@ const struct option run_option_rows[] = {
      .takes = "DIR",
      .help = "with --stop-on-eof: a folder that the program has made for the peer's sockets, and that is "
              "removed then "
-             "with the sockets and their locks; it stays if it contains anything else",
+             "with the sockets and their locks; it stays where anything else is in it",
      .read = option_read_text,
      AT(remove_on_eof)},
     {.names = {"--compat"},
@@ -288,9 +287,8 @@ const struct option run_option_rows[] = {
     {.names = {"-J"},
      .variable = "JPEER_JVM_OPTIONS",
      .takes = "OPTION",
-     .help =
-         "an option of the JVM, passed on unchanged (-J -Xmx1g); may be repeated; the variable is split at "
-         "blanks",
+     .help = "an option of the JVM as it stands (-J -Xmx1g); may be repeated; the variable is split at "
+             "blanks",
      .read = option_read_list,
      AT(jvm_options),
      .repeats = true,
@@ -338,7 +336,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_ON_DISCONNECT",
      .takes = "interrupt|finish",
      .standard = "interrupt",
-     .help = "what happens to the call that a client runs when it leaves",
+     .help = "what becomes of the call that a client runs when it leaves",
      .read = option_read_word,
      AT(net.on_disconnect),
      .words = on_disconnect_words},
@@ -407,7 +405,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_FIRST_REF",
      .takes = "N",
      .standard = "at random, 1 with --compat pal",
-     .help = "the first ref of a session; a later session of the same name continues after the last ref",
+     .help = "the first ref of a session; a later session of the same name goes on after the last ref",
      .read = option_read_count,
      AT(first_ref),
      .min = 1,
@@ -527,7 +525,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_STACK_FRAMES_MAX",
      .takes = "N",
      .standard = "64",
-     .help = "stack frames of a throwable in an error; 0: none",
+     .help = "stack frames told of a throwable; 0: none",
      .read = option_read_count,
      AT(limits.java.stack_frames_max),
      .max = 10000},
@@ -577,7 +575,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_SHM_SPIN",
      .takes = "MICROSECONDS",
      .standard = "50",
-     .help = "how long a thread polls shared memory for the next message before it sleeps; 0: not at all",
+     .help = "how long a thread looks for the next message in shared memory before it sleeps; 0: not at all",
      .read = option_read_count,
      AT(net.shm_spin_us),
      .max = 10000},

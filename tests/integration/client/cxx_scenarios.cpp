@@ -29,7 +29,7 @@
 namespace
 {
 
-/* The error that a function must throw. */
+/* What a function throws; it has to. */
 template <class F> jpeer::error thrown_by(F function)
 {
   try {
@@ -55,13 +55,13 @@ template <class F> void await(F has_happened, const char *what)
 
 /* ---- jpeer/request.h ---- */
 
-/* The request outlives the function that has written its arguments. */
+/* The request leaves the function that its arguments were written in. */
 auto make_max(int left, int right)
 {
   return jp_build_class_method_call("java.lang.Math", "max", JP_ARGUMENTS(jp_int(left), jp_int(right)));
 }
 
-/* Overwrites what the stack above this frame contained. */
+/* Writes over what the stack above this frame held. */
 void overwrite_stack()
 {
   volatile char filler[8192];
@@ -128,7 +128,7 @@ void macros_in_a_chain(jpeer::client &java)
 
 /* ---- values ---- */
 
-/* True if it is refused, as JP_CLIENT_INVALID. */
+/* What is refused, as JP_CLIENT_INVALID. */
 template <class F> bool is_refused(F function)
 {
   return thrown_by(function).status() == JP_CLIENT_INVALID;
@@ -276,7 +276,7 @@ void collections(jpeer::client &java)
   CHECK(jp_json_member(fetched.json(), "elements").kind == JP_JSON_ARRAY);
   CHECK(is_refused([&] { java.call("java.lang.String", "valueOf", 5).as<std::vector<int>>(); }));
   CHECK(is_refused(
-      [&] { /* a String is no array, whatever its text */
+      [&] { /* a String is no array, whatever it says */
             java.create("java.lang.StringBuilder", "[1,2]").call("toString").as<std::vector<int>>();
       }));
   jpeer::answer split = java.create("java.lang.StringBuilder", "a,b").call("toString");
@@ -300,7 +300,7 @@ void collections(jpeer::client &java)
   first.reset();
 }
 
-/* Objects that only lists name. */
+/* Objects that lists only name. */
 void elements(jpeer::client &java)
 {
   jpeer::object calculator = java.create("com.example.Calculator");
@@ -322,14 +322,14 @@ void elements(jpeer::client &java)
   jpeer::object nested = java.create("java.util.ArrayList", jpeer::list({java.create("java.lang.Object")}));
   jpeer::answer typed =
       java.request(jp_with_options(jp_build_fetch(jp_object(nested.raw()), 10, 0), &options));
-  jpeer::object element = typed.take(jp_json_at(jp_json_member(typed.json(), "elements"), 0));
-  CHECK(element.type() == "java.lang.Object" && element.call("equals", element).as<bool>());
+  jpeer::object told = typed.take(jp_json_at(jp_json_member(typed.json(), "elements"), 0));
+  CHECK(told.type() == "java.lang.Object" && told.call("equals", told).as<bool>());
   jpeer::object adopted = java.adopt(jp_ref_keep(first.raw()));
   CHECK(adopted.get("result").as<int>() == 8 && is_refused([&] { java.adopt(nullptr); }));
   CHECK(java.adopt(jp_ref_keep(first.raw()), "java.lang.Object").type() == "java.lang.Object");
 }
 
-/* Classes that no request names. */
+/* No request names them. */
 void unknown_classes(jpeer::client &java)
 {
   jpeer::object function = java.call("java.util.function.Function", "identity").as<jpeer::object>();
@@ -434,7 +434,7 @@ void handles_outlive_their_client(const std::string &url)
 /* Seconds that Java waits for a latch, unless its client ends. */
 enum { LATCH_SECONDS = 60 };
 
-/* The client ends while another thread waits in a call. The hook's state would end with it. */
+/* The client goes while another thread waits in a call. The hook's state would go with it. */
 void ends_while_a_thread_waits(const std::string &url, bool is_moved)
 {
   std::vector<int> state(1000, 0);
@@ -498,7 +498,7 @@ void chains(jpeer::client &java)
   CHECK(step.status() == JP_CLIENT_REMOTE && step.throwable_type() == "java.lang.NumberFormatException");
 }
 
-/* The arguments of a chain live until it is sent. */
+/* What a chain was given lives until it is sent. */
 void chains_keep_what_they_are_given(jpeer::client &java)
 {
   jpeer::object list = java.create("java.util.ArrayList");
@@ -509,7 +509,7 @@ void chains_keep_what_they_are_given(jpeer::client &java)
   chain.call_static("same", "java.util.Objects", "toString", java.create("java.lang.StringBuilder", "w"));
   std::string seen;
   chain.with(list).call("", "forEach", java.lambda([&](jpeer::answer_view each) { seen += each.type(); }));
-  java.call("java.lang.Math", "abs", 1); /* sends releases, too */
+  java.call("java.lang.Math", "abs", 1); /* takes releases along */
   chain.send();
   CHECK(chain["text"].as<std::string>() == "z!" && chain["same"].as<std::string>() == "w" && !seen.empty());
   CHECK(list.call("toString").as<std::string>() == "[x, [y]]");
@@ -561,7 +561,7 @@ void callbacks(jpeer::client &java)
   CHECK(taken.as_type("java.util.List").call("size").as<int>() == 2);
 }
 
-/* Values hold the callbacks from which they are made. */
+/* Values hold the callbacks that they are made of. */
 void callbacks_in_values(jpeer::client &java)
 {
   jpeer::object list = java.create("java.util.ArrayList", std::vector<std::string>{"pear", "fig"});
@@ -641,7 +641,7 @@ void answers_later(jpeer::client &java)
     each.join();
 }
 
-/* A function on a thread of the application runs in process(). */
+/* A function of a thread of Java's own runs in process(). */
 void process_call(jpeer::client &java, const std::function<void(const jpeer::incoming &)> &function)
 {
   bool has_run = false;

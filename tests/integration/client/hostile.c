@@ -1,6 +1,6 @@
 /*
- * A program that uses all of the client library against tests/release/hostile_peer.py, and continues whatever the peer
- * sends. Ends with 0 when the time is up.
+ * A program that uses all of the client library against tests/release/hostile_peer.py: whatever comes, it goes on. It ends
+ * with 0 when the time is up.
  *
  * usage: client_hostile FOLDER SECONDS SEED
  */
@@ -22,7 +22,7 @@ struct player {
   struct jp_callback *callback;
   struct jp_ref *kept[KEPT];
   bool is_over; /* the connection has ended */
-  int depth;    /* of functions that run in calls from Java */
+  int depth;    /* of functions that Java's calls run */
 };
 
 static unsigned choose(struct player *player, unsigned count)
@@ -38,7 +38,7 @@ static void keep(struct player *player, struct jp_ref *ref)
   *place = ref;
 }
 
-/* Reads every byte of a text. */
+/* Reads every byte that a text has. */
 static void read_text(struct jp_text text)
 {
   volatile unsigned sum = 0;
@@ -332,5 +332,5 @@ int main(int count, char **words)
   while (time(NULL) < end)
     play(&player, words[1]);
   printf("%lu operations, %lu answers\n", player.operations, player.answered);
-  return player.answered > 0 ? 0 : 1; /* or the peer has answered nothing */
+  return player.answered > 0 ? 0 : 1; /* else the peer was not heard at all */
 }

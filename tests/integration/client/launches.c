@@ -1,4 +1,4 @@
-/* Peers that jp_launch starts: usage: client_launches JPEER SCENARIO. Ends with 0 if all checks passed. */
+/* Peers that jp_launch starts: usage: client_launches JPEER SCENARIO. Ends with 0 where all was as it should be. */
 #include "scenario.h"
 
 #include <jpeer/client.h>
@@ -44,7 +44,7 @@ static enum jp_client_status get_property(struct jp_peer *peer, struct jp_client
       error);
 }
 
-/* The folder of the socket that the URL names. */
+/* The folder of the socket, which the URL names. */
 static void read_folder(const struct jp_peer *peer, char *folder, size_t size)
 {
   snprintf(folder, size, "%s", strchr(jp_peer_url(peer), ':') + 1);
@@ -137,7 +137,7 @@ static void leaves_the_policy_to_options(void)
   CHECK(jp_peer_stop(peer, TIMEOUT_MS) == 0);
 }
 
-static void reports_how_the_peer_ended(void)
+static void tells_how_the_peer_ended(void)
 {
   struct jp_peer *peer = launch((struct jp_launch_config){0});
   CHECK(call(peer, jp_build_class_method_call("java.lang.System", "exit", JP_ARGUMENTS(jp_int(3))), NULL) !=
@@ -220,7 +220,7 @@ static const struct {
     {"output", hands_on_output},
     {"input", gives_it_an_input},
     {"policy", leaves_the_policy_to_options},
-    {"exits", reports_how_the_peer_ended},
+    {"exits", tells_how_the_peer_ended},
     {"kills", kills_a_peer_that_does_not_end},
     {"fails", says_why_there_is_no_peer},
     {"binds", ends_while_it_binds},

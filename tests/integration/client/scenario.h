@@ -1,10 +1,10 @@
 #ifndef JPEER_TESTS_INTEGRATION_CLIENT_SCENARIO_H
 #define JPEER_TESTS_INTEGRATION_CLIENT_SCENARIO_H
-/* For programs that play a scenario, and end with a line that describes the failure. */
+/* For programs that play a scenario, and end with a line that says what was wrong. */
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How often a program polls for a condition, at least a millisecond apart. */
+/* How often a program looks for what has to come about, a millisecond apart at least. */
 enum { POLLS_MAX = 60000 };
 
 /* The rest: a format and its arguments, or nothing. */

@@ -1,5 +1,5 @@
-/* client_scenarios URL SCENARIO [binary]: runs a scenario of test_client.py, with the library and a real
- * peer. Ends with 0, or with a line that describes the failure. */
+/* client_scenarios URL SCENARIO [binary]: what test_client.py has the library do with a real peer. Ends with 0, or with a line
+ * that says what was wrong. */
 #include "scenario.h"
 
 #include <jpeer/client.h>
@@ -57,7 +57,7 @@ static void check_integer(struct jp_client *client, struct jp_request request, i
   jp_answer_free(answer);
 }
 
-/* The caller releases the object. */
+/* The object is the caller's. */
 static struct jp_ref *make(struct jp_client *client, struct jp_request request)
 {
   struct jp_answer *answer = call(client, request);
@@ -79,7 +79,7 @@ static void check_size(struct jp_client *client, const struct jp_ref *list, int6
                 wanted);
 }
 
-/* The number of objects in the session. */
+/* The objects that the session has. */
 static int64_t count_objects(struct jp_client *client)
 {
   struct jp_answer *answer = call(client, jp_build_stats());
@@ -96,7 +96,7 @@ static struct jp_request sleep_call(const struct jp_argument *milliseconds)
   return jp_build_class_method_call("java.lang.Thread", "sleep", milliseconds, 1);
 }
 
-/* Reports `what` to the test, and waits until the test answers. False: the test ends the scenario. */
+/* Tells the test that it may go on, and waits until it has. False: it says that this is the end. */
 static bool take_turns(const char *what)
 {
   char line[16];
@@ -108,7 +108,7 @@ static bool take_turns(const char *what)
 
 /* ---- calls of each kind ---- */
 
-/* Kinds that binary messages have, too. list: empty. */
+/* Those that binary messages have, too. list: empty. */
 static void check_kinds(struct jp_client *client, const struct jp_ref *list)
 {
   CHECK(strcmp(jp_ref_type(list), "java.util.ArrayList") == 0, "%s", jp_ref_type(list));
@@ -152,7 +152,7 @@ static void run_kinds(void)
 
 /* ---- binary messages ---- */
 
-/* Facts about a session that only JSON can show are asked for over a second connection. */
+/* What can be seen of a session only by JSON is asked for over a connection of its own. */
 static void run_binary(void)
 {
   enum { LISTS = 300 };
@@ -176,7 +176,7 @@ static void run_binary(void)
   CHECK(count_objects(json) == LISTS, "%lld objects", (long long)count_objects(json));
   for (int i = 0; i < LISTS; i++)
     jp_ref_release(lists[i]);
-  jp_answer_free(call(client, jp_build_ping())); /* sends the releases, too */
+  jp_answer_free(call(client, jp_build_ping())); /* takes the releases along */
   CHECK(count_objects(json) == 0, "%lld objects", (long long)count_objects(json));
   CHECK(jp_client_pending(client) == 0, "%zu", jp_client_pending(client));
   jp_client_close(client);
@@ -197,12 +197,12 @@ static void run_refs(void)
   for (int i = 1; i < LISTS; i++)
     jp_ref_release(lists[i]);
   CHECK(jp_client_ref_count(client) == 1, "%zu", jp_client_ref_count(client));
-  for (int i = 0; i < 3; i++) /* each sends a thousand releases */
+  for (int i = 0; i < 3; i++) /* each takes a thousand along */
     jp_answer_free(call(client, jp_build_ping()));
   CHECK(count_objects(client) == 1, "%lld objects", (long long)count_objects(client));
   check_size(client, lists[0], 0);
 
-  /* Sent ten times, held once: one release is enough for all. */
+  /* Told ten times, held once: one release lets go of all. */
   for (int i = 0; i < 10; i++)
     jp_answer_free(call(client, jp_build_class_method_call("java.util.Objects", "requireNonNull",
                                                            JP_ARGUMENTS(jp_object(lists[0])))));
@@ -212,7 +212,7 @@ static void run_refs(void)
   jp_client_close(client);
 }
 
-/* Releases that are too many for the next message are sent in messages of their own. */
+/* More releases than any message takes along leave on their own. */
 static void run_overdue(void)
 {
   enum { LISTS = 10000 };
@@ -226,7 +226,7 @@ static void run_overdue(void)
   jp_client_close(client);
 }
 
-/* A client of a shared session that closes releases exactly the refs that it has held. */
+/* What a client of a shared session held goes when it closes, and no more. */
 static void run_shared_session(void)
 {
   const struct jp_client_config config = {.size = sizeof config,
@@ -288,8 +288,7 @@ static void *get_result(void *context)
   return NULL;
 }
 
-/* While one thread is in a call, another one asks for the session's name, by which a second client ends
- * that call. */
+/* While one thread is in a call, another one asks for the session's name, by which a second client ends that call. */
 static void run_shared_beside(void)
 {
   struct jp_client *client = open_client(NULL);
@@ -384,7 +383,7 @@ static void check_cancel(struct jp_client *client, const struct jp_argument *tim
   CHECK(!jp_client_cancel(client, note_cancelled, &is_cancelled), "an answered request was found");
 }
 
-/* The call that was abandoned is interrupted in Java, so that the next one does not wait for it. */
+/* The call that was waited for is interrupted in Java, so that the next one does not wait for it. */
 static void run_cancelled(void)
 {
   struct jp_client *client = open_client(NULL);
@@ -457,14 +456,14 @@ static void run_killed(void)
   enum jp_client_status status = JP_CLIENT_OK;
   while (status == JP_CLIENT_OK) {
     struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
-    CHECK(poll(&polled, 1, 10000) == 1, "nothing reports that the peer is dead");
+    CHECK(poll(&polled, 1, 10000) == 1, "nobody tells that the peer is dead");
     status = jp_client_process(client, &error);
   }
   CHECK(status == JP_CLIENT_CLOSED, "%s", error.text);
   CHECK(tally.done == IN_FLIGHT && tally.closed == IN_FLIGHT, "%u, %u", tally.done, tally.closed);
   for (int i = 0; i < 4; i++)
     pthread_join(threads[i], NULL);
-  status = try_call(client, jp_build_ping(), 1000); /* over HTTP another connection is tried */
+  status = try_call(client, jp_build_ping(), 1000); /* over HTTP another connection is tried for */
   CHECK(status == JP_CLIENT_CLOSED || status == JP_CLIENT_REFUSED, "the connection lives");
   jp_client_close(client);
 }
@@ -483,7 +482,7 @@ static void run_stopped(void)
 
 /* ---- a peer that is killed again and again: tests/release/shm_kills.py ---- */
 
-/* Until the connection ends. Short texts alternate with texts that fill a ring. */
+/* Until the connection ends. Short texts and such as fill a ring in turns. */
 static void call_until_closed(struct jp_client *client)
 {
   static char text[200000];
@@ -498,7 +497,7 @@ static void call_until_closed(struct jp_client *client)
   CHECK(status != JP_CLIENT_TIMEOUT && status != JP_CLIENT_REMOTE, "%d", (int)status);
 }
 
-/* A connection for each round. */
+/* A connection is a round. */
 static void run_survives(void)
 {
   enum { ROUNDS = 10 };
@@ -553,7 +552,7 @@ static void run_threads(void)
 
 /* ---- a connection that breaks ---- */
 
-/* Ends the only connected socket of this process, as a network failure would. */
+/* As a network would: the only connected socket of this process ends. */
 static void break_connection(void)
 {
   int broken = 0;
@@ -573,9 +572,9 @@ static bool has_whole_connection(void)
   return found;
 }
 
-/* The memory still exists: a peer that polls it serves the call, until it checks the socket. One call may
- * find both its answer and the end. Then it succeeds, the next call opens a connection, and no call fails.
- * The new connection shows that the client has seen the end, and the result is the same. */
+/* The memory is still there: the peer that looks at it serves it, until somebody asks the socket. One call may find
+ * both its answer and the end. Then it succeeds, the next call opens a connection, and no call fails: the new
+ * connection shows that the client has seen the end, and the result is the same. */
 static enum jp_client_status ping_until_closed(struct jp_client *client, enum jp_client_status status)
 {
   for (int i = 0; i < POLLS_MAX && status == JP_CLIENT_OK; i++) {
@@ -630,8 +629,7 @@ static void ping_until_answered(struct jp_client *client)
     usleep(1000);
 }
 
-/* A request that names an object of the old peer as its receiver, as an argument, inside of a list and as
- * a loader. */
+/* A request that names an object of the old peer as its receiver, as an argument, inside of a list and as a loader. */
 static void check_stale(struct jp_client *client, const struct jp_ref *old, const struct jp_ref *list)
 {
   const struct jp_argument in_list[] = {jp_int(1), jp_object(old)};
@@ -660,7 +658,7 @@ static void note_status(void *context, enum jp_client_status status, struct jp_a
   jp_answer_free(answer);
 }
 
-/* A call whose answer a function receives. */
+/* A call whose answer is told to a function. */
 static enum jp_client_status complete(struct jp_client *client, const struct jp_request *request)
 {
   enum { NOT_YET = -1 };
@@ -673,8 +671,8 @@ static enum jp_client_status complete(struct jp_client *client, const struct jp_
   return (enum jp_client_status)completed;
 }
 
-/* first: the request that finds the new peer. 0: another one; 1: one that names an object of the old peer;
- * 2: a chain; 3: a notification; 4: a completion. */
+/* first: 0: another request finds the new peer; 1: one that names an object of the old one does; 2: a chain; 3: a
+ * notification; 4: a completion. */
 static void run_restart(int first, const char *peer_id)
 {
   const struct jp_client_config config = {.size = sizeof config, .reconnects = true, .peer_id = peer_id};
@@ -691,7 +689,7 @@ static void run_restart(int first, const char *peer_id)
   const struct jp_argument as_argument = jp_object(old);
   jp_chain_create_object(with_argument, NULL, "java.util.ArrayList", JP_NO_ARGUMENTS);
   jp_chain_call(with_argument, "a", "add", &as_argument, 1);
-  jp_ref_release(released); /* the release is not sent yet */
+  jp_ref_release(released); /* the peer is not told yet */
 
   take_turns("restart");
   const struct jp_request stale = add_text(old, &text);
@@ -714,7 +712,7 @@ static void run_restart(int first, const char *peer_id)
       jp_chain_call(chain, "a", "add", &text, 1);
     }
   }
-  /* A notification may still be sent to the old peer, and has no answer. */
+  /* A notification may still go to the old peer, and has no answer. */
   CHECK(status == (first == 0 ? JP_CLIENT_OK : JP_CLIENT_STALE) || (first == 3 && status == JP_CLIENT_OK),
         "%d", (int)status);
   ping_until_answered(client);
@@ -754,8 +752,8 @@ static void run_restarts(void)
 
 #define SIBLINGS "0b7c2f6e-9f3a-4f0e-8f25-6a5d4c3b2a19"
 
-/* The first request of a client: it names the object of another client of its session as a receiver, as an
- * argument, or in a chain. */
+/* The first request of a client: it names the object of another client of its session as a receiver, as an argument, or
+ * in a chain. */
 static enum jp_client_status begin_with(const struct jp_ref *ref, int place)
 {
   const struct jp_client_config config = {.size = sizeof config, .peer_id = SIBLINGS};
@@ -842,7 +840,7 @@ static struct jp_ref *make_numbers(struct jp_client *client, int count)
                                                 JP_ARGUMENTS(jp_list(NULL, items, (size_t)count))));
 }
 
-/* Sorts the greatest first. */
+/* The greatest first. */
 static void compare(void *context, struct jp_callback_call *java)
 {
   struct object *object = context;
@@ -899,7 +897,7 @@ static void run_listeners(void)
         give(object, client, listen_in_order, (struct jp_callback_config){.oneway = oneway == 1});
     jp_answer_free(call(
         client, jp_build_instance_method_call("java.util.List", "forEach", jp_object(list), &listener, 1)));
-    CHECK(object->calls == COUNT, "%d", object->calls); /* events, too, precede the answer */
+    CHECK(object->calls == COUNT, "%d", object->calls); /* also events are ahead of the answer */
     jp_callback_release(object->callback);
   }
   jp_ref_release(list);
@@ -908,7 +906,7 @@ static void run_listeners(void)
     CHECK(objects[oneway].released == 1, "%d: %d", oneway, objects[oneway].released);
 }
 
-/* The peer has read a message completely although it refuses the message. */
+/* What the peer does not take it has read all the same. */
 static void run_refused(void)
 {
   struct jp_client *client = open_client(NULL);
