@@ -63,7 +63,7 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
 }
 
 static void client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct rpc_told_session *told)
+                         struct rpc_session_info *told)
 {
   (void)context, (void)worker, (void)client, (void)told;
 }

@@ -26,7 +26,7 @@ static char *skip_comment(char *at, const char *end)
   return at;
 }
 
-/* Reads the rest of an escape, behind its backslash, into *out. Returns the place behind it. */
+/* Reads the rest of an escape, after its backslash, into *out. Returns the position after the escape. */
 static char *read_escape(char *at, const char *end, char **out)
 {
   static const char letters[] = "nrtf";
@@ -40,7 +40,7 @@ static char *read_escape(char *at, const char *end, char **out)
   return at + 1;
 }
 
-/* Reads the text behind an opening quote. Returns the place behind the closing quote, or the end of the
+/* Reads the text after an opening quote. Returns the position after the closing quote, or the end of the
  * line. */
 static char *read_quoted(char *at, const char *end, char quote, char **out)
 {
@@ -74,7 +74,7 @@ char *argument_file_next(char **rest, char *end)
     else
       *out++ = c;
   }
-  /* The divider is skipped before the NUL is written, which may take its place. */
+  /* The divider is skipped before the NUL is written, which may overwrite it. */
   if (at < end && *at == '#')
     at = skip_comment(at, end);
   *rest = at < end ? at + 1 : end;

@@ -13,20 +13,20 @@
 #include <stddef.h>
 
 /*
- * Takes the next argument off [*rest, end), which has no NUL; NULL: none is left. *end must be writable.
+ * Removes the next argument from [*rest, end), which has no NUL; NULL: none is left. *end must be writable.
  *
  * Blanks, tabs, form feeds and line ends divide arguments. # begins a comment that ends with the line. '...'
- * and "..." keep blanks and #. Inside quotes \n \r \t \f are control characters, a backslash before any other
- * character is dropped, and at the end of a line it joins the next one, without the blanks at its start. A
- * quote ends with its line. Outside quotes a backslash is a character.
+ * and "..." keep blanks and #. Inside quotes \n \r \t \f are control characters. A backslash before any other
+ * character is dropped; at the end of a line it joins the next line, without the blanks at its start. A quote
+ * ends with its line. Outside quotes a backslash is a character.
  *
- * java drops an argument with a # directly behind it, and "" at the end of a file; both are kept here.
+ * java drops an argument with a # directly after it, and "" at the end of a file; both are kept here.
  */
 char *argument_file_next(char **rest, char *end);
 
-/* Takes the next argument off a variable's text; *argument is NULL where none is left. White space divides
- * arguments, both kinds of quotes keep it, and a backslash is a character. JP_INVALID: a quote is open at the
- * end. */
+/* Removes the next argument from a variable's text; *argument is NULL if none is left. White space divides
+ * arguments, both kinds of quotes keep it, and a backslash is a character. JP_INVALID: a quote is open at
+ * the end. */
 enum jp_status argument_variable_next(char **rest, char **argument, struct jp_error *error) JP_MUST_CHECK;
 
 #endif

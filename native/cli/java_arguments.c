@@ -14,14 +14,14 @@ static const char variable_name[] = "JDK_JAVA_OPTIONS";
 /*
  * The meaning of the next word. Two functions make the transitions: note_option and read_word.
  *
- * | state           | what holds                                                       | who leaves it, on what
- * | | NEXT_OPTION     | the next word is an option, an @FILE or the main class           | an option that takes a
- * | |                 |                                                                  | value; what ends the
- * options | | NEXT_VALUE      | the next word is the value of an option                          | that value
- * | | NEXT_LAST_VALUE | the next word is the value of an option that ends the options:   | that value
- * | |                 | -jar FILE                                                        |
- * | | NEXT_ARGUMENT   | the words that follow belong to the application, @FILEs included | nobody
- * |
+ * | state           | what holds                                             | who leaves it, on what         |
+ * | NEXT_OPTION     | the next word is an option, an @FILE or the main class | an option that takes a value;  |
+ * |                 |                                                        | the end of the options         |
+ * | NEXT_VALUE      | the next word is the value of an option                | that value                     |
+ * | NEXT_LAST_VALUE | the next word is the value of an option that ends the  | that value                     |
+ * |                 | options: -jar FILE                                     |                                |
+ * | NEXT_ARGUMENT   | the words that follow belong to the application, even  | nobody                         |
+ * |                 | @FILEs                                                 |                                |
  */
 enum next_word {
   NEXT_OPTION,     /* the next word is an option, an @FILE or the main class */
@@ -63,7 +63,8 @@ static enum jp_status check_for_variable(const struct expansion *expansion, cons
   if (word[0] == '-' && java_option_is_for_line(word))
     return jp_fail(error, JP_INVALID, "%s cannot have %.*s: java accepts it only on its command line",
                    variable_name, OPTION_SHOWN(word));
-  /* The class path belongs to java, too. Any other option of the peer would stop a java that reads the same variable. */
+  /* The class path is an option of java, too. Any other option of the peer would stop a java that reads
+   * the same variable. */
   bool is_class_path = strncmp(word, "-cp", strlen("-cp")) == 0 ||
                        strncmp(word, "-classpath", strlen("-classpath")) == 0 ||
                        strncmp(word, "--class-path", strlen("--class-path")) == 0;
@@ -147,7 +148,7 @@ static enum jp_status read_whole(const char *path, FILE *file, struct arena *are
   return JP_OK;
 }
 
-static enum jp_status take_file(struct expansion *expansion, const char *path, struct jp_error *error)
+static enum jp_status expand_file(struct expansion *expansion, const char *path, struct jp_error *error)
 {
   FILE *file = fopen(path, "re");
   if (file == NULL)
@@ -166,13 +167,13 @@ static enum jp_status take_file(struct expansion *expansion, const char *path, s
   return status;
 }
 
-static enum jp_status take_argument(struct expansion *expansion, char *word, struct jp_error *error)
+static enum jp_status expand_argument(struct expansion *expansion, char *word, struct jp_error *error)
 {
   if (expansion->next == NEXT_ARGUMENT || expansion->is_literal || word[0] != '@' || word[1] == '\0')
     return read_word(expansion, word, error);
   if (word[1] == '@')
     return read_word(expansion, word + 1, error);
-  return take_file(expansion, word + 1, error);
+  return expand_file(expansion, word + 1, error);
 }
 
 /* ---- */
@@ -193,7 +194,7 @@ static enum jp_status read_variable(struct expansion *expansion, const char *var
     }
     if (word == NULL)
       break;
-    status = take_argument(expansion, word, error);
+    status = expand_argument(expansion, word, error);
     if (status != JP_OK)
       return status;
   }
@@ -212,6 +213,6 @@ enum jp_status java_arguments_expand(char *const *args, size_t arg_count, const 
   struct expansion expansion = {.arena = arena, .out = expanded};
   enum jp_status status = variable != NULL ? read_variable(&expansion, variable, error) : JP_OK;
   for (size_t i = 0; status == JP_OK && i < arg_count; i++)
-    status = take_argument(&expansion, args[i], error);
+    status = expand_argument(&expansion, args[i], error);
   return status;
 }

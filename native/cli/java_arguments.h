@@ -16,8 +16,8 @@ struct java_arguments {
   size_t count;
 };
 
-/* variable is the text of JDK_JAVA_OPTIONS; NULL: not set. The words live as long as the arena and the arguments.
- * JP_INVALID: the text names the file or the variable, and the fault. */
+/* variable is the text of JDK_JAVA_OPTIONS; NULL: not set. The words are valid as long as the arena and
+ * the arguments. JP_INVALID: the text names the file or the variable, and the fault. */
 enum jp_status java_arguments_expand(char *const *args, size_t arg_count, const char *variable,
                                      struct arena *arena, struct java_arguments *expanded,
                                      struct jp_error *error) JP_MUST_CHECK;

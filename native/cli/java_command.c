@@ -35,7 +35,7 @@ static void add_word(struct command *command, const char *word)
   command->words[command->count++] = word;
 }
 
-/* As java does, to stdout where the option has two dashes. */
+/* As java does, to stdout if the option has two dashes. */
 static void print_version(const char *option)
 {
   bool for_stdout = strncmp(option, "--", 2) == 0;

@@ -7,12 +7,11 @@
 #include "cli/run_options.h"
 #include "jni/jvm.h"
 
-/* Prints jpeer's version where the options ask for versions. */
+/* Prints jpeer's version if the options ask for versions. */
 void java_command_print_version(const struct run_options *options);
 
 /* Replaces this process by java with the options for the JVM and options->show (or --version, or --dry-run
- * and the application). class_path has no wildcards. Returns only where java cannot be run; *error says
- * why. */
+ * and the application). class_path has no wildcards. Returns only if java cannot be run; *error says why. */
 void java_command_become(const struct jvm_home *home, const struct run_options *options,
                          const char *class_path, struct jp_error *error);
 

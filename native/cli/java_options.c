@@ -3,8 +3,8 @@
 #include <string.h>
 
 enum effect {
-  PASS_ON,         /* to the JVM: `text`, or the option unchanged */
-  JOIN_VALUE,      /* the same with its value in one word, under its long name, which is `text` */
+  PASS_ON,         /* passed to the JVM: `text`, or the option unchanged */
+  JOIN_VALUE,      /* likewise with its value in one word, under its long name, which is `text` */
   TAKE_CLASS_PATH, /* the text after the name */
   TAKE_MODULE,
   SHOW_ONLY,  /* java runs it instead of the peer */
@@ -12,8 +12,8 @@ enum effect {
   LOAD_ONLY,
   ASK_HELP,
   IGNORE,
-  PASS_OVER, /* with the notice `text` */
-  REFUSE     /* because of `text` */
+  IGNORE_WITH_NOTICE, /* ignored, with the notice `text` */
+  REFUSE              /* because of `text` */
 };
 
 struct java_option {
@@ -21,14 +21,14 @@ struct java_option {
   const char *text;
   const char *takes; /* the value's form: the value is the next argument, or follows the '=' of a long name */
   enum effect effect;
-  bool is_prefix;   /* the name is how the option begins: -Xmx1g */
+  bool is_prefix;   /* the name is a prefix of the option: -Xmx1g */
   bool is_for_line; /* not accepted in JDK_JAVA_OPTIONS */
   bool ends;        /* the arguments after it belong to the application */
 };
 
 /* ---- the table ---- */
 
-/* The first row that matches counts, so that whole names come before prefixes. */
+/* The first row that matches counts, so whole names precede prefixes. */
 static const struct java_option rows[] = {
     {.name = "-p", .effect = JOIN_VALUE, .text = "--module-path", .takes = "PATH"},
     {.name = "--module-path", .effect = JOIN_VALUE, .text = "--module-path", .takes = "PATH"},
@@ -90,10 +90,10 @@ static const struct java_option rows[] = {
     {.name = "-noverify", .effect = PASS_ON, .text = "-Xverify:none"},
     {.name = "-server", .effect = IGNORE},          /* a JDK has no other JVM */
     {.name = "-client", .effect = IGNORE},          /* java ignores it, too */
-    {.name = "--disable-@files", .effect = IGNORE}, /* argument files have been read by now */
+    {.name = "--disable-@files", .effect = IGNORE}, /* argument files have been read already */
     {.name = "-splash:",
-     .effect = PASS_OVER,
-     .text = "-splash: is passed over: a peer shows no splash screen",
+     .effect = IGNORE_WITH_NOTICE,
+     .text = "-splash: is ignored: a peer shows no splash screen",
      .is_prefix = true},
 
     {.name = "-version", .effect = SHOW_ONLY, .is_for_line = true},
@@ -124,7 +124,7 @@ static const struct java_option rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* True where the row is the argument's; *value is then the value attached to it, or NULL. */
+/* True if the argument is the option of the row; *value is then the value attached to it, or NULL. */
 static bool matches_row(const struct java_option *option, const char *argument, const char **value)
 {
   size_t length = strlen(option->name);
@@ -166,7 +166,7 @@ static enum jp_status join_value(struct run_options *options, const char *name, 
   return add_to_jvm(options, joined.data, error);
 }
 
-/* value: of an option that takes one. */
+/* value: of an option that has one. */
 static enum jp_status apply_option(const struct java_option *option, const char *argument, const char *value,
                                    struct run_options *options, struct jp_error *error)
 {
@@ -201,8 +201,8 @@ static enum jp_status apply_option(const struct java_option *option, const char 
     break;
   case IGNORE:
     break;
-  case PASS_OVER:
-    return option_read_list(NULL, option->text, &options->passed_over, error);
+  case IGNORE_WITH_NOTICE:
+    return option_read_list(NULL, option->text, &options->ignored_options, error);
   case REFUSE:
     return jp_fail(error, JP_INVALID, "%s: %s", option->name, option->text);
   }

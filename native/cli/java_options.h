@@ -11,7 +11,7 @@ enum jp_status java_option_read(void *values, char *const *args, size_t arg_coun
                                 struct jp_error *error) JP_MUST_CHECK;
 const char *java_option_name(size_t index);
 
-/* True where the argument is an option of java whose value is the next argument. */
+/* True if the argument is an option of java whose value is the next argument. */
 bool java_option_takes_next(const char *argument);
 
 /* True for an option that java accepts on its command line and not in JDK_JAVA_OPTIONS. */

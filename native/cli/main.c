@@ -75,12 +75,12 @@ static int show_help(char *const *args, size_t arg_count)
   return EXIT_GOOD;
 }
 
-/* A descriptor of the peer with the number 0, 1 or 2 would receive what the JVM and the application print. Those that
- * are closed become ones that fail as a closed one does: 0 cannot be read. */
+/* A descriptor of the peer with the number 0, 1 or 2 would receive the output of the JVM and the
+ * application. So closed ones are opened in a way that makes their use fail: 0 cannot be read. */
 static bool open_standard_streams(void)
 {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-    /* open gives the lowest number that is free. */
+    /* open returns the lowest number that is free. */
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_WRONLY) != fd)
       return false;
   }
@@ -91,7 +91,8 @@ int main(int argc, char **argv)
 {
   if (!open_standard_streams())
     return EXIT_RUN_TIME;
-  /* Whole lines: HotSpot writes a warning in three pieces, between which another thread could write a line. */
+  /* Whole lines: HotSpot writes a warning in three pieces, between which another thread could write a
+   * line. */
   setvbuf(stderr, NULL, _IOLBF, 0);
   if (argc < 2) {
     print_help(stderr);

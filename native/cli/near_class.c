@@ -26,7 +26,8 @@ static struct text simple_name(struct text name)
   return dot == SIZE_MAX ? name : text_slice(name, dot + 1, name.len);
 }
 
-/* True for any main method that Java 25 runs (JEP 512); an older Java says itself what is missing. */
+/* True for any main method that Java 25 runs (JEP 512); an older Java reports a main method that it cannot
+ * run. */
 static bool has_main(const struct catalog_tables *tables, const struct catalog_class *class)
 {
   for (size_t i = 0; i < class->method_count; i++) {
@@ -93,7 +94,7 @@ static struct text find_nearest(const struct catalog_tables *tables, struct text
 
 void near_class_suggest(const char *class_path, const char *name, struct jp_error *error)
 {
-  /* The JDK's classes are left out: nobody means one of them, and reading them takes long. */
+  /* The JDK's classes are left out: they are never meant, and reading them takes long. */
   const struct catalog_config config = {.class_path = class_path};
   struct catalog *catalog = NULL;
   const struct catalog_tables *tables;
@@ -102,7 +103,7 @@ void near_class_suggest(const char *class_path, const char *name, struct jp_erro
       catalog_load(catalog, &tables, NULL) == JP_OK) {
     struct text found = find_nearest(tables, text_of(wanted));
     size_t length = strlen(error->text);
-    /* Half a name would not help. */
+    /* A suggestion that is cut off would not help. */
     if (found.data != NULL && strlen(": did you mean ?") + found.len < sizeof error->text - length)
       snprintf(error->text + length, sizeof error->text - length, ": did you mean %.*s?", TEXT_ARGS(found));
   }

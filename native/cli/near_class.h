@@ -3,9 +3,9 @@
 /* Suggests a class for a main class that was not found. Any thread; reads the class path. */
 #include "base/status.h"
 
-/* Adds ": did you mean NAME?" to *error where a class with a main method is near to the name: the name
- * without .class or .java, one with the same simple name in another package, or one with a few other letters.
- * Else *error stays. class_path is in the form of `java -cp`. */
+/* Adds ": did you mean NAME?" to *error if a class with a main method has a near name: the name without
+ * .class or .java, the same simple name in another package, or a name with a few other letters. Else
+ * *error stays. class_path is in the form of `java -cp`. */
 void near_class_suggest(const char *class_path, const char *name, struct jp_error *error);
 
 #endif

@@ -171,7 +171,7 @@ static enum jp_status read_value(const struct option *option, const char *name, 
   return jp_fail(error, status, "%s %s, not \"%.*s\"", name, detail.text, OPTION_SHOWN(text));
 }
 
-/* True where the argument is the row's; *value is then the value attached to it, or NULL. */
+/* True if the argument is the row's option; *value is then the value attached to it, or NULL. */
 static bool matches_name(const struct option *option, const char *argument, const char **value)
 {
   for (size_t i = 0; i < OPTION_NAMES && option->names[i] != NULL; i++) {

@@ -17,22 +17,22 @@
 
 struct option;
 
-/* Reads one value into *value, whose type the reader knows. Anything but JP_OK means that the value is wrong.
- * Where the row's `takes` is not enough of a message, the reader puts "takes ..." into *error; the caller
- * adds the option's name. */
+/* Reads one value into *value, whose type the reader knows. Anything but JP_OK means that the value is
+ * wrong. If the row's `takes` does not describe the fault, the reader puts "takes ..." into *error; the
+ * caller adds the option's name. */
 typedef enum jp_status option_reader(const struct option *option, const char *text, void *value,
                                      struct jp_error *error);
 
 enum { OPTION_NAMES = 3 };
 
 struct option {
-  const char *names[OPTION_NAMES]; /* messages use the first; unused ones are NULL */
+  const char *names[OPTION_NAMES]; /* errors use the first; unused ones are NULL */
   const char *variable;            /* in the environment, of the same meaning; NULL: none */
-  const char *takes;               /* the form of the value: "MS"; NULL: a switch, which takes none */
+  const char *takes;               /* the form of the value: "MS"; NULL: a switch, which has none */
   const char *standard;            /* the default, as help shows it; NULL: not shown */
   const char *help;                /* one sentence without a full stop */
   const char *group;               /* on the first row of a group: its heading */
-  const char *refused;             /* why the option is known and refused; NULL: it is taken */
+  const char *refused;             /* why the option is known and refused; NULL: it is accepted */
   option_reader *read;
   size_t offset; /* of the value in the struct that options_parse fills */
   int64_t min;   /* for numbers */
@@ -41,23 +41,23 @@ struct option {
   bool repeats;             /* may be given more than once: the value is a struct option_list */
   bool last_counts;         /* may be given more than once, as java's: the last value counts */
   bool attaches;            /* the value may follow a short name directly: -J-Xmx1g */
-  bool ends;                /* the arguments behind its value belong to the application */
+  bool ends;                /* the arguments after its value belong to the application */
 };
 
 struct option_list {
   const char **items; /* borrowed texts in an owned array */
   size_t count;
-  char *copy; /* owned: the variable's text that the items point into */
+  char *copy; /* owned: a copy of the variable's text, which contains the items */
 };
 
 void option_list_fini(struct option_list *list);
-/* Moves the first `count` items behind the others. */
+/* Moves the first `count` items after the others. */
 void option_list_rotate(struct option_list *list, size_t count);
 
-/* True for what may name a peer or an executor: 1 to 128 bytes of UTF-8 without control characters. */
+/* True for a valid name of a peer or an executor: 1 to 128 bytes of UTF-8 without control characters. */
 bool option_is_name(struct text name);
 
-/* For "%.*s": what a message shows of a word, its first 200 bytes, cut between two characters. */
+/* For "%.*s": the part of a word that an error shows, its first 200 bytes, cut between two characters. */
 #define OPTION_SHOWN(word) TEXT_ARGS(text_cut(text_of(word), 200))
 
 /* Readers, each with the type of its value. */
@@ -77,11 +77,11 @@ struct option_input {
   const char *(*variable)(const char *name); /* getenv, or a test's own; NULL: no environment */
 
   /* Reads an option of another table, at args[0], that no row has; NULL: there is no other table.
-   * JP_NOT_FOUND: the other table has it neither. *taken is the number of arguments read; *ends: the rest
-   * belongs to the application. */
+   * JP_NOT_FOUND: the other table lacks the option, too. *taken is the number of arguments read; *ends:
+   * the rest belongs to the application. */
   enum jp_status (*read_other)(void *values, char *const *args, size_t arg_count, size_t *taken, bool *ends,
                                struct jp_error *error);
-  /* The names of the other table, for the error of an unknown option; NULL behind the last. */
+  /* The names of the other table, for the error of an unknown option; NULL after the last. */
   const char *(*other_name)(size_t index);
 };
 
@@ -91,15 +91,15 @@ struct option_result {
   uint64_t from_variable; /* bit i: row i came from the environment */
 };
 
-/* Reads options up to the first other argument, `--`, or a row that ends them, and then the variables of rows
- * that were not given. JP_INVALID: the text names the option and what it takes. */
+/* Reads options up to the first other argument, `--`, or a row that ends them, and then the variables of
+ * rows that were not given. JP_INVALID: the text names the option and its form. */
 enum jp_status options_parse(const struct option_input *input, void *values, struct option_result *result,
                              struct jp_error *error) JP_MUST_CHECK;
 
-/* True where the argument is an option of the table whose value is the next argument. */
+/* True if the argument is an option of the table whose value is the next argument. */
 bool options_take_next(const struct option *options, size_t count, const char *argument);
 
-/* True where the argument is an option of the table, also with a value attached. */
+/* True if the argument is an option of the table, also with a value attached. */
 bool options_have(const struct option *options, size_t count, const char *argument);
 
 /* Prints one or two lines for each row, under the groups' headings. */

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* From the end of the grace time to the next signal: then calls that did not end have been refused, and the JVM ends. */
+/* From the end of the grace time to the next signal: calls that have not ended are refused, and the JVM
+ * ends. */
 enum { LAST_MS = 1000 };
 
 struct watched {
@@ -38,7 +39,7 @@ enum jp_status parent_watch_read(const struct option *option, const char *text, 
   return JP_OK;
 }
 
-/* False: nothing more can come. *is_planned: what has come ends with the word for that. */
+/* False: no more bytes can arrive. *is_planned: the bytes so far end with PARENT_WATCH_STOP. */
 static bool await_bytes(int descriptor, bool *is_planned)
 {
   char bytes[256];
@@ -54,7 +55,7 @@ static bool await_bytes(int descriptor, bool *is_planned)
 /* ---- the folder ---- */
 
 /* A socket, or the empty file that is the lock of one (net/unix_socket.c). */
-static bool is_ours(int folder, const char *name)
+static bool is_socket_or_lock(int folder, const char *name)
 {
   struct stat facts;
   return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -68,7 +69,7 @@ static void remove_folder(const char *path)
   if (folder == NULL)
     return;
   for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-    if (is_ours(dirfd(folder), entry->d_name))
+    if (is_socket_or_lock(dirfd(folder), entry->d_name))
       unlinkat(dirfd(folder), entry->d_name, 0);
   }
   closedir(folder);
@@ -79,7 +80,7 @@ static void remove_folder(const char *path)
 /* ---- the watch ---- */
 
 /* The first signal stops the peer. A later one, after the grace time, ends a peer that does not stop. */
-static void *watch(void *argument)
+static void *watch_parent(void *argument)
 {
   const struct watched *watched = argument;
   bool is_planned = false;
@@ -106,7 +107,7 @@ enum jp_status parent_watch_start(int descriptor, const char *folder, int64_t gr
   watched.pause_ms = grace_ms + LAST_MS;
   if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0)
     return jp_fail(error, JP_IO, "--stop-on-eof: %s", strerror(errno));
-  int fault = pthread_create(&thread, NULL, watch, &watched);
+  int fault = pthread_create(&thread, NULL, watch_parent, &watched);
   if (fault != 0)
     return jp_fail(error, JP_IO, "no thread for --stop-on-eof: %s", strerror(fault));
   pthread_detach(thread);

@@ -41,7 +41,7 @@ enum jp_status policy_option_check_allow(const char *patterns, const struct jvm_
   enum jp_status status = policy_allow_check_begin(&check, text_of(patterns), &arena, error);
   if (status == JP_OK && check.count > 0) {
     struct jimage *jimage;
-    /* The image's library needs the JVM's, and would load another one than --jvm names. */
+    /* The library that reads the image needs the JVM's, and would load another one than --jvm names. */
     (void)dlopen(home->libjvm, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     status = jimage_open(home->java_home, &jimage, error);
     if (status == JP_OK) {
@@ -49,8 +49,9 @@ enum jp_status policy_option_check_allow(const char *patterns, const struct jvm_
       jimage_close(jimage);
       status = policy_allow_check_end(&check, error);
     } else {
-      jp_error_prefix(error, "cannot tell whether --rpc-allow matches classes of the JDK ('jdk:' before each "
-                             "wildcard allows them)");
+      jp_error_prefix(error,
+                      "cannot find out whether --rpc-allow matches classes of the JDK ('jdk:' before each "
+                      "wildcard allows them)");
     }
   }
   arena_fini(&arena);

@@ -1,4 +1,4 @@
-/* `jpeer policy` checks a policy file and explains what it decides, without a JVM. */
+/* `jpeer policy` checks a policy file and explains its decisions, without a JVM. */
 #include "base/buffer.h"
 #include "cli/options.h"
 #include "cli/policy_options.h"
@@ -93,7 +93,7 @@ static int check_file(char *const *args, size_t arg_count)
   size_t count = 0;
   buffer_init(&warnings);
   arena_init(&arena);
-  /* The policy has the rules of presets as well, which warnings are not about. */
+  /* The policy also has the rules of presets, for which no warnings are wanted. */
   enum jp_status status = policy_create(&config, &policy, &error);
   if (status == JP_OK)
     status = policy_load_file(args[0], &arena, &document, &error);
@@ -127,7 +127,7 @@ static int print_explanation(const char *file, struct text member, const struct 
   struct policy *policy;
   if (policy_create(&config, &policy, error) != JP_OK)
     return EXIT_RUN_TIME;
-  /* Without a JDK there is nothing to compare with, and nothing that could be opened. */
+  /* Without a JDK there are no classes that a wildcard could allow. */
   struct jvm_home home;
   if (options->allow != NULL && jvm_locate(NULL, &home, NULL) == JP_OK &&
       policy_option_check_allow(options->allow, &home, error) != JP_OK) {
@@ -158,7 +158,7 @@ static int print_explanation(const char *file, struct text member, const struct 
   return code;
 }
 
-/* Reads FILE and CLASS.MEMBER, with options before, between and behind them. */
+/* Reads FILE and CLASS.MEMBER, with options before, between and after them. */
 static enum jp_status read_arguments(char *const *args, size_t arg_count, struct explain_options *options,
                                      const char *words[2], struct jp_error *error)
 {

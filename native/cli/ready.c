@@ -24,8 +24,8 @@ static enum jp_status write_whole(int file, struct text content)
   return JP_OK;
 }
 
-/* The draft is locked before the rename, so that the file is never there without its lock. Where the file system has
- * no locks, the file counts as one that nobody holds. */
+/* The draft is locked before the rename, so that the file never exists without its lock. On a file system
+ * without locks, the file counts as unlocked. */
 static enum jp_status replace_file(const char *path, struct text content, int *file, struct jp_error *error)
 {
   char draft[PATH_MAX];
@@ -69,7 +69,8 @@ enum jp_status ready_init(struct ready *ready, const char *path, struct jp_error
   *ready = (struct ready){.path = path, .file = -1};
   pthread_mutex_init(&ready->lock, NULL);
   struct stat found;
-  if (path == NULL || lstat(path, &found) != 0) /* a path that cannot be written: at its announcement */
+  /* a path that cannot be written is reported by ready_announce */
+  if (path == NULL || lstat(path, &found) != 0)
     return JP_OK;
   if (!S_ISREG(found.st_mode) && !S_ISLNK(found.st_mode))
     return jp_fail(error, JP_IO, "cannot write %s: it is no file", path);
@@ -112,7 +113,8 @@ enum jp_status ready_announce(struct ready *ready, const struct ready_facts *fac
     for (size_t i = 0; facts->addresses[i] != NULL; i++)
       buffer_printf(&out, ", %s", facts->addresses[i]);
     buffer_append_char(&out, '\n');
-    (void)write_whole(STDERR_FILENO, buffer_text(&out)); /* whoever closed stderr does not want the line */
+    /* a user who has closed stderr does not want the line */
+    (void)write_whole(STDERR_FILENO, buffer_text(&out));
   }
 out:
   pthread_mutex_unlock(&ready->lock);
@@ -120,7 +122,7 @@ out:
   return status;
 }
 
-/* The inode is not used again while the descriptor is open, so that it names this peer's file alone. */
+/* The inode is not reused while the descriptor is open, so it identifies this peer's file. */
 void ready_withdraw(struct ready *ready)
 {
   struct stat own, found;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- readers for this table alone ---- */
+/* ---- readers for this table only ---- */
 
 static enum jp_status read_uuid(const struct option *option, const char *text, void *value,
                                 struct jp_error *error)
@@ -68,7 +68,7 @@ static enum jp_status read_compat(const struct option *option, const char *text,
   return status;
 }
 
-/* As net/server.h says. */
+/* The rule of net/server.h. */
 static enum jp_status read_ring_size(const struct option *option, const char *text, void *value,
                                      struct jp_error *error)
 {
@@ -484,7 +484,7 @@ const struct option run_option_rows[] = {
      .read = option_read_count,
      AT(limits.max_depth),
      .min = 4,
-     .max = 256}, /* a level takes up to 800 bytes of stack; a thread that serves has 256 KiB at least */
+     .max = 256}, /* a level takes up to 800 bytes of stack; a thread that serves has at least 256 KiB */
     {.names = {"--batch-max"},
      .variable = "JPEER_BATCH_MAX",
      .takes = "N",
@@ -501,7 +501,8 @@ const struct option run_option_rows[] = {
      .help = "elements of lists and maps in one request, those of arrays of primitives not counted",
      .read = option_read_count,
      AT(limits.values_max),
-     .min = 65536, /* shorter lists are served by shapes that do not count (rpc/fastpath/shape_cache.h) */
+     /* shorter lists may be served by shapes, which do not count (rpc/fastpath/shape_cache.h) */
+     .min = 65536,
      .max = MANY},
     {.names = {"--array-value-max"},
      .variable = "JPEER_ARRAY_VALUE_MAX",

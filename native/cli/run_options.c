@@ -34,26 +34,26 @@ static void set_defaults(struct run_options *options)
                                                .number_digits_max = 10000,
                                                .callback_classes_max = 10000}}};
   net_config_defaults(&options->net);
-  options->net.input_max_total = 0; /* four times the longest message may be more */
+  options->net.input_max_total = 0; /* four times the longest message may be larger than the default */
 }
 
-/* ---- what is run ---- */
+/* ---- the application ---- */
 
 struct run_words {
   char *const *items; /* after the options */
   size_t count;
   bool jar_given; /* on the command line, not in the environment */
   bool service_given;
-  const char *(*variable)(const char *name); /* as run_options_read takes it */
+  const char *(*variable)(const char *name); /* as passed to run_options_read */
 };
 
-/* The command line's choice of what to run replaces that of the environment. */
+/* If the command line says what to run, the environment does not count. */
 static enum jp_status choose_application(struct run_options *options, const struct run_words *words,
                                          bool has_class, struct jp_error *error)
 {
   const char *module = options->main_module;
   if (words->service_given && (words->jar_given || module != NULL))
-    return jp_fail(error, JP_INVALID, "--as-service runs no main class: it cannot stand with %s",
+    return jp_fail(error, JP_INVALID, "--as-service runs no main class: it cannot be combined with %s",
                    words->jar_given ? "-jar" : "-m");
   if (words->service_given && has_class)
     return jp_fail(error, JP_INVALID, "--as-service runs no main class: \"%.*s\" is one too many",
@@ -67,8 +67,8 @@ static enum jp_status choose_application(struct run_options *options, const stru
   return JP_OK;
 }
 
-/* Sets main_class, jar, main_module or as_service, args and class_path. With options->show or options->version nothing
- * need be given to run. */
+/* Sets main_class, jar, main_module or as_service, args and class_path. With options->show or
+ * options->version nothing need be given to run. */
 static enum jp_status settle_application(struct run_options *options, const struct run_words *words,
                                          struct jp_error *error)
 {
@@ -135,7 +135,9 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
 {
   static const size_t standard_input_max = (size_t)256 << 20;
   struct net_config *net = &options->net;
-  enum { MESSAGES = 4 }; /* of the longest at a time: a quarter holds one, see net/admission/input_budget.h */
+  /* number of longest messages at a time: a quarter may belong to one client, see
+   * net/admission/input_budget.h */
+  enum { MESSAGES = 4 };
   enum jp_status status = endpoints_check("--json-rpc", &options->json, options->insecure_listen, error);
   if (status == JP_OK)
     status = endpoints_check("--zmq-rpc", &options->zmq, options->insecure_listen, error);
@@ -171,7 +173,7 @@ static bool was_set(uint64_t set, size_t offset)
   return false;
 }
 
-/* Parses the peer's options and java's, those of the command line and of the environment. */
+/* Parses the options of the peer and of java, from the command line and the environment. */
 static enum jp_status parse_options(const struct java_arguments *arguments,
                                     const char *(*variable)(const char *name), struct run_options *options,
                                     struct option_result *result, struct jp_error *error)
@@ -222,7 +224,7 @@ void run_options_fini(struct run_options *options)
   option_list_fini(&options->json.texts);
   option_list_fini(&options->zmq.texts);
   option_list_fini(&options->jvm_options);
-  option_list_fini(&options->passed_over);
+  option_list_fini(&options->ignored_options);
   option_list_fini(&options->thread_affinities);
   arena_fini(&options->arena);
 }
@@ -261,18 +263,18 @@ static void log_missing_entries(const char *path, const char *what)
   struct text entry;
   while (class_path_next(&rest, &entry)) {
     struct text path_name = entry;
-    (void)class_path_is_wildcard(entry, &path_name); /* only its folder has to be there */
+    (void)class_path_is_wildcard(entry, &path_name); /* a wildcard needs only its folder */
     char *name = strndup(path_name.data, path_name.len);
     if (name != NULL && path_name.len > 0 && access(name, F_OK) != 0)
-      log_warn("the %s names %.*s, which is not there", what, TEXT_ARGS(entry));
+      log_warn("the %s names %.*s, which does not exist", what, TEXT_ARGS(entry));
     free(name);
   }
 }
 
 void run_options_log_notices(const struct run_options *options, char *const *environment)
 {
-  for (size_t i = 0; i < options->passed_over.count; i++)
-    log_warn("%s", options->passed_over.items[i]);
+  for (size_t i = 0; i < options->ignored_options.count; i++)
+    log_warn("%s", options->ignored_options.items[i]);
   log_unknown_variables(environment);
   if (options->class_path != NULL && options->jar == NULL)
     log_missing_entries(options->class_path, "class path");

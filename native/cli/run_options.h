@@ -1,11 +1,11 @@
 #ifndef JPEER_CLI_RUN_OPTIONS_H
 #define JPEER_CLI_RUN_OPTIONS_H
 /*
- * The options of `jpeer run` (cli/run_option_rows.h) and those of `java` (cli/java_options.h), their defaults, the rules
- * between them, and what the two and the words after them make jpeer run.
+ * The options of `jpeer run` (cli/run_option_rows.h) and those of `java` (cli/java_options.h), their
+ * defaults, the rules between them, and the application that they and the remaining words name.
  *
  * Texts are borrowed from the arguments and the environment, so that a struct run_options is valid as long as
- * those are. It owns the texts out of argument files. Main's thread.
+ * those are. It owns the texts from argument files. Main's thread.
  */
 #include "base/arena.h"
 #include "base/log.h"
@@ -34,12 +34,13 @@ struct run_options {
 
   /* the JVM */
   const char *jvm;
-  struct option_list jvm_options; /* those of the environment first, because the JVM takes the last */
-  size_t line_jvm_options;        /* how many of them are java's on the command line */
-  struct option_list passed_over; /* a sentence about each option of java that does nothing here */
-  const char *java_variable;      /* JDK_JAVA_OPTIONS; NULL: not set */
-  const char *show;       /* an option of java that shows something and runs nothing: --list-modules */
-  const char *show_value; /* of --describe-module; NULL: the option takes none */
+  /* those of the environment first, because for the JVM the last one counts */
+  struct option_list jvm_options;
+  size_t line_jvm_options;            /* how many of them are java's on the command line */
+  struct option_list ignored_options; /* a sentence about each option of java that has no effect here */
+  const char *java_variable;          /* JDK_JAVA_OPTIONS; NULL: not set */
+  const char *show;       /* an option of java that shows something and runs no application: --list-modules */
+  const char *show_value; /* of --describe-module; NULL: the option has none */
   const char *show_first; /* for -showversion: the option of java to run before the application: -version */
   bool dry_run;
 
@@ -56,8 +57,8 @@ struct run_options {
   /* policy */
   const char *policy_file;
   const char *policy_presets;
-  const char *allow;      /* patterns of classes, between commas */
-  const char *idempotent; /* patterns of members, between commas */
+  const char *allow;      /* patterns of classes, separated by commas */
+  const char *idempotent; /* patterns of members, separated by commas */
   int64_t policy_watch_ms;
 
   const char *remove_on_eof; /* a folder */
@@ -71,16 +72,16 @@ struct run_options {
   bool as_service;
   bool fx_thread;
   bool compat_pal;
-  bool help; /* as `version`, `dry_run` and `show` what the user has asked for: several can be given */
+  bool help; /* like `version`, `dry_run` and `show`, a request of the user; several can be given */
   bool version;
   bool has_uuid;
   struct uuid uuid;
 
-  struct arena arena; /* owns texts out of files and joined ones */
+  struct arena arena; /* owns joined texts and those from files */
 };
 
-/* Sets the defaults and reads the arguments behind `run` and the environment (for variable see
- * cli/options.h). JP_INVALID: a usage error in one line. Where help or version is set, nothing else was
+/* Sets the defaults and reads the arguments after `run` and the environment (for variable see
+ * cli/options.h). JP_INVALID: a usage error in one line. If help or version is set, nothing else was
  * checked. Caller calls run_options_fini in any case. */
 enum jp_status run_options_read(char *const *args, size_t arg_count,
                                 const char *(*variable)(const char *name), struct run_options *options,
@@ -89,9 +90,9 @@ void run_options_fini(struct run_options *options);
 
 /* Prints java's line about JDK_JAVA_OPTIONS. */
 void run_options_print_variable(const struct run_options *options);
-/* Logs what is odd about the options and the environment, and is no error: a line for each option of java that does
- * nothing, each unknown JPEER_ variable, and each entry of the class path and the module path that does not exist.
- * environment has NAME=VALUE texts and ends with NULL. */
+/* Logs oddities of the options and the environment that are no errors: a line for each option of java
+ * without effect, each unknown JPEER_ variable, and each entry of the class path and the module path that
+ * does not exist. environment has NAME=VALUE texts and ends with NULL. */
 void run_options_log_notices(const struct run_options *options, char *const *environment);
 
 #endif

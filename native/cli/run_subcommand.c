@@ -1,4 +1,4 @@
-/* `jpeer run` joins options, policy, sockets, peer and JVM. What is cheap and often wrong comes first. */
+/* `jpeer run` starts options, policy, sockets, peer and JVM. Cheap steps that often fail come first. */
 #include "base/log.h"
 #include "classfile/catalog.h"
 #include "classfile/class_path.h"
@@ -25,27 +25,28 @@ struct run {
   struct uuid uuid;
   struct jvm_home home;
   struct policy_source *policies;
-  struct policy_watch *policy_watch; /* NULL: there is no file */
+  struct policy_watch *policy_watch; /* NULL: no policy file */
   struct catalog *catalog;
   struct net_server *server;
   struct rpc_peer *peer;
   struct ready ready;
-  bool has_begun; /* the main class was found, and the peer began to serve */
+  bool has_begun; /* the main class was found, and the peer has begun to serve */
 };
 
 static void print_help(void)
 {
-  puts("usage: jpeer run [options] [-cp PATH] MAIN [args]\n"
-       "       jpeer run [options] -jar FILE [args]\n"
-       "       jpeer run [options] -p PATH -m MODULE[/MAIN] [args]\n"
-       "       jpeer run [options] --as-service [-cp PATH]\n"
-       "\n"
-       "Launches a JVM in this process, runs the application, and serves its objects to clients. Every\n"
-       "option has a twin in the environment: JPEER_ and its long name (JPEER_JSON_RPC; JPEER_JVM_OPTIONS "
-       "for\n"
-       "-J). The command line wins.");
+  puts(
+      "usage: jpeer run [options] [-cp PATH] MAIN [args]\n"
+      "       jpeer run [options] -jar FILE [args]\n"
+      "       jpeer run [options] -p PATH -m MODULE[/MAIN] [args]\n"
+      "       jpeer run [options] --as-service [-cp PATH]\n"
+      "\n"
+      "Launches a JVM in this process, runs the application, and serves its objects to clients. Every\n"
+      "option has a variable in the environment: JPEER_ and its long name (JPEER_JSON_RPC; JPEER_JVM_OPTIONS "
+      "for\n"
+      "-J). The command line wins.");
   options_print_help(stdout, run_option_rows, run_option_count);
-  puts("\nThe options of java are taken, too, in any order with these: -Xmx1g, -Dk=v, -XX:..., -ea, "
+  puts("\nThe options of java are accepted, too, in any order with these: -Xmx1g, -Dk=v, -XX:..., -ea, "
        "-javaagent:...,\n"
        "-agentlib:..., -verbose:..., --add-opens, --add-modules, -p, -m, -version, --list-modules, --dry-run "
        "and\n"
@@ -105,7 +106,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
       .executors = options->executors,
       .executor_count = options->executor_count,
   };
-  /* At random, a ref that a client has kept from another life of the peer names no object, by all odds. */
+  /* Random, so that a ref of an earlier process almost certainly names no object. */
   config.limits.first_ref_min = options->first_ref > 0 ? (uint32_t)options->first_ref : 1;
   config.limits.first_ref_max = options->first_ref > 0 ? (uint32_t)options->first_ref
                                 : options->compat_pal  ? 1
@@ -168,7 +169,7 @@ static void reload_policy(void *context)
   policy_watch_reload(run->policy_watch);
 }
 
-/* Runtime.halt and a second signal come here without a drain. */
+/* Runtime.halt and a second signal end the process without a drain. */
 static void end_process(void *context, int status)
 {
   struct run *run = context;
@@ -177,8 +178,8 @@ static void end_process(void *context, int status)
   log_debug("the process ends with status %d", status);
 }
 
-/* The java command expands wildcards, the JVM does not. An empty path is the current folder to the JVM, too;
- * a module without a class path gets none. */
+/* The java command expands wildcards, the JVM does not. For the JVM an empty path means the current
+ * folder, too; a module without a class path gets none. */
 static enum jp_status expand_class_path(struct run *run, struct buffer *class_path, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
@@ -239,8 +240,8 @@ static void announce_policy(const struct run *run)
 }
 
 /* glibc makes up to eight arenas for each core, and each keeps the memory that the largest requests of its
- * threads have needed. One for each core is enough, since no more threads run at once. Whoever has tuned
- * glibc knows better. */
+ * threads have needed. One for each core is enough, because no more threads run at once. A user who has
+ * tuned glibc has priority. */
 static void bound_arenas(void)
 {
   enum { LEAST = 2 };
@@ -249,7 +250,7 @@ static void bound_arenas(void)
     mallopt(M_ARENA_MAX, cores > LEAST ? (int)cores : LEAST);
 }
 
-/* The JDK's own java takes the place of this process where no peer is needed. */
+/* For options that need no peer, java replaces this process. */
 static int become_java(struct run *run, struct jp_error *error)
 {
   struct buffer class_path;
@@ -318,7 +319,7 @@ int subcommand_run(char *const *args, size_t arg_count)
   enum jp_status status = run_options_read(args, arg_count, read_variable, &run.options, &error);
   log_set_level((enum log_level)run.options.log_level);
   run_options_print_variable(&run.options);
-  /* Before anything can fail: an old ready file must not report a start that has failed. */
+  /* Before any error: the ready file of an earlier peer must not look like that of this start. */
   bool runs_java = run.options.help || run.options.version || run.options.show != NULL || run.options.dry_run;
   struct jp_error *first = status == JP_OK ? &error : NULL;
   enum jp_status removed = ready_init(&run.ready, runs_java ? NULL : run.options.ready_file, first);

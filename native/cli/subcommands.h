@@ -1,7 +1,7 @@
 #ifndef JPEER_CLI_SUBCOMMANDS_H
 #define JPEER_CLI_SUBCOMMANDS_H
-/* One function for each subcommand. It takes the arguments behind the subcommand's name and returns the exit
- * code of the process. Main's thread. */
+/* One function for each subcommand. Its arguments are those after the subcommand's name; it returns the
+ * exit code of the process. Main's thread. */
 #include <stddef.h>
 
 enum exit_code { EXIT_GOOD = 0, EXIT_RUN_TIME = 1, EXIT_USAGE = 2 };

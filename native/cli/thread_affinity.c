@@ -19,7 +19,7 @@ static bool is_qualified(struct text name)
 }
 
 /* Splits NAME=CLASS.MEMBER. */
-static bool split(const char *written, struct jvm_executor *executor)
+static bool split_entry(const char *written, struct jvm_executor *executor)
 {
   const char *equals = strchr(written, '=');
   const char *dot = strrchr(written, '.');
@@ -38,7 +38,7 @@ enum jp_status thread_affinity_read(const struct option *option, const char *tex
                                     struct jp_error *error)
 {
   struct jvm_executor executor;
-  return split(text, &executor) ? option_read_list(option, text, value, error) : JP_INVALID;
+  return split_entry(text, &executor) ? option_read_list(option, text, value, error) : JP_INVALID;
 }
 
 static enum jp_status check_names(const struct jvm_executor *executors, size_t count, struct jp_error *error)
@@ -64,7 +64,7 @@ enum jp_status thread_affinity_make(const struct option_list *list, bool has_fx,
   if (*executors == NULL)
     return jp_fail_memory(error, NULL);
   for (size_t i = 0; i < list->count; i++)
-    made += split(list->items[i], &(*executors)[made]);
+    made += split_entry(list->items[i], &(*executors)[made]);
   if (has_fx)
     (*executors)[made++] = fx;
   *count = made;

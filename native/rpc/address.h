@@ -3,10 +3,10 @@
 /*
  * The address of a client, for the limits per address. Plain data, filled in by the transport.
  *
- * An IPv4 address is four bytes, even if it came as an IPv4-mapped IPv6 address. Of an IPv6 address the first
- * eight bytes count, because a client usually has a network of that size. No bytes: there is none (a Unix
- * socket, whose clients are all of one user). All clients without an address count as one, so that they share
- * one limit.
+ * An IPv4 address is four bytes, also when received as an IPv4-mapped IPv6 address. Of an IPv6 address only
+ * the first eight bytes count, because a client usually has a network of that size. No bytes: the client has
+ * no address (on a Unix socket, all clients belong to one user). All clients without an address share one
+ * limit.
  */
 #include <stdint.h>
 

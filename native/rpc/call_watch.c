@@ -15,18 +15,18 @@ void rpc_call_watch_init(struct rpc_call_watch *watch, const char *own_name)
 
 void rpc_call_watch_fini(struct rpc_call_watch *watch)
 {
-  /* A visitor that has left may not have unlocked yet. */
+  /* The last visitor has left the call, but may still hold the lock. */
   pthread_mutex_lock(&watch->lock);
   pthread_mutex_unlock(&watch->lock);
   pthread_mutex_destroy(&watch->lock);
 }
 
-/* A visitor may be waiting for the JVM, which may be at a safepoint: this thread is in C, and the JVM waits for it
- * nowhere. */
+/* Waiting here cannot deadlock with a safepoint: a visitor may wait for the JVM, but the JVM does not wait
+ * for this thread, which runs in C. */
 enum rpc_call_cause rpc_call_end_visited(struct rpc_call_watch *watch, struct jvm_thread *thread)
 {
   pthread_mutex_lock(&watch->lock);
-  (void)in_call_end(&watch->word); /* false: it had ended without a visitor */
+  (void)in_call_end(&watch->word); /* false: the call ended without a visitor */
   if (watch->given.name != NULL)
     jvm_thread_take_name_back(thread, &watch->given);
   if (watch->interrupt == RPC_INTERRUPT_SENT)
@@ -44,14 +44,14 @@ void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcom
   static const struct {
     struct text reason;
     const char *message;
-  } told[] = {
+  } endings[] = {
       [RPC_CALL_TIMED_OUT] = {TEXT("timeout"),
                               "the call lasted longer than its timeout, and was interrupted"},
       [RPC_CALL_CANCELLED] = {TEXT("cancelled"), "the call was cancelled"},
       [RPC_CALL_LEFT] = {TEXT("cancelled"), "the client has left"},
   };
-  outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", told[cause].message);
-  outcome->reason = told[cause].reason;
+  outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", endings[cause].message);
+  outcome->reason = endings[cause].reason;
 }
 
 /* ---- requests that are nested in the call ---- */
@@ -59,7 +59,8 @@ void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcom
 void rpc_call_begin_nested(struct rpc_call_watch *watch, struct jvm_thread *thread)
 {
   pthread_mutex_lock(&watch->lock);
-  /* The thread was interrupted, and has not looked yet: its flag is not the nested request's. */
+  /* The thread was interrupted, but Java has not read its interrupt flag yet: the flag is not meant for
+   * the nested request. */
   if (watch->nested++ == 0 && watch->interrupt == RPC_INTERRUPT_SENT && jvm_thread_clear_interrupt(thread))
     watch->interrupt = RPC_INTERRUPT_DUE;
   pthread_mutex_unlock(&watch->lock);
@@ -77,7 +78,7 @@ void rpc_call_end_nested(struct rpc_call_watch *watch, struct jvm_thread *thread
 
 /* ---- visitors ---- */
 
-/* Never waits. False: the thread is in no call, or another visitor is there. */
+/* Never waits. False: the thread is in no call, or another visitor is in the call. */
 static bool begin_visit(struct rpc_call_watch *watch)
 {
   if (pthread_mutex_trylock(&watch->lock) != 0)
@@ -94,13 +95,13 @@ static void end_visit(struct rpc_call_watch *watch)
   pthread_mutex_unlock(&watch->lock);
 }
 
-/* As much of a text as a name may have: the length of what a client writes is its own choice. */
+/* Cuts a text of the client's to the length that a name may have. */
 static struct text cut_text(struct text t)
 {
   return text_slice(t, 0, t.len < MEMBER_NAME_MAX ? t.len : MEMBER_NAME_MAX);
 }
 
-/* The class as the call has found it or, before that, as it was written. */
+/* Writes the class that the call has reached or, before that, the class as the request names it. */
 static void write_name(const struct rpc_call_watch *watch, char *name, size_t size)
 {
   const struct operation *operation = watch->operation;
@@ -126,7 +127,7 @@ static void write_name(const struct rpc_call_watch *watch, char *name, size_t si
   text_escape(cut_text(member), "", "", name + length + 1, size - length - 1);
 }
 
-bool rpc_call_tell(void *context, struct rpc_worker *worker, char *name, size_t size)
+bool rpc_call_write_name(void *context, struct rpc_worker *worker, char *name, size_t size)
 {
   (void)context;
   if (!begin_visit(&worker->watch))
@@ -144,11 +145,11 @@ bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_m
   if (calls != watch->seen_calls || watch->seen_ms == 0) {
     watch->seen_calls = calls;
     watch->seen_ms = now_ms;
-    watch->was_told = false;
+    watch->was_reported = false;
   }
-  if (watch->was_told || !in_call_is_inside(&watch->word) || now_ms - watch->seen_ms < RPC_LONG_CALL_MS)
+  if (watch->was_reported || !in_call_is_inside(&watch->word) || now_ms - watch->seen_ms < RPC_LONG_CALL_MS)
     return false;
-  watch->was_told = true;
+  watch->was_reported = true;
   return true;
 }
 
@@ -158,8 +159,8 @@ bool rpc_call_hold(void *context, struct rpc_worker *worker)
   return begin_visit(&worker->watch);
 }
 
-/* Another call may have begun since the watcher looked: it gets the name of a call that has just begun, which its end
- * takes back, too. */
+/* A new call may have begun since the watcher checked: the name is then that of the new call, whose end
+ * removes it. */
 void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *held)
 {
   (void)context;
@@ -184,7 +185,8 @@ static int64_t find_timeout(const struct rpc_peer *peer, const struct operation 
   return own == 0 || (of_all != 0 && of_all < own) ? of_all : own;
 }
 
-/* The first call of a message has begun with that, or soon after; a later one of a batch when it is first seen. */
+/* The first call of a message began when the message was received, or soon after. A later call of a batch
+ * counts from the time at which the watcher first saw it. */
 int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms, int64_t now_ms,
                                uint32_t *call)
 {

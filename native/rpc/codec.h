@@ -1,9 +1,10 @@
 #ifndef JPEER_RPC_CODEC_H
 #define JPEER_RPC_CODEC_H
 /*
- * A codec: one form of messages, from bytes to operations and from outcomes to bytes. Transports call the functions
- * below, whatever the form. A new codec is a folder (rpc/NAME, with a `const struct rpc_codec rpc_codec_NAME`) and a row
- * of the table at the end of this header; nothing else of the core or of the transports changes.
+ * A codec: one form of messages, from bytes to operations and from outcomes to bytes. Transports call the
+ * functions below, whatever the form. A new codec is a folder (rpc/NAME, with a `const struct rpc_codec
+ * rpc_codec_NAME`) and a row of the table at the end of this header; nothing else of the core or of the
+ * transports changes.
  */
 #include "base/buffer.h"
 #include "base/status.h"
@@ -12,106 +13,109 @@
 
 struct rpc_callback_form;
 struct rpc_peer;
-struct rpc_worker; /* what a crew member needs to serve: made by the service, used on its own thread only */
-struct rpc_client; /* who is asking: a connection, an HTTP request, a message of a ZeroMQ identity */
+/* what a crew member needs to serve messages: made by the service, used on its own thread only */
+struct rpc_worker;
+struct rpc_client; /* the sender: a connection, an HTTP request, or a message of a ZeroMQ identity */
 
 enum rpc_served {
   RPC_REPLY,    /* an answer was appended */
   RPC_NO_REPLY, /* notifications only */
-  RPC_STREAM,   /* the answer's head was appended; the stream gives the rest */
-  RPC_FAILED,   /* an answer was appended that is an error, and HTTP's status says so: 500 */
-  RPC_NOT_SAFE  /* the same, because HTTP GET may not ask for it: 405 */
+  RPC_STREAM,   /* the answer's head was appended; the stream delivers the rest */
+  RPC_FAILED,   /* the answer that was appended is an error; HTTP status 500 */
+  RPC_NOT_SAFE  /* likewise, because HTTP GET may not run this procedure; HTTP status 405 */
 };
 
-/* The rest of an answer. The transport reads body to JP_CLOSED and then appends tail; it closes body in any
- * case. */
+/* The rest of an answer. The transport reads body until JP_CLOSED and then appends tail; it closes body in
+ * any case. */
 struct rpc_stream {
   struct outcome_body body;
-  /* in the worker's memory: valid until its next serve; a transport that goes on later copies it */
+  /* in the worker's memory: valid until the worker's next serve; a transport that sends it later copies it */
   struct text tail;
 };
 
 /* Which of the reserved threads serves a message while every other thread is inside Java (net/workers/crew.h). */
 enum rpc_lane {
-  RPC_LANE_ALL,     /* none: it waits */
+  RPC_LANE_ALL,     /* none: the message waits */
   RPC_LANE_CONTROL, /* a single brief control request */
   RPC_LANE_META,    /* a single query of metadata or descriptions of classes */
   RPC_LANES
 };
 
-/* Why something is no message. */
+/* Why input is not a message. */
 enum rpc_rejection {
   RPC_REJECT_UNREADABLE,
   RPC_REJECT_INVALID,
-  RPC_REJECT_OVERLOADED /* it was not read to its end: other clients' input leaves no room for it */
+  /* the message was not read to its end: the input of other clients leaves no room for it */
+  RPC_REJECT_OVERLOADED
 };
 
 /* What HTTP has to know of the form that it carries. Any thread. */
 struct rpc_http_facts {
-  /* True where the message's version makes the request's Accept binding. NULL: none does. */
+  /* True if the message's version makes the request's Accept header binding. NULL: no version does. */
   bool (*obeys_accept)(struct text message);
   /* The service's own description, for GET /openrpc.json; borrowed, as long as the service. NULL: there is
-   * none. */
+   * no description. */
   struct text (*document)(void *context);
-  /* What the service is and how it is called, as plain text for people: appended, for GET /help. NULL:
-   * nothing is said. */
+  /* Appends a plain text about the service and how to call it, for GET /help. NULL: there is no such text. */
   void (*write_help)(void *context, struct buffer *out);
 };
 
 /* Why a call of a member is ended before it returns. */
 enum rpc_call_cause {
-  RPC_CALL_RETURNS,   /* it is not */
+  RPC_CALL_RETURNS,   /* the call was not ended */
   RPC_CALL_TIMED_OUT, /* options.timeout, or call-timeout */
   RPC_CALL_CANCELLED, /* control cancel */
   RPC_CALL_LEFT       /* its client has left */
 };
 
-/* What the transport does for a message that is answered beside the one that is served. */
+/* What the transport does for a message that is answered while another one is being served. */
 struct rpc_beside {
   void *state;
-  /* Ends the request with this id, which runs or waits. False: there is none. */
+  /* Ends the request with this id, which runs or waits. False: no request has this id. */
   bool (*cancel)(void *state, struct text id);
 };
 
 struct rpc_codec {
   const char *name;
 
-  /* --- what it keeps; each may be NULL --- */
+  /* --- state of the codec; each function may be NULL --- */
 
-  /* Made when the peer gets its JVM; *state is then found in the peer until stop takes it. */
+  /* Called when the peer gets its JVM; the peer keeps *state until stop. */
   enum jp_status (*start)(struct rpc_peer *peer, void **state, struct jp_error *error);
   void (*stop)(void *state);
-  /* For each worker; NULL: no memory. */
+  /* Called for each worker. NULL: no memory. */
   void *(*worker_create)(void);
   void (*worker_destroy)(void *state);
 
   /* --- messages; context is the service's --- */
 
-  /* True where the first bytes can only be this form's. NULL: it takes what no other codec does. Any thread.
-   */
+  /* True if the first bytes can only belong to this form. NULL: the codec accepts what no other codec
+   * recognizes. Any thread. */
   bool (*recognizes)(struct text message);
   /*
-   * Serves one message (a request, a notification or a batch) and appends the answer to out. reply_max: an
-   * answer that would be longer is an error instead (0: no bound); it bounds what is held in memory, not what
-   * is streamed. stream is filled for RPC_STREAM, which only a channel that may stream gets (rpc/channel.h); NULL: the
-   * answer is wanted as a whole.
+   * Serves one message (a request, a notification or a batch) and appends the answer to out. reply_max: a
+   * longer answer is replaced by an error (0: no limit); the limit applies to answers in memory, not to
+   * streamed ones. stream is filled for RPC_STREAM, which only a channel that may stream gets
+   * (rpc/channel.h); NULL: the answer must be complete in out.
    */
   enum rpc_served (*serve)(void *context, struct rpc_worker *worker, struct rpc_client *client,
                            struct text message, struct buffer *out, size_t reply_max,
                            struct rpc_stream *stream);
-  /* Answers the message where it can be without Java: true for a single ping. Any thread, no worker. */
+  /* Answers the message if that is possible without Java: true for a single ping. Any thread, no worker. */
   bool (*serve_without_worker)(void *context, struct text message, struct buffer *out,
                                enum rpc_served *served);
-  /* Answers a message that need not wait while another one of its client is served: true for a single `control
-   * share_session` or `control cancel`. False: it waits for its turn, and nothing was written. Any thread, no worker, while
-   * the client is open; Java does not run in it. NULL: all wait. */
+  /* Answers a message that need not wait while another message of its client is being served: true for a
+   * single `control share_session` or `control cancel`. False: the message waits for its turn, and nothing
+   * was written. Any thread, no worker, while the client is open; Java does not run in it. NULL: every
+   * message waits. */
   bool (*serve_beside)(void *context, struct rpc_client *client, const struct rpc_beside *beside,
                        struct text message, struct buffer *out);
-  /* Appends the ids of the requests of a message, each followed by a line break that no id has, in the form that
-   * rpc_beside.cancel gets; of notifications alone nothing. Any thread. NULL where serve_beside is. */
+  /* Appends the ids of the requests of a message, without those of notifications, in the form that
+   * rpc_beside.cancel receives. Each is followed by a line break, which no id contains. Any thread. NULL
+   * if serve_beside is NULL. */
   void (*list_ids)(void *context, struct text message, struct buffer *ids);
-  /* Answers every request of the message with the error of a call that was ended (rpc_service.interrupt_call). Any thread.
-   * NULL where serve_beside is. */
+  /* Answers every request of the message with the error of a call that was ended
+   * (rpc_service.interrupt_call). Any thread. NULL if serve_beside is NULL. */
   enum rpc_served (*answer_ended)(void *context, struct text message, enum rpc_call_cause cause,
                                   struct buffer *out);
   /* The lane of a message. Any thread, no worker. NULL: RPC_LANE_ALL. */
@@ -119,19 +123,18 @@ struct rpc_codec {
   /* Answers every request of the message with an error of this text ("busy: ...", "the peer is shutting
    * down"). Any thread, no worker. */
   enum rpc_served (*refuse)(void *context, struct text message, const char *reason, struct buffer *out);
-  /* An answer with this text to what could not even be read as a message. beginning: what there is of the
-   * message, whose id is kept where it can be found. Any thread. */
+  /* Appends an error with this text as the answer to input that could not be read as a message. beginning:
+   * the part of the message that was received, whose id is used if it can be found. Any thread. */
   void (*reject)(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
                  struct buffer *out);
 
-  const struct rpc_http_facts *http; /* NULL: HTTP does not carry it */
-  /* Its messages of callbacks (rpc/callbacks/callback_form.h); NULL: it has none. */
+  const struct rpc_http_facts *http; /* NULL: HTTP does not carry this form */
+  /* The form's messages of callbacks (rpc/callbacks/callback_form.h); NULL: it has none. */
   const struct rpc_callback_form *callbacks;
 };
 
 /* ---- the table of codecs ---- */
 
-/* ROW(ID, name) */
 #define RPC_CODEC_TABLE(ROW)                                                                                 \
   ROW(JSONRPC, jsonrpc)                                                                                      \
   ROW(COLFER, colfer)
@@ -140,11 +143,11 @@ struct rpc_codec {
 enum rpc_codec_id { RPC_CODEC_TABLE(RPC_CODEC_ID) RPC_CODECS };
 #undef RPC_CODEC_ID
 
-/* The peer's codecs, by enum rpc_codec_id: peer.c. */
+/* The codecs of the peer, by enum rpc_codec_id: peer.c. */
 extern const struct rpc_codec *const rpc_codecs[RPC_CODECS];
 
-/* Whose message it is, for a transport that carries several forms. codecs: as rpc_codecs; a service that lacks one has
- * NULL in its place. */
+/* Finds the codec of a message, for a transport that carries several forms. codecs: as rpc_codecs; NULL
+ * stands for a codec that the service lacks. */
 static inline const struct rpc_codec *rpc_codec_of(const struct rpc_codec *const *codecs, struct text message)
 {
   const struct rpc_codec *other = NULL;

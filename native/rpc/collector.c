@@ -35,8 +35,8 @@ static const uint16_t collector_transitions[] = {
 struct rpc_collector {
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  int64_t next_ms; /* when the next collection may begin */
-  bool is_busy;    /* a collection runs, of any thread */
+  int64_t next_ms; /* the earliest time of the next collection */
+  bool is_busy;    /* a collection is running, on any thread */
   bool is_wanted;  /* another one, by requests that share it; also while none runs, before next_ms */
   enum collector_state state;
 };
@@ -103,7 +103,7 @@ void rpc_collector_destroy(struct rpc_collector *collector)
 }
 
 /* With the lock held, which is released while Java collects. */
-static void collect(struct rpc_collector *collector, struct jvm_thread *thread)
+static void collect_garbage(struct rpc_collector *collector, struct jvm_thread *thread)
 {
   collector->is_busy = true;
   collector->next_ms = clock_now_ms() + PERIOD_MS;
@@ -128,7 +128,7 @@ static void run_wanted(void *argument, struct jvm_thread *thread)
       pthread_cond_wait(&collector->changed, &collector->lock);
     } else if (may_collect(collector)) {
       collector->is_wanted = false;
-      collect(collector, thread);
+      collect_garbage(collector, thread);
     } else {
       wait_until(collector, collector->next_ms);
     }
@@ -156,7 +156,7 @@ void rpc_collector_collect(struct rpc_collector *collector, struct jvm_thread *t
 {
   pthread_mutex_lock(&collector->lock);
   if (!collector->is_wanted && may_collect(collector)) {
-    collect(collector, thread);
+    collect_garbage(collector, thread);
   } else {
     collector->is_wanted = true;
     pthread_cond_broadcast(&collector->changed);

@@ -1,11 +1,11 @@
 #ifndef JPEER_RPC_COLLECTOR_H
 #define JPEER_RPC_COLLECTOR_H
 /*
- * The garbage collections that clients ask for by `control gc`: never more than one at a time, and one a second. A
- * request that may collect does so on its own thread. Those that come within a second share one further collection, which
- * the collector's thread runs when the second is over; they do not wait for it. That thread is started before there are
- * clients: making a Java thread takes the monitor of java.lang.Thread (JDK 17), which a call may hold for long. A peer has
- * one collector, for all threads.
+ * The garbage collections that clients request by `control gc`: never more than one at a time, and one a
+ * second. A request that may collect does so on its own thread. Requests within the second after that share
+ * one further collection, which the collector's thread runs when the second is over; they do not wait for it.
+ * The collector's thread is started before there are clients: starting a Java thread takes the monitor of
+ * java.lang.Thread (JDK 17), which a call may hold for long. A peer has one collector, for all threads.
  */
 #include "jni/jvm.h"
 
@@ -13,14 +13,14 @@ struct rpc_collector;
 
 /* NULL: no memory. */
 struct rpc_collector *rpc_collector_create(void);
-/* Starts the collector's own thread. Once. */
+/* Starts the collector's own thread. Call once. */
 enum jp_status rpc_collector_start(struct rpc_collector *collector, struct jvm *jvm,
                                    struct jp_error *error) JP_MUST_CHECK;
-/* A collection that is still wanted does not run. Waits for the collector's own thread, at most
- * wait_ms; false: it still runs, and the collector must not be destroyed. Repeated calls are fine, and NULL. */
+/* Cancels the collection that is still due. Waits at most wait_ms for the collector's own thread; false:
+ * it still runs, and the collector must not be destroyed. May be repeated; NULL is fine. */
 bool rpc_collector_stop(struct rpc_collector *collector, int64_t wait_ms);
 void rpc_collector_destroy(struct rpc_collector *collector);
-/* thread: the caller's. */
+/* thread: of the caller. */
 void rpc_collector_collect(struct rpc_collector *collector, struct jvm_thread *thread);
 
 #endif

@@ -10,7 +10,8 @@
 
 enum { PROCESS_NAME_MIN = 22, PROCESS_NAME_MAX = 128 }; /* 128 random bits are 22 characters of base64 */
 
-/* Who lets go of tellings may have lost the session meanwhile, and the object with it. */
+/* The session of a client that releases references may have ended, and its objects with it: that is no
+ * error. */
 static enum jp_status delete_object(const struct rpc_run *run, struct rpc_session *session,
                                     const struct op_value *object)
 {
@@ -51,7 +52,7 @@ static void delete_session(struct rpc_run *run, const struct operation *operatio
   rpc_session_clear(session, run->runner->thread);
 }
 
-static void tell_text(struct text text, struct outcome *outcome)
+static void fill_text(struct text text, struct outcome *outcome)
 {
   if (text.data == NULL)
     outcome_fail_memory(outcome);
@@ -62,7 +63,7 @@ static void tell_text(struct text text, struct outcome *outcome)
                                 .value = {.kind = OP_TEXT, .text = text}};
 }
 
-static void tell_stats(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+static void fill_stats(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   (void)operation;
   struct rpc_client *client = run->client;
@@ -75,11 +76,11 @@ static void tell_stats(struct rpc_run *run, const struct operation *operation, s
   struct text text = arena_printf(&run->runner->arena,
                                   "{\"objects\":%zu,\"sessions_of_this_address\":%zu,\"calls\":%" PRIu64 "}",
                                   objects, sessions, calls);
-  tell_text(text, outcome);
+  fill_text(text, outcome);
 }
 
-static void tell_name(struct rpc_sessions *sessions, struct rpc_session *session, struct arena *arena,
-                      struct outcome *outcome)
+static void fill_session_name(struct rpc_sessions *sessions, struct rpc_session *session, struct arena *arena,
+                              struct outcome *outcome)
 {
   struct uuid peer_id;
   char name[UUID_TEXT_LENGTH + 1];
@@ -89,7 +90,7 @@ static void tell_name(struct rpc_sessions *sessions, struct rpc_session *session
     return;
   }
   uuid_format(&peer_id, name);
-  tell_text(arena_text(arena, text_of(name)), outcome);
+  fill_text(arena_text(arena, text_of(name)), outcome);
 }
 
 static void share_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
@@ -97,7 +98,7 @@ static void share_session(struct rpc_run *run, const struct operation *operation
   (void)operation;
   struct arena *arena = &run->runner->arena;
   struct rpc_session *session;
-  /* A session of one message alone has ended before anybody could share it. */
+  /* The session of a single message ends before another client could share it. */
   bool is_of_message = !run->names_session && run->client->key.length == 0 &&
                        rpc_channels[run->client->channel].span == RPC_SPAN_MESSAGE;
   if (is_of_message) {
@@ -106,7 +107,7 @@ static void share_session(struct rpc_run *run, const struct operation *operation
     return;
   }
   if (rpc_run_find_session(run, true, &session, outcome) == JP_OK)
-    tell_name(run->runner->peer->sessions, session, arena, outcome);
+    fill_session_name(run->runner->peer->sessions, session, arena, outcome);
 }
 
 bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *client, struct arena *arena,
@@ -116,7 +117,7 @@ bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *cl
   if (rpc_channels[client->channel].span != RPC_SPAN_CONNECTION ||
       (client->session == NULL && rpc_client_hold_session(peer, client, &error) != JP_OK))
     return false;
-  tell_name(peer->sessions, client->session, arena, outcome);
+  fill_session_name(peer->sessions, client->session, arena, outcome);
   return true;
 }
 
@@ -149,7 +150,7 @@ static bool join_process(const struct rpc_run *run, struct text name, struct out
                  (int)PROCESS_NAME_MIN, (int)PROCESS_NAME_MAX);
     return false;
   }
-  /* Callbacks are JSON-RPC's alone. */
+  /* Only JSON-RPC has callbacks. */
   enum jp_status status =
       rpc_process_join(run->runner->peer, run->client, rpc_codecs[RPC_CODEC_JSONRPC], name, &error);
   if (status == JP_INVALID)
@@ -159,7 +160,7 @@ static bool join_process(const struct rpc_run *run, struct text name, struct out
   return status == JP_OK;
 }
 
-static void tell_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+static void fill_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   const struct rpc_client *client = run->client;
   const struct rpc_peer_config *config = &run->runner->peer->config;
@@ -167,7 +168,7 @@ static void tell_session(struct rpc_run *run, const struct operation *operation,
   char epoch[RPC_EPOCH_LENGTH + 1];
   struct rpc_peer *peer = run->runner->peer;
   struct op_session_key key;
-  uint64_t number; /* of the session that the request is about, whether it exists yet or not */
+  uint64_t number; /* the number of the request's session, even if the session does not exist yet */
   if (operation->command_text.data != NULL && !join_process(run, operation->command_text, outcome))
     return;
   if (run->names_session) {
@@ -177,7 +178,7 @@ static void tell_session(struct rpc_run *run, const struct operation *operation,
     number = rpc_client_epoch(peer, run->client);
   }
   rpc_epoch_format(number, epoch);
-  tell_text(arena_printf(arena,
+  fill_text(arena_printf(arena,
                          "{\"epoch\":\"%s\",\"client\":%" PRIu64
                          ",\"message_max\":%zu,\"values_max\":%zu,\"version\":\"%s\",\"capabilities\":[%s]}",
                          epoch,
@@ -187,7 +188,7 @@ static void tell_session(struct rpc_run *run, const struct operation *operation,
             outcome);
 }
 
-void rpc_control_tell_cancelled(bool is_found, struct outcome *outcome)
+void rpc_control_fill_cancelled(bool is_found, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VALUE,
                               .type = TEXT("boolean"),
@@ -223,13 +224,13 @@ static void unpin_thread(const struct rpc_run *run, struct outcome *outcome)
     run->client->push->unpin(run->client->connection);
 }
 
-/* A switch without a default and no table: the compiler refuses one that leaves out a method. */
+/* A switch without a default instead of a table: the compiler then reports a missing method. */
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct judge judge;
   switch (operation->command) {
   case OP_PING:
-    return; /* no more than that the peer is there */
+    return; /* a ping says only that the peer runs */
   case OP_DELETE_OBJECT:
     delete_objects(run, operation, outcome);
     return;
@@ -237,22 +238,22 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     delete_session(run, operation, outcome);
     return;
   case OP_GC:
-    /* Judged as a call of System.gc: a collection stops all of the peer's threads. */
+    /* Judged as a call of System.gc, because a collection stops all threads of the peer. */
     judge = rpc_run_judge(run);
     if (judge_collection(&judge, &run->runner->arena, outcome) == JP_OK)
       rpc_collector_collect(run->runner->peer->collector, run->runner->thread);
     return;
   case OP_STATS:
-    tell_stats(run, operation, outcome);
+    fill_stats(run, operation, outcome);
     return;
   case OP_SHARE_SESSION:
     share_session(run, operation, outcome);
     return;
   case OP_SESSION:
-    tell_session(run, operation, outcome);
+    fill_session(run, operation, outcome);
     return;
-  case OP_CANCEL: /* what runs or waits is found by the transport, before this request has its turn */
-    rpc_control_tell_cancelled(false, outcome);
+  case OP_CANCEL: /* the transport cancels requests, before this request has its turn */
+    rpc_control_fill_cancelled(false, outcome);
     return;
   case OP_PIN_THREAD:
     pin_thread(run, operation, outcome);

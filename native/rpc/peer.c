@@ -32,7 +32,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                        .set_waits = rpc_worker_set_waits,
                                        .keep_changes = rpc_worker_keep_changes,
                                        .is_exiting = rpc_worker_is_exiting,
-                                       .tell_call = rpc_call_tell,
+                                       .write_call_name = rpc_call_write_name,
                                        .wants_name = rpc_call_wants_name,
                                        .hold_call = rpc_call_hold,
                                        .name_call = rpc_call_name,
@@ -43,10 +43,10 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                        .part_client = rpc_client_part,
                                        .client_open = rpc_client_open,
                                        .client_close = rpc_client_close,
-                                       .client_tell = rpc_client_tell,
-                                       .take_back = rpc_client_take_back,
-                                       .take = rpc_callbacks_take,
-                                       .take_beginning = rpc_callbacks_take_beginning,
+                                       .describe_session = rpc_client_describe_session,
+                                       .release_unsent = rpc_client_release_unsent,
+                                       .receive = rpc_callbacks_receive,
+                                       .receive_beginning = rpc_callbacks_receive_beginning,
                                        .client_gone = rpc_callbacks_client_gone,
                                        .are_exiting = rpc_callbacks_are_exiting,
                                        .has_room = rpc_callbacks_has_room,
@@ -106,8 +106,8 @@ const struct rpc_service *rpc_peer_service(struct rpc_peer *peer)
 
 void rpc_peer_destroy(struct rpc_peer *peer)
 {
-  /* A thread that hangs in a dying JVM still uses the sessions or the collector: then they are left to the process's
-   * end. */
+  /* A thread that hangs in a dying JVM may still use the sessions or the collector: they are then left
+   * until the process ends. */
   if (peer == NULL || (peer->sessions != NULL && !rpc_peer_detach(peer)))
     return;
   nested_workers_destroy(peer->nested_workers);

@@ -2,7 +2,7 @@
 #define JPEER_RPC_PEER_H
 /*
  * The peer: sessions, policy, metadata and codecs in front of a JVM. It is made before the JVM starts, so
- * that a wrong configuration is found first, and gets the JVM when that is up. It owns neither JVM nor
+ * that configuration errors are found first, and gets the JVM when that is up. It owns neither JVM nor
  * policy.
  */
 #include "jni/executors.h"
@@ -14,13 +14,13 @@
 struct catalog;
 struct rpc_peer;
 
-/* The classes that nobody may use with --compat pal: for policy_config.withheld. */
+/* The classes that no client may use with --compat pal: for policy_config.withheld. */
 #define RPC_COMPAT_WITHHELD "io.quasient.pal.**"
 
 struct rpc_callback_limits {
-  size_t calls_max;   /* open, of a connection; 1,000 */
-  size_t depth_max;   /* open, of a thread; 64 */
-  size_t threads_max; /* of the peer's own, that wait in calls; 256. 0: any number */
+  size_t calls_max;   /* open calls of a connection; 1,000 */
+  size_t depth_max;   /* open calls of a thread; 64 */
+  size_t threads_max; /* the peer's own threads that wait in calls; 256. 0: any number */
   int64_t timeout_ms; /* of each call; 0: none */
 };
 
@@ -43,9 +43,10 @@ struct rpc_limits {
 struct rpc_peer_config {
   struct uuid uuid;
   const char *name;
-  const char *version;            /* of the peer, as descriptions show it */
-  struct policy_source *policies; /* borrowed; a message is served under the one in force when it comes */
-  struct catalog *catalog;        /* borrowed; NULL: metadata is not served (tests) */
+  const char *version; /* of the peer, as descriptions show it */
+  /* borrowed; a message is served under the policy in force when it is received */
+  struct policy_source *policies;
+  struct catalog *catalog; /* borrowed; NULL: metadata is not served (tests) */
   struct rpc_limits limits;
   bool compat_pal;                      /* docs/compat.md */
   const struct jvm_executor *executors; /* borrowed: the thread affinities that requests may name */
@@ -55,14 +56,14 @@ struct rpc_peer_config {
 enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_peer **peer,
                                struct jp_error *error) JP_MUST_CHECK;
 /* The addresses that the peer's descriptions show ("http://127.0.0.1:4711/rpc", ...): NULL-terminated,
- * borrowed for as long as the peer. Called before rpc_peer_attach. */
+ * borrowed for as long as the peer. Call before rpc_peer_attach. */
 void rpc_peer_set_addresses(struct rpc_peer *peer, const char *const *addresses);
-/* Called from hooks.started: from now on service.spawn works. Starts the codecs, and the thread that ends
+/* Called from hooks.started; service.spawn works afterwards. Starts the codecs, and the thread that ends
  * idle sessions. */
 enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error) JP_MUST_CHECK;
 const struct rpc_service *rpc_peer_service(struct rpc_peer *peer); /* borrowed, as long as the peer */
-/* Called from hooks.drain, when no transport serves any more: ends the sessions while Java may still be used.
- * False if their thread did not end in time. May be repeated. */
+/* Called from hooks.drain, after all transports have stopped serving: ends the sessions while Java may
+ * still be used. False if their thread did not end in time. May be repeated. */
 bool rpc_peer_detach(struct rpc_peer *peer);
 void rpc_peer_destroy(struct rpc_peer *peer);
 

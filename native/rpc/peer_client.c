@@ -30,8 +30,9 @@ static enum jp_status read_key(const struct rpc_client_info *info, struct op_ses
   return JP_OK;
 }
 
-/* A connection that names its session holds it from the start, so that its TTL cannot end it meanwhile. A
- * client of one message or turn holds its session only if that exists already. */
+/* A connection that names its session holds the session from the start, so that its TTL cannot end it
+ * while the connection lasts. A client of one message or turn holds its session only if the session exists
+ * already. */
 static enum jp_status hold_session(const struct rpc_peer *peer, struct rpc_client *client,
                                    struct jp_error *error)
 {
@@ -50,7 +51,8 @@ enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_c
 {
   struct rpc_session *made = NULL;
   struct rpc_session *none = NULL;
-  if (client->spare != NULL) { /* of one message, which one thread serves */
+  /* only a client of one message has a spare session, and only one thread uses it */
+  if (client->spare != NULL) {
     rpc_session_resume(client->spare, &client->maker);
     atomic_store_explicit(&client->session, client->spare, memory_order_relaxed);
     client->spare = NULL;
@@ -62,14 +64,14 @@ enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_c
   return status;
 }
 
-/* A message without a session's name (HTTP without a `peer-id`) is a client with a session of its own. Most
- * of them leave it unused, and then the worker keeps client and session for the next one. */
+/* A message without a session's name (HTTP without a `peer-id`) is a client with a session of its own.
+ * Most such clients do not use their session; the worker then keeps client and session for the next one. */
 static bool is_passing(const struct rpc_client *client)
 {
   return rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length == 0;
 }
 
-static bool take_spare(const struct rpc_client_info *info, struct rpc_client **client)
+static bool reuse_spare(const struct rpc_client_info *info, struct rpc_client **client)
 {
   if (rpc_channels[info->channel].span != RPC_SPAN_MESSAGE || info->peer_id.data != NULL ||
       info->worker == NULL || info->worker->spare == NULL)
@@ -119,10 +121,10 @@ enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info
 {
   struct rpc_peer *peer = context;
   uint64_t number = atomic_fetch_add(&peer->clients, 1) + 1;
-  enum jp_status status = take_spare(info, client) ? JP_OK : make_client(peer, info, client, error);
+  enum jp_status status = reuse_spare(info, client) ? JP_OK : make_client(peer, info, client, error);
   if (status != JP_OK)
     return status;
-  (*client)->channel = info->channel; /* a spare one may have come by another channel of single messages */
+  (*client)->channel = info->channel; /* the spare client may be of another channel of single messages */
   (*client)->only_safe = info->only_safe;
   (*client)->maker.address = info->address;
   (*client)->calls = 0;
@@ -169,44 +171,44 @@ bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, co
   return own != 0 && text_equal(epoch, text_of(written));
 }
 
-static void tell_epoch(uint64_t epoch, struct rpc_told_session *told)
+static void fill_epoch(uint64_t epoch, struct rpc_session_info *info)
 {
   if (epoch != 0)
-    rpc_epoch_format(epoch, told->epoch);
+    rpc_epoch_format(epoch, info->epoch);
 }
 
-void rpc_client_tell(void *context, struct rpc_client *client, struct rpc_told_session *told)
+void rpc_client_describe_session(void *context, struct rpc_client *client, struct rpc_session_info *info)
 {
   struct rpc_peer *peer = context;
-  *told = (struct rpc_told_session){.is_new = false};
+  *info = (struct rpc_session_info){.is_new = false};
   if (!peer->config.compat_pal)
-    tell_epoch(rpc_client_epoch(peer, client), told);
+    fill_epoch(rpc_client_epoch(peer, client), info);
 }
 
-/* A message without a session's name that has left objects: its session gets a name. */
-static void keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct rpc_told_session *told)
+/* Gives the session of a message without a session's name, which has left objects, a name. */
+static void keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct rpc_session_info *info)
 {
   if (!is_passing(client) || client->session == NULL ||
       jvm_objects_count(rpc_session_objects(client->session)) == 0)
     return;
-  rpc_session_keep(peer->sessions, client->session, &told->peer_id);
-  told->is_new = true;
+  rpc_session_keep(peer->sessions, client->session, &info->peer_id);
+  info->is_new = true;
   if (!peer->config.compat_pal)
-    tell_epoch(rpc_session_epoch(client->session), told);
+    fill_epoch(rpc_session_epoch(client->session), info);
 }
 
 void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                      struct rpc_told_session *told)
+                      struct rpc_session_info *info)
 {
   struct rpc_peer *peer = context;
   struct jvm_thread *thread = worker == NULL ? NULL : worker->runner.thread;
   rpc_callbacks_close(client->callbacks);
   rpc_process_leave(peer, client);
-  if (told != NULL) {
-    *told = (struct rpc_told_session){.is_new = false};
+  if (info != NULL) {
+    *info = (struct rpc_session_info){.is_new = false};
     if (rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length > 0)
-      rpc_client_tell(peer, client, told);
-    keep_objects(peer, client, told);
+      rpc_client_describe_session(peer, client, info);
+    keep_objects(peer, client, info);
   }
   if (become_spare(worker, client))
     return;
@@ -217,7 +219,7 @@ void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
   rpc_client_destroy(peer->sessions, client, thread);
 }
 
-/* Callbacks and processes know their client. */
+/* A client with callbacks or a process cannot be replaced: both refer to their client. */
 struct rpc_client *rpc_client_part(void *context, struct rpc_client *client)
 {
   struct rpc_peer *peer = context;
@@ -235,7 +237,7 @@ struct rpc_client *rpc_client_part(void *context, struct rpc_client *client)
   return made;
 }
 
-void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client)
+void rpc_client_release_unsent(void *context, struct rpc_worker *worker, struct rpc_client *client)
 {
   (void)context;
   struct rpc_runner *runner = &worker->runner;
@@ -243,7 +245,7 @@ void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_c
     jvm_objects_take_back(runner->thread, rpc_session_objects(client->session), &runner->stored, 0);
 }
 
-/* A client with a push speaks JSON-RPC alone. */
+/* Only JSON-RPC clients have a push. */
 void rpc_client_refused(void *context, struct rpc_client *client, struct text message)
 {
   rpc_callbacks_count_refused(context, client, rpc_codecs[RPC_CODEC_JSONRPC], message);

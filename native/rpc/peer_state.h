@@ -1,6 +1,7 @@
 #ifndef JPEER_RPC_PEER_STATE_H
 #define JPEER_RPC_PEER_STATE_H
-/* What the core's files and the codecs share about the peer, its workers and its clients. Not for others. */
+/* State of the peer, its workers and its clients that the core's files and the codecs share. Private to
+ * them. */
 #include "rpc/call_watch.h"
 #include "rpc/collector.h"
 #include "rpc/meta/meta.h"
@@ -21,48 +22,51 @@ struct rpc_peer {
   struct rpc_service service;
   void *codec_states[RPC_CODECS]; /* of rpc_codec.start; NULL before rpc_peer_attach */
   _Atomic uint64_t clients;       /* so far */
-  _Atomic uint64_t messages;      /* so far, those that have named a session themselves */
-  const char *const *addresses;   /* borrowed, NULL-terminated; NULL: none were said */
+  _Atomic uint64_t messages;      /* that have named a session, so far */
+  const char *const *addresses;   /* borrowed, NULL-terminated; NULL: no addresses were set */
   struct rpc_callbacks_list *callbacks;
   struct rpc_collector *collector;
-  _Atomic size_t callback_threads; /* of the peer's own: those that wait in calls */
+  _Atomic size_t callback_threads; /* the peer's own threads that wait in calls */
   struct nested_workers *nested_workers;
 };
 
-/* One a crew member, on its own thread; and those without a thread (rpc/callbacks/nested_workers.h). */
+/* A worker for each crew member, on its thread; and workers without a thread
+ * (rpc/callbacks/nested_workers.h). */
 struct rpc_worker {
   struct rpc_runner runner;
   void *codec_states[RPC_CODECS]; /* of rpc_codec.worker_create */
-  struct rpc_client *spare;       /* closed, for the next client of one message that is opened; NULL: none */
-  uint64_t within; /* the number of the call that the message in hand is nested in; 0: of none */
-  const struct rpc_client *served; /* whose message is in hand, of a codec with callbacks; NULL: none is */
+  struct rpc_client *spare;       /* a closed client, reused for the next client of one message; NULL: none */
+  uint64_t within; /* the number of the call in which the message being served is nested; 0: in none */
+  /* the client whose message is being served, of a codec with callbacks; NULL: none */
+  const struct rpc_client *served;
 
-  /* Of a crew member's alone: */
+  /* For crew members only: */
   struct rpc_call_watch watch;
-  const struct rpc_waits *waits; /* NULL: its thread never waits for a client */
-  _Atomic bool was_interrupted;  /* since it last looked at the call that it waits in */
+  const struct rpc_waits *waits; /* NULL: the thread never waits for a client */
+  _Atomic bool was_interrupted;  /* since it last polled the call in which it waits */
   bool is_lost;                  /* under worker.c's lock */
-  struct rpc_address lost_of;    /* the client that it serves then */
-  struct rpc_worker *next;       /* of all crews: worker.c */
+  struct rpc_address lost_of;    /* the address of the client that the lost thread serves */
+  struct rpc_worker *next;       /* in the list of the workers of all crews: worker.c */
   struct rpc_worker **link;
 };
 
 struct rpc_client {
   enum op_channel channel;
   bool only_safe;
-  bool is_stale;             /* its message is meant for another epoch: nothing of it runs */
-  uint64_t number;           /* in the life of the peer */
-  uint64_t epoch;            /* of its session's name; 0: not computed yet */
-  struct op_session_key key; /* empty: the session is this client's alone */
-  /* Held; NULL until it is needed. Another thread may make it beside the one that serves (rpc_client_hold_session). */
+  bool is_stale;             /* its message is meant for another epoch: no request of it runs */
+  uint64_t number;           /* unique in the life of the peer */
+  uint64_t epoch;            /* of the name of its session; 0: not computed yet */
+  struct op_session_key key; /* empty: no other client shares the session */
+  /* Held; NULL until it is needed. May be made by a thread that does not serve the client
+   * (rpc_client_hold_session). */
   struct rpc_session *_Atomic session;
   struct rpc_session_maker maker;
   uint64_t calls;                  /* that it has made */
-  struct rpc_session *spare;       /* set aside, to be the session when one is needed; NULL: none */
-  const struct rpc_push *push;     /* NULL: it gets answers alone */
+  struct rpc_session *spare;       /* set aside, and reused when a session is needed; NULL: none */
+  const struct rpc_push *push;     /* NULL: the client receives only answers */
   void *connection;                /* for push->open */
-  struct rpc_process *process;     /* that it has joined (control session); NULL: none */
-  struct rpc_callbacks *callbacks; /* NULL: it has given none, and belongs to no process */
+  struct rpc_process *process;     /* that the client has joined (control session); NULL: none */
+  struct rpc_callbacks *callbacks; /* NULL: the client has given no callback, and belongs to no process */
 };
 
 /* worker.c: rpc_service.spawn, keep_changes, is_exiting and set_waits */
@@ -77,25 +81,27 @@ void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct
 void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost);
 size_t rpc_workers_count_lost(void *context, const struct rpc_client *client);
 
-/* worker.c: the crew member's worker whose thread this is; NULL: another thread. */
+/* worker.c: the worker of the calling thread; NULL: the thread is no crew member. */
 struct rpc_worker *rpc_worker_now(void);
 /* worker.c: wakes the crew member of this jvm_thread, if it waits; the thread may have ended. */
 void rpc_worker_interrupt(struct jvm_thread *thread);
-/* worker.c: true where the thread of this worker is exiting. The worker may have ended: it is looked for. */
+/* worker.c: true if the thread of this worker is exiting. The worker may have ended: it is looked up by
+ * its address. */
 bool rpc_worker_find_exiting(struct rpc_peer *peer, const struct rpc_worker *worker);
 
-/* worker.c: makes a worker, which is all zero, one for the thread. JP_NO_MEMORY. rpc_worker_fini is called on that thread. */
+/* worker.c: initialises a worker, which is all zero, for the thread. JP_NO_MEMORY. Call rpc_worker_fini on
+ * that thread. */
 enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer,
                                struct jvm_thread *thread) JP_MUST_CHECK;
 void rpc_worker_fini(struct rpc_worker *worker);
 
-/* peer_client.c: rpc_service.client_open, client_close, client_tell, take_back and refused */
+/* peer_client.c: rpc_service.client_open, client_close, describe_session, release_unsent and refused */
 enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info, struct rpc_client **client,
                                struct jp_error *error);
 void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                      struct rpc_told_session *told);
-void rpc_client_tell(void *context, struct rpc_client *client, struct rpc_told_session *told);
-void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client);
+                      struct rpc_session_info *info);
+void rpc_client_describe_session(void *context, struct rpc_client *client, struct rpc_session_info *info);
+void rpc_client_release_unsent(void *context, struct rpc_worker *worker, struct rpc_client *client);
 void rpc_client_refused(void *context, struct rpc_client *client, struct text message);
 
 /* peer_client.c: rpc_service.part_client */
@@ -104,16 +110,17 @@ struct rpc_client *rpc_client_part(void *context, struct rpc_client *client);
 /* peer_client.c: the epoch of the client's session. 0: it cannot be computed. */
 uint64_t rpc_client_epoch(struct rpc_peer *peer, struct rpc_client *client);
 void rpc_epoch_format(uint64_t epoch, char out[RPC_EPOCH_LENGTH + 1]);
-/* Whether a request for this epoch, as written, is one for this client's session, or for the session of the peer-id
- * that it names itself (NULL: none). */
+/* True if a request for this epoch, as written, is meant for this client's session or, if the request
+ * names a session by peer_id (NULL: it does not), for that session. */
 bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, const struct uuid *peer_id,
                             struct text epoch);
 
-/* peer_client.c: frees a client that nobody uses, whose session is released. sessions NULL: from a thread that may
- * use Java. */
+/* peer_client.c: frees a client that no thread uses, and releases its session. sessions NULL: from a
+ * thread that may use Java. */
 void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client, struct jvm_thread *thread);
 
-/* peer_client.c: holds the client's session, made where there is none. JP_NO_MEMORY. Any thread, while the client is open. */
+/* peer_client.c: holds the client's session, which is made if there is none. JP_NO_MEMORY. Any thread,
+ * while the client is open. */
 enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_client *client,
                                        struct jp_error *error) JP_MUST_CHECK;
 

@@ -34,7 +34,7 @@ void rpc_runner_fini(struct rpc_runner *runner)
 void rpc_runner_begin_message(struct rpc_runner *runner)
 {
   struct policy_source *policies = runner->peer->config.policies;
-  /* A message, be it a batch, is served under one policy, also where another comes during that time. */
+  /* A message, even a batch, is served under one policy, although the policy may change during that time. */
   if (!policy_source_is_current(policies, runner->policy)) {
     policy_destroy(runner->policy);
     runner->policy = policy_source_take(policies);
@@ -51,7 +51,7 @@ void rpc_runner_begin_message(struct rpc_runner *runner)
 
 /* ---- sessions ---- */
 
-/* Makes a passing session if the key has none; all requests of the message share it. */
+/* Makes a passing session if no session has the key; all requests of the message share it. */
 static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **session, struct outcome *outcome)
 {
   *session = run->guest;
@@ -80,7 +80,7 @@ enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_s
     return find_guest(run, session, outcome);
   struct jp_error error;
   enum jp_status status = JP_OK;
-  /* A client without a key, whose session another thread may be making, finds none. */
+  /* Finds no session for a client without a key: another thread may be making that session. */
   struct rpc_session *found;
   if (client->session == NULL && make)
     status = rpc_client_hold_session(peer, client, &error);
@@ -97,7 +97,7 @@ static struct rpc_session *session_of(const struct rpc_run *run)
   return run->guest != NULL ? run->guest : run->client->session;
 }
 
-void rpc_run_take_back(struct rpc_run *run)
+void rpc_run_release_result(struct rpc_run *run)
 {
   struct rpc_runner *runner = run->runner;
   if (runner->stored.count > run->stored_before)
@@ -113,7 +113,7 @@ struct judge rpc_run_judge(const struct rpc_run *run)
 
 /* ---- operations on members: where the policy and the JVM meet ---- */
 
-/* For an operation of the request. The run's session was found. */
+/* The run's session was found before. */
 static void begin_operation(struct rpc_run *run, const struct rpc_session *session,
                             const struct operation *operation)
 {
@@ -123,7 +123,7 @@ static void begin_operation(struct rpc_run *run, const struct rpc_session *sessi
   run->request.callbacks = run->client->callbacks;
 }
 
-/* Asks what the names alone decide. by_object: as in judge_names. */
+/* Asks the policy whether the names alone are allowed. by_object: as in judge_names. */
 static enum jp_status ask_about_names(struct rpc_run *run, bool *by_object, struct outcome *outcome)
 {
   const struct operation *operation = run->request.operation;
@@ -138,7 +138,7 @@ static enum jp_status ask_about_loader(struct rpc_run *run, struct outcome *outc
   const struct operation *operation = run->request.operation;
   enum jp_status status = ask_about_names(run, NULL, outcome);
   if (status != JP_OK)
-    return status; /* before an error tells what is wrong with the loader */
+    return status; /* denied: say so before reporting a fault of the loader */
   struct op_value name = {.kind = OP_TEXT, .text = operation->type};
   const struct operation asked = {.kind = OP_CALL,
                                   .type = TEXT("java.lang.ClassLoader"),
@@ -147,7 +147,7 @@ static enum jp_status ask_about_loader(struct rpc_run *run, struct outcome *outc
                                   .instance = operation->loader,
                                   .args = &name,
                                   .arg_count = 1};
-  /* A judge of its own, because run->judge keeps the verdicts on the arguments of the operation in flight. */
+  /* A copy, because run->judge keeps the verdicts on the arguments of the operation in flight. */
   struct judge judge = run->judge;
   struct jvm_request judged = run->request;
   judged.operation = &asked;
@@ -170,7 +170,7 @@ static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome
   return found;
 }
 
-static void describe(struct rpc_run *run, struct outcome *outcome)
+static void describe_operation(struct rpc_run *run, struct outcome *outcome)
 {
   const struct jvm_request *request = &run->request;
   struct op_look look = {.is_of_class = request->operation->type.data != NULL};
@@ -193,8 +193,8 @@ static void describe(struct rpc_run *run, struct outcome *outcome)
         .kind = OUTCOME_VALUE, .type = TEXT("java.util.Map"), .has_value = true, .value = described};
 }
 
-/* Of an operation that names no class: the class of its instance is meant, and judged as if it were named. *named is the
- * operation with that. False: the outcome tells why. */
+/* Completes an operation that names no class: the class of its instance is meant, and judged as if it were
+ * named. *named is the operation with that class. False: *outcome is an error. */
 static bool name_class(const struct jvm_request *request, struct operation *named, struct outcome *outcome)
 {
   const struct operation *operation = request->operation;
@@ -204,8 +204,8 @@ static bool name_class(const struct jvm_request *request, struct operation *name
     named->type = jvm_instance_class(request, outcome);
     return named->type.data != NULL;
   }
-  /* The class of a value: as its type says, with the package and in place of a primitive its wrapper. A type that cannot
-   * be read is reported by the code that makes the instance. */
+  /* The class of the made object: of a primitive type, its wrapper. A malformed type is reported by the
+   * code that makes the instance. */
   struct op_type type;
   named->type = operation->receiver->type;
   if (op_type_parse_argument(named->type, &type, NULL) == JP_OK) {
@@ -217,8 +217,9 @@ static bool name_class(const struct jvm_request *request, struct operation *name
   return named->type.data != NULL;
 }
 
-/* Runs an OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_FETCH or OP_DESCRIBE. run->reached becomes the member that was reached. */
-static void execute(struct rpc_run *run, struct outcome *outcome)
+/* Runs an OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_FETCH or OP_DESCRIBE. run->reached becomes the member that
+ * was reached. */
+static void execute_operation(struct rpc_run *run, struct outcome *outcome)
 {
   struct jvm_request *request = &run->request;
   struct rpc_reached_member *reached = &run->reached;
@@ -232,7 +233,7 @@ static void execute(struct rpc_run *run, struct outcome *outcome)
     return;
   }
   if (request->operation->kind == OP_DESCRIBE) {
-    describe(run, outcome);
+    describe_operation(run, outcome);
     return;
   }
   if (request->operation->type.data == NULL) {
@@ -262,7 +263,7 @@ struct elsewhere {
   struct outcome *outcome;
 };
 
-/* jvm_executor_call.run, with a struct elsewhere. The policy is asked on that thread, too. */
+/* jvm_executor_call.run, with a struct elsewhere. The policy is asked on the executor's thread, too. */
 static void execute_elsewhere(void *argument, struct jvm_thread *thread)
 {
   const struct elsewhere *elsewhere = argument;
@@ -271,12 +272,12 @@ static void execute_elsewhere(void *argument, struct jvm_thread *thread)
     outcome_fail_memory(elsewhere->outcome);
     return;
   }
-  execute(run, elsewhere->outcome);
+  execute_operation(run, elsewhere->outcome);
   jvm_result_hold(thread, run->request.result);
   jvm_request_end(thread);
 }
 
-/* Returns when that has ended. */
+/* Returns when the executor has run the operation. */
 static void execute_on(const struct jvm_executor *executor, struct rpc_run *run, struct outcome *outcome)
 {
   struct elsewhere elsewhere = {run, outcome};
@@ -329,22 +330,23 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     jvm_throwable_want(runner->thread);
   rpc_call_begin(runner->watch, operation, &run->reached, run->client->number, executor != NULL);
   if (executor == NULL)
-    execute(run, outcome);
+    execute_operation(run, outcome);
   else
     execute_on(executor, run, outcome);
   enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
   if (cause != RPC_CALL_RETURNS)
     rpc_call_fail(cause, run->request.arena, outcome);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
-    rpc_run_take_back(run);
-  run->request.operation = NULL; /* it may be run->named; the functions for a result need no operation */
+    rpc_run_release_result(run);
+  /* the operation may be run->named, whose life ends here; functions for a result need no operation */
+  run->request.operation = NULL;
   if (returns_throwable)
     jvm_throwable_tell(&run->request, outcome);
 }
 
 /* struct meta_loaders, with a struct rpc_run */
 
-static bool main_finds(void *context, struct text class_name)
+static bool main_finds_class(void *context, struct text class_name)
 {
   struct rpc_run *run = context;
   return jvm_main_loader_finds(run->runner->thread, class_name);
@@ -380,7 +382,7 @@ bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, str
   bool found = find_class(run, look, outcome);
   run->request.operation = NULL;
   if (!found && outcome->loader_count == 0)
-    rpc_run_take_back(run);
+    rpc_run_release_result(run);
   return found;
 }
 
@@ -388,7 +390,7 @@ bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders)
 {
   if (!open_frame(run))
     return false;
-  *loaders = (struct meta_loaders){run, main_finds, is_loaded};
+  *loaders = (struct meta_loaders){run, main_finds_class, is_loaded};
   return true;
 }
 
@@ -396,10 +398,10 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
 {
   struct rpc_runner *runner = run->runner;
   struct rpc_meta *meta = runner->peer->meta;
-  struct meta_loaders loaders = {run, main_finds, is_loaded};
+  struct meta_loaders loaders = {run, main_finds_class, is_loaded};
   struct jp_error error;
   if (run->request.drops_result)
-    return; /* a query changes nothing, and nobody reads its answer */
+    return; /* a query changes nothing, and its answer is dropped */
   if (meta == NULL) {
     outcome_fail(outcome, &runner->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
   } else if (rpc_meta_open(meta, runner->policy, judge_policy_channels[run->client->channel], &loaders,
@@ -414,8 +416,8 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
 
 /* ---- requests ---- */
 
-/* Field by field: the fields that rpc_run_begin or the operation sets are left alone, because a ping should not pay for
- * them. */
+/* Field by field: rpc_run_begin or the operation sets the other fields, and a ping should not pay for
+ * clearing them. */
 void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_client *client,
                   size_t answer_max)
 {
@@ -476,7 +478,8 @@ void rpc_run_end(struct rpc_run *run)
   run->is_framed = false;
   if (run->guest == NULL)
     return;
-  /* The client has these refs by now; once the session is released, another may hold it, so none is taken back. */
+  /* The answer has named these refs, and after the session is released another client may hold it: the
+   * refs stay. */
   runner->stored.count = run->stored_before;
   rpc_session_release(runner->peer->sessions, run->guest, runner->thread, clock_now_ms());
   run->guest = NULL;

@@ -1,219 +1,231 @@
 #ifndef JPEER_RPC_SERVICE_H
 #define JPEER_RPC_SERVICE_H
 /*
- * What a transport sees of the peer: threads that serve, clients that come and go, and the codecs of their
- * messages. A table of functions, so that the transports can be run, tested and measured over a service with
- * no JVM behind it. rpc/peer.h makes the real one.
+ * What a transport sees of the peer: threads that serve, clients that open and close, and the codecs of their
+ * messages. A table of functions, so that the transports can be run, tested and measured with a service that
+ * has no JVM. rpc/peer.h makes the real one.
  */
 #include "base/uuid.h"
 #include "op/operation.h"
 #include "rpc/address.h"
 #include "rpc/codec.h"
 
-/* A connection on which both sides may speak at any time: the transport's. */
+/* A connection on which both sides may send at any time: owned by the transport. */
 struct rpc_duplex;
-/* The callbacks of a client: the service's. A client has the same from its first callback on. */
+/* The callbacks of a client: owned by the service. A client keeps the same struct from its first callback
+ * on. */
 struct rpc_callbacks;
 
 enum { RPC_EPOCH_LENGTH = 16 };
 
-/* What a handshake, or an answer over HTTP, says of the session behind it. */
-struct rpc_told_session {
-  bool is_new; /* the session has got a `peer-id`, by which it is found from now on */
+/* What the answer to a handshake, or an answer over HTTP, says of the session. */
+struct rpc_session_info {
+  bool is_new; /* the session has got a new `peer-id`, by which it is found from now on */
   struct uuid peer_id;
-  char epoch[RPC_EPOCH_LENGTH + 1]; /* of the session's name; "": nothing is said */
+  char epoch[RPC_EPOCH_LENGTH + 1]; /* of the session's name; "": unknown */
 };
 
 enum rpc_push_kind {
-  RPC_PUSH_CALL, /* a callback that is answered: until rpc_push.settle the client is read at any time */
-  RPC_PUSH_EVENT, /* a oneway callback: may wait a little for more of them, where the worker's own request makes it */
+  RPC_PUSH_CALL, /* a callback that is answered: the client may be read at any time until rpc_push.settle */
+  /* a oneway callback: may be delayed a little to be sent with more of them, if the worker's own request
+   * makes the callback */
+  RPC_PUSH_EVENT,
   RPC_PUSH_ANSWER, /* to a nested request */
   RPC_PUSH_NOTICE  /* callback_released */
 };
 
 enum rpc_pushed {
   RPC_PUSHED,
-  RPC_PUSH_NO_ROOM, /* the client does not read now: rpc_service.has_room follows. Never of an answer */
-  RPC_PUSH_TOO_LONG, /* it is longer than there may ever be room for (send-buffer-max); of an answer: than there is now */
-  RPC_PUSH_CLOSED /* the connection has ended, or is about to */
+  RPC_PUSH_NO_ROOM,  /* the client does not read now: rpc_service.has_room follows. Never for an answer */
+  RPC_PUSH_TOO_LONG, /* longer than the send buffer (send-buffer-max); an answer: longer than its free room */
+  RPC_PUSH_CLOSED    /* the connection has ended, or is about to end */
 };
 
 /*
- * What a transport gives with a client that it can write to at any time. Any thread, unless a function says otherwise.
- * None blocks for a client, and none calls the service. They take locks of the transport: the caller holds none of its
- * own that rpc_service.take and the functions behind it want.
+ * Functions of a transport for a client to which it can write at any time. Any thread, unless a comment says
+ * otherwise. None waits for the client, and none calls the service. They take locks of the transport: the
+ * caller must not hold a lock that rpc_service.receive, or a function that it calls, takes.
  */
 struct rpc_push {
-  /* Gives the client a thread of this name, on which all its messages are served from the next one on, until `unpin` or
-   * the client's end; the thread that it has had before ends. JP_LIMIT: there are too many, or there is no thread. On the
-   * thread that serves a message of the client, inside serve, for both. */
+  /* Gives the client a thread of this name, on which all its messages are served from the next one on,
+   * until `unpin` or the client's end; its earlier thread ends. JP_LIMIT: there are too many, or no thread
+   * could be made. Call pin and unpin on the thread that serves a message of the client, inside serve. */
   enum jp_status (*pin)(void *connection, const char *name, struct jp_error *error);
   void (*unpin)(void *connection);
-  /* The client gives its first callback. On the thread that serves a message of it, inside serve; `connection` is that
-   * of rpc_client_info, `callbacks` are valid until client_close. Held until `close`. NULL: memory is short. */
+  /* The client gives its first callback. On the thread that serves that message, inside serve.
+   * `connection` is that of rpc_client_info, `callbacks` are valid until client_close. The result is held
+   * until `close`. NULL: memory is short. */
   struct rpc_duplex *(*open)(void *connection, struct rpc_callbacks *callbacks);
   /*
-   * Sends a whole message, behind the answers that are ready. worker: the crew member's whose thread calls this; NULL:
-   * another thread. Messages of one thread keep their order, and those that it sends while it serves a request come
-   * before the answer to that. Each RPC_PUSHED of an RPC_PUSH_CALL is followed by one settle, with the same worker. An
-   * answer of 16 KiB or less always finds room, or the connection is ended.
+   * Sends a whole message, after the answers that are ready. worker: of the calling thread; NULL: the thread
+   * is no crew member. Messages of one thread keep their order, and those that it sends while it serves a
+   * request precede the answer to that request. Each RPC_PUSHED of an RPC_PUSH_CALL is followed by one
+   * settle, with the same worker. An answer of at most 16 KiB always finds room, or the connection is ended.
    */
   enum rpc_pushed (*send)(struct rpc_duplex *duplex, struct rpc_worker *worker, enum rpc_push_kind kind,
                           struct text message);
-  /* The call has ended, however. */
+  /* The call has ended, for whatever reason. */
   void (*settle)(struct rpc_duplex *duplex, struct rpc_worker *worker);
-  /* How long an RPC_PUSH_ANSWER may be now; at least 1. */
+  /* The length that an RPC_PUSH_ANSWER may have now; at least 1. */
   size_t (*reply_max)(struct rpc_duplex *duplex);
-  /* The last use of it. */
+  /* Releases the duplex: its last use. */
   void (*close)(struct rpc_duplex *duplex);
 };
 
 struct rpc_client_info {
   enum op_channel channel;
-  struct text peer_id;    /* the `peer-id` that the client gave in its header, as written; data NULL: none */
+  struct text peer_id;    /* the `peer-id` in the client's header, as written; data NULL: none */
   struct text routing_id; /* ZeroMQ: the identity's bytes; else data NULL */
-  struct text epoch;      /* that the client's message is meant for, as written; data NULL: it does not say */
-  struct rpc_address address; /* what is bounded for each address counts for it */
-  bool only_safe;             /* HTTP GET: nothing but safe procedures may run */
-  /* On whose thread the client is opened: what it keeps for clients may be used. NULL: of no worker. */
+  /* the epoch for which the client's message is meant, as written; data NULL: not stated */
+  struct text epoch;
+  struct rpc_address address; /* limits for each address count for this address */
+  bool only_safe;             /* HTTP GET: only safe procedures may run */
+  /* Of the thread that opens the client: its cache of clients may be used. NULL: the thread is no crew
+   * member. */
   struct rpc_worker *worker;
-  const struct rpc_push *push; /* NULL: the client gets answers alone */
+  const struct rpc_push *push; /* NULL: the client receives only answers */
   void *connection;            /* for push->open */
 };
 
-enum rpc_taken {
+enum rpc_received {
   RPC_ORDINARY, /* serve it, or keep it until the request before it is served */
-  RPC_TAKEN     /* an answer, or a nested request: nothing is left to do but to send what take has written */
+  RPC_CONSUMED  /* it was an answer or a nested request: only *answer is left to be sent */
 };
 
-/* How the thread of a worker waits inside the service for what a client sends. */
+/* How the thread of a worker waits inside the service for input of a client. */
 struct rpc_waits {
   void *thread;
   /*
-   * Returns when is_over(state) is true, or at deadline_ms (clock_now_ms; INT64_MAX: never). Meanwhile the
-   * transport reads the client whose message the thread serves, if that has a duplex, and hands messages to `take`.
-   * is_over is asked at the beginning, after each part of the input and after each wake. On the worker's own thread,
-   * in serve; the caller holds no lock.
+   * Returns when is_over(state) is true, or at deadline_ms (clock_now_ms; INT64_MAX: never). During that time
+   * the transport reads the client whose message the thread serves, if the client has a duplex, and hands
+   * messages to `receive`. is_over is called at the beginning, after each part of the input and after each
+   * wake. On the worker's own thread, in serve; the caller holds no lock.
    */
   void (*wait)(void *thread, bool (*is_over)(void *state), void *state, int64_t deadline_ms);
-  /* Lets the wait ask is_over again; one that comes before the wait is not lost. Any thread, with any lock held:
-   * it takes none. */
+  /* Makes the wait call is_over again. A wake that precedes the wait is not lost. Any thread, with any
+   * lock held: this function takes none. */
   void (*wake)(void *thread);
 };
 
-/* What interrupt_call is to end. */
+/* What interrupt_call has to end. */
 struct rpc_call_end {
   enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
-  bool is_any;               /* whatever call the thread is in, and all that is left of its message */
-  uint32_t call;             /* else that of this number (find_deadline) */
+  bool is_any;               /* any call that the thread is in, and the rest of its message */
+  uint32_t call;             /* else the call of this number (find_deadline) */
 };
 
 struct rpc_service {
   void *context;
-  /* By enum rpc_codec_id, NULL where the service lacks one: the transport chooses the codec of its message. Their
-   * functions get the context above. */
+  /* By enum rpc_codec_id, NULL for a codec that the service lacks: the transport chooses the codec of its
+   * message. Their functions get the context above. */
   const struct rpc_codec *const *codecs;
 
   /* Starts a crew member's thread; run is called on it with its worker. */
   enum jp_status (*spawn)(void *context, const char *name,
                           void (*run)(void *argument, struct rpc_worker *worker), void *argument,
                           struct jp_error *error);
-  /* Says how the worker's thread waits; on that thread, before it serves. Borrowed as long as the worker. waits NULL: the
-   * thread waits no more, and when this returns nobody wakes it. set_waits NULL: the service never waits for a client. */
+  /* Sets how the worker's thread waits; on that thread, before it serves. Borrowed as long as the worker.
+   * waits NULL: the thread waits no more, and no thread wakes it after this returns. set_waits NULL: the
+   * service never waits for a client. */
   void (*set_waits)(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
-  /* The worker's thread serves one client alone: what a call changes of the thread stays for the next one. On that
-   * thread, before it serves. NULL: nothing is undone anyway. */
+  /* The worker's thread serves only one client: changes that a call makes to the thread stay for the next
+   * call. On that thread, before it serves. NULL: the service never undoes such changes. */
   void (*keep_changes)(void *context, struct rpc_worker *worker);
-  /* True where the worker's thread will never come back from the call that it is in (System.exit). Any
-   * thread. */
+  /* True if the worker's thread will never return from its call (System.exit). Any thread. */
   bool (*is_exiting)(void *context, struct rpc_worker *worker);
 
-  /* --- calls that last: each NULL where the service tells nothing of them --- */
+  /* --- calls that last; a function is NULL if the service does not support it --- */
 
   /*
-   * Writes the name of the member of Java that the worker's thread serves, CLASS.MEMBER, for the log: escaped, cut to
-   * size, which is at least 1. False: it serves none. Any thread, while the worker lives; waits for nobody.
+   * Writes the name of the Java member that the worker's thread serves, CLASS.MEMBER, for the log: escaped,
+   * and cut to size, which is at least 1. False: the thread serves none. Any thread, while the worker lives;
+   * does not wait.
    */
-  bool (*tell_call)(void *context, struct rpc_worker *worker, char *name, size_t size);
-  /* True, once for each call, where the worker's thread has been in one call of a member for long, and is to get a name
-   * for it. One thread, four times a second or more; waits for nobody. */
+  bool (*write_call_name)(void *context, struct rpc_worker *worker, char *name, size_t size);
+  /* True, once for each call, if the worker's thread has been in one call of a member for long and should
+   * get a name for it. From one thread, at least four times a second; does not wait. */
   bool (*wants_name)(void *context, struct rpc_worker *worker, int64_t now_ms);
-  /* Holds the worker's thread at the end of its call. False: it is in none. Any thread, while the worker lives; waits for
-   * nobody. name_call follows, on the same thread. */
+  /* Keeps the worker's thread from leaving its call. False: the thread is in no call. Any thread, while
+   * the worker lives; does not wait. The same thread then calls name_call or interrupt_call. */
   bool (*hold_call)(void *context, struct rpc_worker *worker);
-  /* Gives the thread of `held` a name for its call, until the end of that, and lets it go. own: the calling thread's
-   * worker, whose JVM may keep it waiting. */
+  /* Names the thread of `held` after its call until the call ends, and ends the hold. own: the calling
+   * thread's worker, which may wait for the JVM. */
   void (*name_call)(void *context, struct rpc_worker *own, struct rpc_worker *held);
   /*
-   * When the call that the worker's thread is in has to be ended, and in *call its number; INT64_MAX: never, or there is
-   * none. since_ms: when the message that the thread serves was received. One thread, again and again; waits for nobody.
+   * Returns when the call of the worker's thread has to be ended, and sets *call to its number; INT64_MAX:
+   * never, or the thread is in no call. since_ms: when the message that the thread serves was received. From
+   * one thread, repeatedly; does not wait.
    */
   int64_t (*find_deadline)(void *context, struct rpc_worker *worker, int64_t since_ms, int64_t now_ms,
                            uint32_t *call);
-  /* After hold_call, in place of name_call: ends the call that is held, where it is the one that is meant: interrupts its
-   * thread, whose request is answered with an error. Lets it go in any case. False: another call was meant. */
+  /* After hold_call, in place of name_call: ends the call that is held, if `end` means that call:
+   * interrupts its thread, whose request is answered with an error. Ends the hold in any case. False:
+   * another call was meant. */
   bool (*interrupt_call)(void *context, struct rpc_worker *own, struct rpc_worker *held,
                          const struct rpc_call_end *end);
 
-  /* --- threads that are lost: they do not come back from a call that was ended --- */
+  /* --- lost threads: those that do not return from a call that was ended --- */
 
-  /* The worker's thread, which hold_call holds, is lost while it serves its message; or it has come back: then it calls this
-   * itself. */
+  /* The worker's thread, which hold_call holds, becomes lost while it serves its message. When it returns
+   * from the call, it calls this with false. */
   void (*note_lost)(void *context, struct rpc_worker *worker, bool is_lost);
-  /* How many of those serve clients with the address of this one. Any thread. */
+  /* Counts the lost threads that serve clients of this client's address. Any thread. */
   size_t (*count_lost)(void *context, const struct rpc_client *client);
-  /* Makes a client with the session of `client`, whose thread is held and lost: `client` is left to that thread, which
-   * closes it, and the new one goes on in its place. NULL: that cannot be, or memory is short. Any thread. */
+  /* Makes a client with the session of `client`, whose thread is held and lost. The thread keeps `client`
+   * and closes it; the new client replaces it. NULL: not possible, or memory is short. Any thread. */
   struct rpc_client *(*part_client)(void *context, struct rpc_client *client);
 
   /*
    * Opens a client. JP_INVALID: peer_id is no UUID. JP_LIMIT: a limit, named in the text. Any thread. Cheap:
-   * a session is made with its first request, or here where a WebSocket names it.
+   * the session is made with the first request, or here if a WebSocket names it.
    */
   enum jp_status (*client_open)(void *context, const struct rpc_client_info *info, struct rpc_client **client,
                                 struct jp_error *error);
   /*
-   * Ends a client, when no serve is using it. A session that is only the connection's is dropped with all its
-   * objects; one with a `peer-id` or a routing id stays for its TTL where it has objects, and so does one without
-   * either where a request over HTTP has left objects: then its name is new. told (may be NULL: nobody will hear it):
-   * what the answer says. worker NULL: from a thread that may not use Java; the objects are dropped soon after, by
-   * another.
+   * Closes a client, while no serve uses it. A session that no other client can name is dropped with all its
+   * objects. A session with a `peer-id` or a routing id stays for its TTL if it has objects. So does the
+   * session without a name of a request over HTTP that has left objects: it gets a new name. info (may be
+   * NULL: no answer is sent): what the answer says of the session. worker NULL: from a thread that may not
+   * use Java; another thread drops the objects soon after.
    */
   void (*client_close)(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                       struct rpc_told_session *told);
-  /* What the answer to a handshake says, for a client that has just been opened. NULL: nothing. */
-  void (*client_tell)(void *context, struct rpc_client *client, struct rpc_told_session *told);
+                       struct rpc_session_info *info);
+  /* Sets what the answer to a handshake says, for a client that has just been opened. NULL: nothing is
+   * said. */
+  void (*describe_session)(void *context, struct rpc_client *client, struct rpc_session_info *info);
 
-  /* The answer of the worker's last message, which was this client's, will not reach it: drops the objects
-   * that it told of. On the worker's thread, before it serves again. NULL: there is nothing to drop. */
-  void (*take_back)(void *context, struct rpc_worker *worker, struct rpc_client *client);
+  /* Drops the objects that the answer to the worker's last message has named: the answer will not reach
+   * this client. On the worker's thread, before it serves again. NULL: the service has no objects. */
+  void (*release_unsent)(void *context, struct rpc_worker *worker, struct rpc_client *client);
 
-  /* --- clients with a push; NULL where none opens a duplex. The caller holds no lock --- */
+  /* --- clients with a push; NULL if the service opens no duplex. The caller holds no lock --- */
 
   /*
-   * A whole message of a client that has a duplex, before anything else is made of it; also while a request of the
-   * client is being served. Any thread, one at a time for a client; no worker is needed, and Java does not run in it.
-   * *message stays the caller's; RPC_TAKEN may have taken its memory. *answer comes empty, and gets the errors of
-   * nested requests that no thread will serve, which need not be told to `refused`.
+   * Receives a whole message of a client that has a duplex, before the message is read otherwise; also while
+   * a request of the client is being served. Any thread, one at a time for a client; no worker is needed, and
+   * Java does not run in it. The caller keeps *message, but RPC_CONSUMED may have moved its memory. *answer
+   * is empty, and gets the errors of nested requests that no thread will serve, for which `refused` need not
+   * be called.
    */
-  enum rpc_taken (*take)(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
-                         struct buffer *answer);
+  enum rpc_received (*receive)(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
+                               struct buffer *answer);
   /*
-   * The same for a message that is too long, of which the beginning is known. RPC_TAKEN: a call is open. *is_answer: the
-   * message was the answer to one, which has ended; else the transport answers the message at once.
+   * The same for a message that is too long, with its beginning. RPC_CONSUMED: a call is open. *is_answer:
+   * the message was the answer to a call, which has ended; else the transport answers the message at once.
    */
-  enum rpc_taken (*take_beginning)(void *context, struct rpc_callbacks *callbacks, struct text beginning,
-                                   bool *is_answer);
-  /* The client sends nothing more: its open calls end, and later ones do at once. Any thread, while the client is open;
-   * may be repeated. client_close means it, too. */
+  enum rpc_received (*receive_beginning)(void *context, struct rpc_callbacks *callbacks,
+                                         struct text beginning, bool *is_answer);
+  /* The client sends nothing more: its open calls end, and later ones end at once. Any thread, while the
+   * client is open; may be repeated. client_close implies it. */
   void (*client_gone)(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
-  /* True where all threads that wait in the open calls of the client are exiting, as is_exiting says: nobody needs the
-   * answers. Any thread, while the client is open. */
+  /* True if all threads that wait in the open calls of the client are exiting (is_exiting): the answers
+   * are not needed. Any thread, while the client is open. */
   bool (*are_exiting)(void *context, struct rpc_callbacks *callbacks);
-  /* A send that had no room may find some now. Likewise. */
+  /* A send that found no room may find some now. Any thread, while the client is open. */
   void (*has_room)(void *context, struct rpc_callbacks *callbacks);
-  /* A client that has a push sent this message, and it was answered with an error that `refuse` has made, unread: the
-   * callbacks that it gives count as read. As `take`, also for a client that has given none before. */
+  /* A message of a client that has a push was answered, unread, with an error that `refuse` has made: the
+   * callbacks that it gives count as read. As `receive`, also for a client that has given no callback
+   * before. */
   void (*refused)(void *context, struct rpc_client *client, struct text message);
 };
 

@@ -14,23 +14,23 @@
 enum {
   SEED_BYTES = 8,
   LAST_REFS = 1 << 16,
-  /* The tables never grow, so that no operation waits for a rehash; their untouched pages cost nothing. With more
-   * sessions than buckets the chains become longer. */
+  /* The tables never grow, so that no operation waits for a rehash; their untouched pages cost nothing.
+   * With more sessions than buckets the chains become longer. */
   BUCKETS_MIN = 64,
   BUCKETS_MAX = 1 << 20
 };
 
-/* Sessions that nobody holds; the one that has been idle for longest is the first. */
+/* Sessions without a holder, the longest idle first. */
 struct session_queue {
   struct rpc_session *first;
   struct rpc_session *last;
 };
 
-/* The queues of a session that nobody holds: one of rpc_sessions and, if it is_passing, its address's. */
+/* The queues of a session without a holder: that of rpc_sessions and, if is_passing, that of its address. */
 enum session_line { LINE_OF_ALL, LINE_OF_ADDRESS, SESSION_LINES };
 
-/* A client's address: an entry while a session points to it. Entries are found, made and released under the lock;
- * whoever holds one may count without it. */
+/* A client's address: an entry while a session points to it. Entries are found, made and released under
+ * the lock; a holder may count without the lock. */
 struct session_address {
   struct session_address *next; /* in its bucket */
   uint64_t hash;
@@ -41,7 +41,7 @@ struct session_address {
 };
 
 struct rpc_session {
-  struct rpc_session *next; /* in its bucket, or among the dead */
+  struct rpc_session *next; /* in its bucket, or in the list `dead` */
   struct {
     struct rpc_session *before;
     struct rpc_session *after;
@@ -52,11 +52,11 @@ struct rpc_session {
   _Atomic(struct session_address *) address; /* held; NULL before the first object */
   struct rpc_session_maker maker;
   bool is_passing;        /* only the message that made it has used it, whether or not it is held */
-  bool is_idle;           /* in its queues; one that nobody holds and that is not idle has ended */
-  bool ends_with_holders; /* although it has a key: it is never idle. Set while it is held */
+  bool is_idle;           /* in its queues; a session that is neither held nor idle has ended */
+  bool ends_with_holders; /* although it has a key: never idle. Set while it is held */
   unsigned holders;
   int64_t idle_since;
-  uint64_t epoch; /* of the name that it had when clients were first told of it; 0: OpenSSL failed */
+  uint64_t epoch; /* of the first name that clients have received; 0: OpenSSL failed */
   uint64_t hash;
   size_t key_length; /* 0: no key */
   uint8_t key[];
@@ -65,18 +65,18 @@ struct rpc_session {
 /*
  * The thread that sweeps. Under the sessions' lock.
  *
- * | state            | what holds                                       | who leaves it, on what                      |
- * | SWEEPER_NONE     | rpc_sessions_start was not called, or has failed | rpc_sessions_start; rpc_sessions_stop       |
- * | SWEEPER_RUNS     | the thread sweeps what has expired               | rpc_sessions_stop; rpc_sessions_start,      |
- * |                  |                                                  | where no thread was made                    |
- * | SWEEPER_STOPPING | the thread ends every session that nobody holds  | the thread, after that                      |
- * | SWEEPER_STOPPED  | there is no thread; a sweep ends every session   | nobody                                      |
- * |                  | that nobody holds                                |                                             |
+ * | state            | what holds                                         | who leaves it, on what                 |
+ * | SWEEPER_NONE     | rpc_sessions_start was not called, or has failed   | rpc_sessions_start; rpc_sessions_stop  |
+ * | SWEEPER_RUNS     | the thread sweeps expired sessions                 | rpc_sessions_stop; rpc_sessions_start, |
+ * |                  |                                                    | if no thread was made                  |
+ * | SWEEPER_STOPPING | the thread ends every session without a holder     | the thread, after that                 |
+ * | SWEEPER_STOPPED  | there is no thread; a sweep ends every session     | nobody                                 |
+ * |                  | without a holder                                   |                                        |
  */
 enum sweeper_state {
   SWEEPER_NONE,     /* no thread was started */
-  SWEEPER_RUNS,     /* the thread sweeps what has expired */
-  SWEEPER_STOPPING, /* the thread ends every session that nobody holds, and then itself */
+  SWEEPER_RUNS,     /* the thread sweeps expired sessions */
+  SWEEPER_STOPPING, /* the thread ends every session without a holder, and then itself */
   SWEEPER_STOPPED   /* the thread has ended */
 };
 
@@ -87,7 +87,7 @@ static const uint16_t sweeper_transitions[] = {
     [SWEEPER_STOPPED] = 0,
 };
 
-/* Everything is used under the lock, except where a comment says otherwise. */
+/* All fields are used under the lock, unless a comment says otherwise. */
 struct rpc_sessions {
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -98,21 +98,21 @@ struct rpc_sessions {
   uint32_t *last_refs;          /* LAST_REFS: see find_last_ref */
   struct session_address **addresses;
   struct session_queue idle;
-  struct session_queue passing; /* idle ones that are passing */
+  struct session_queue passing; /* idle passing sessions */
   struct rpc_session *dead;     /* ended; the sweeper destroys them */
   enum sweeper_state sweeper;
-  int64_t sweeper_wakes;     /* when it looks next, or has last looked; INT64_MAX: when it is told */
+  int64_t sweeper_wakes;     /* when it wakes next, or woke last; INT64_MAX: when it is notified */
   struct keyed_hash *epochs; /* used without the lock */
-  uint8_t seed[SEED_BYTES];  /* callers choose the keys; they must not choose the buckets */
+  uint8_t seed[SEED_BYTES];  /* callers choose the keys, but must not be able to choose the buckets */
 };
 
-/* What is made of a session's name, its key or without one the key's serial, under the key of the process. */
+/* Computed from a session's name (its key or, without one, the key's serial) under the key of the process. */
 struct session_mark {
   uint64_t epoch;
-  uint32_t first_ref; /* where the refs of the first session of the name begin */
+  uint32_t first_ref; /* the first ref of the first session of the name */
 };
 
-/* Without the lock. JP_INTERNAL: OpenSSL fails. */
+/* Called without the lock. JP_INTERNAL: OpenSSL fails. */
 static enum jp_status make_mark(const struct rpc_sessions *sessions, const struct op_session_key *key,
                                 struct session_mark *mark)
 {
@@ -138,7 +138,6 @@ static enum jp_status make_mark(const struct rpc_sessions *sessions, const struc
 
 /* ---- the table of sessions by key ---- */
 
-/* Without the lock. */
 static uint64_t hash_bytes(const struct rpc_sessions *sessions, const uint8_t *bytes, size_t length)
 {
   char seeded[SEED_BYTES + 1 + OP_ROUTING_ID_MAX];
@@ -175,9 +174,9 @@ static void add_to_table(struct rpc_sessions *sessions, struct rpc_session *sess
 }
 
 /*
- * At least the last ref of every session that has ended under a key of this hash; 0: none has. The next session of
- * the key begins after it, so that no ref that a client still has names another object. Keys that share a place
- * share the number, and only skip refs.
+ * Returns the highest ref, or more, that any ended session of a key with this hash has used; 0: none has. The
+ * next session of the key begins after it, so that no ref that a client still has names another object. Keys
+ * that share a place share the number, and only skip refs.
  */
 static uint32_t *find_last_ref(const struct rpc_sessions *sessions, uint64_t hash)
 {
@@ -215,7 +214,7 @@ static struct session_address *find_entry(const struct rpc_sessions *sessions,
   return entry;
 }
 
-/* Holds the entry of the address until end_session, and makes it if there is none. NULL: no memory. */
+/* Holds the entry of the address until end_session; makes it if there is none. NULL: no memory. */
 static struct session_address *hold_address(struct rpc_sessions *sessions, const struct rpc_address *address,
                                             uint64_t hash)
 {
@@ -234,7 +233,7 @@ static struct session_address *hold_address(struct rpc_sessions *sessions, const
   return entry;
 }
 
-/* Counts one more; false if there are `most` already. Without the lock. */
+/* Counts one more; false if there are `most` already. Called without the lock. */
 static bool count_up(_Atomic size_t *counter, size_t most)
 {
   size_t count = atomic_load_explicit(counter, memory_order_relaxed);
@@ -247,7 +246,7 @@ static bool count_up(_Atomic size_t *counter, size_t most)
 
 /* ---- idle sessions ---- */
 
-/* When the session that nobody holds will have been kept for the TTL; INT64_MAX: never. */
+/* Returns when the TTL of a session without a holder is over; INT64_MAX: never. */
 static int64_t find_expiry(const struct rpc_sessions *sessions, const struct rpc_session *idle)
 {
   int64_t expiry;
@@ -310,7 +309,7 @@ static void become_idle(struct rpc_sessions *sessions, struct rpc_session *sessi
   session->idle_since = now_ms;
   int64_t expiry = find_expiry(sessions, session);
   if (expiry < sessions->sweeper_wakes) {
-    sessions->sweeper_wakes = expiry; /* told once */
+    sessions->sweeper_wakes = expiry; /* notified once */
     pthread_cond_signal(&sessions->changed);
   }
   queue_append(queue_of(sessions, session), session, LINE_OF_ALL);
@@ -328,7 +327,7 @@ static void count_down(void *context)
   atomic_fetch_sub(&session->sessions->count, 1);
 }
 
-/* Takes a session that nobody holds out of the table, the queues and the counts. The caller destroys it. */
+/* Takes a session without a holder out of the table, the queues and the counts. The caller destroys it. */
 static void end_session(struct rpc_sessions *sessions, struct rpc_session *session)
 {
   leave_idle(sessions, session);
@@ -348,14 +347,14 @@ static void end_session(struct rpc_sessions *sessions, struct rpc_session *sessi
   atomic_store(&session->address, NULL);
 }
 
-/* Without the lock, on a thread that may use Java. */
+/* Called without the lock, on a thread that may use Java. */
 static void destroy_session(struct rpc_session *session, struct jvm_thread *thread)
 {
   jvm_objects_destroy(thread, session->objects);
   free(session);
 }
 
-/* The entry of the session's address, which the session holds from now on. NULL: no memory. */
+/* Finds the entry of the session's address, which the session holds from now on. NULL: no memory. */
 static struct session_address *find_address(struct rpc_session *session)
 {
   struct session_address *address = atomic_load(&session->address);
@@ -365,7 +364,7 @@ static struct session_address *find_address(struct rpc_session *session)
   const struct rpc_address *from = &session->maker.address;
   uint64_t hash = hash_bytes(sessions, from->bytes, from->length);
   pthread_mutex_lock(&sessions->lock);
-  address = atomic_load(&session->address); /* another thread may have set it meanwhile */
+  address = atomic_load(&session->address); /* another thread has set it */
   if (address == NULL) {
     address = hold_address(sessions, from, hash);
     atomic_store(&session->address, address);
@@ -374,7 +373,7 @@ static struct session_address *find_address(struct rpc_session *session)
   return address;
 }
 
-/* Ends the first session of a queue of passing ones. False: there is none. */
+/* Ends the first session of a queue of passing ones. False: the queue is empty. */
 static bool end_oldest(struct rpc_sessions *sessions, const struct session_queue *passing,
                        struct jvm_thread *thread)
 {
@@ -417,7 +416,7 @@ static const struct jvm_objects_owner OWNER = {.enter = count_session, .leave = 
 
 /* ---- holding ---- */
 
-/* Its memory has room for the key, or for a later one of rpc_session_keep. */
+/* The session's memory has room for the key, or for a later key of rpc_session_keep. */
 static struct rpc_session *make_session(struct rpc_sessions *sessions, const struct rpc_session_maker *maker,
                                         const struct session_mark *mark, size_t key_length)
 {
@@ -533,8 +532,8 @@ static void leave_to_sweeper(struct rpc_sessions *sessions, struct rpc_session *
   pthread_cond_signal(&sessions->changed);
 }
 
-/* Called with the lock held, when nobody holds the session. Returns the session if the caller has to destroy
- * it. */
+/* Called with the lock held, for a session without a holder. Returns the session if the caller has to
+ * destroy it. */
 static struct rpc_session *settle_session(struct rpc_sessions *sessions, struct rpc_session *session,
                                           bool may_destroy, int64_t now_ms)
 {
@@ -607,7 +606,7 @@ void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session
   struct session_mark mark = {0};
   pthread_mutex_lock(&sessions->lock);
   const struct op_session_key key = name_session(sessions, session, peer_id);
-  /* Nobody was told the epoch that it had without a name. */
+  /* No client has received the epoch of the session without a name. */
   session->epoch = make_mark(sessions, &key, &mark) == JP_OK ? mark.epoch : 0;
   pthread_mutex_unlock(&sessions->lock);
 }
@@ -618,7 +617,7 @@ bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *sessio
   bool is_named = session->key_length > 0;
   bool good = !is_named || op_session_key_read_peer_id(session->key, session->key_length, peer_id);
   if (!is_named) {
-    (void)name_session(sessions, session, peer_id); /* its epoch stays, which its client was told */
+    (void)name_session(sessions, session, peer_id); /* its epoch stays, because its client has received it */
     session->ends_with_holders = true;
   }
   pthread_mutex_unlock(&sessions->lock);
@@ -647,8 +646,8 @@ uint64_t rpc_session_calls(const struct rpc_session *session)
 
 /* ---- the sweeper: ends expired sessions, and destroys those that their last holder could not destroy ---- */
 
-/* NULL: none is idle. */
-static struct rpc_session *longest_idle(const struct rpc_sessions *sessions)
+/* NULL: no session is idle. */
+static struct rpc_session *find_longest_idle(const struct rpc_sessions *sessions)
 {
   struct rpc_session *idle = sessions->idle.first;
   struct rpc_session *passing = sessions->passing.first;
@@ -657,9 +656,9 @@ static struct rpc_session *longest_idle(const struct rpc_sessions *sessions)
   return idle->idle_since <= passing->idle_since ? idle : passing;
 }
 
-static int64_t next_expiry(const struct rpc_sessions *sessions)
+static int64_t find_next_expiry(const struct rpc_sessions *sessions)
 {
-  const struct rpc_session *next = longest_idle(sessions);
+  const struct rpc_session *next = find_longest_idle(sessions);
   return next == NULL ? INT64_MAX : find_expiry(sessions, next);
 }
 
@@ -670,18 +669,18 @@ static void set_sweeper(struct rpc_sessions *sessions, enum sweeper_state to)
   sessions->sweeper = to;
 }
 
-/* Under the lock: also when that is over. */
+/* Called with the lock held. Also true after the stop. */
 static bool is_stopping(const struct rpc_sessions *sessions)
 {
   return sessions->sweeper == SWEEPER_STOPPING || sessions->sweeper == SWEEPER_STOPPED;
 }
 
 /* The next session to destroy, or NULL. */
-static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now_ms)
+static struct rpc_session *remove_ended(struct rpc_sessions *sessions, int64_t now_ms)
 {
   pthread_mutex_lock(&sessions->lock);
   struct rpc_session *ended = sessions->dead;
-  struct rpc_session *idle = longest_idle(sessions);
+  struct rpc_session *idle = find_longest_idle(sessions);
   if (ended != NULL) {
     sessions->dead = ended->next;
   } else if (idle != NULL &&
@@ -696,10 +695,10 @@ static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now
 int64_t rpc_sessions_sweep(struct rpc_sessions *sessions, struct jvm_thread *thread, int64_t now_ms)
 {
   struct rpc_session *ended;
-  while ((ended = take_ended(sessions, now_ms)) != NULL)
+  while ((ended = remove_ended(sessions, now_ms)) != NULL)
     destroy_session(ended, thread);
   pthread_mutex_lock(&sessions->lock);
-  int64_t expiry = next_expiry(sessions);
+  int64_t expiry = find_next_expiry(sessions);
   pthread_mutex_unlock(&sessions->lock);
   return expiry;
 }
@@ -720,8 +719,8 @@ static void run_sweeper(void *argument, struct jvm_thread *thread)
   bool stopping = false;
   pthread_mutex_lock(&sessions->lock);
   while (!stopping) {
-    while (!is_stopping(sessions) && sessions->dead == NULL && next_expiry(sessions) > clock_now_ms()) {
-      sessions->sweeper_wakes = next_expiry(sessions);
+    while (!is_stopping(sessions) && sessions->dead == NULL && find_next_expiry(sessions) > clock_now_ms()) {
+      sessions->sweeper_wakes = find_next_expiry(sessions);
       wait_until(sessions, sessions->sweeper_wakes);
     }
     stopping = is_stopping(sessions);

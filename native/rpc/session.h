@@ -1,27 +1,27 @@
 #ifndef JPEER_RPC_SESSION_H
 #define JPEER_RPC_SESSION_H
 /*
- * Sessions: whose objects are whose, and for how long (docs/protocol.md, "Sessions and refs").
+ * Sessions: who owns which objects, and for how long (docs/protocol.md, "Sessions and refs").
  *
- * A session without a key belongs to the one client that holds it, and ends when that client releases it. A
- * session with a key (a `peer-id`, or a ZeroMQ routing id) is shared by all clients that give the key. When
- * nobody holds it, it stays for the TTL if it has objects, and ends at once if it has none. A session that got its
- * key from rpc_session_share ends at once in any case.
+ * A session without a key belongs to the client that holds it, and ends when that client releases it. A
+ * session with a key (a `peer-id`, or a ZeroMQ routing id) is shared by all clients that name the key. When
+ * its last holder releases it, it stays for the TTL if it has objects, and ends at once if it has none. A
+ * session that got its key from rpc_session_share ends at once in any case.
  *
- * A session counts against the limits while it has objects. Holding one without objects is free, and fails
- * only for lack of memory. Its first object fails where the address of its maker has sessions-per-address
- * already, or where there are sessions-max in all, unless a passing session can end to make room. A passing
- * session is one that only one message has used: an HTTP request, or a ZeroMQ message that names a session
- * itself. The oldest one ends first.
+ * A session counts against the limits while it has objects. Holding a session without objects is free, and
+ * fails only for lack of memory. Its first object fails if the address of its maker has sessions-per-address
+ * already, or if there are sessions-max in all, unless a passing session can end to make room. A passing
+ * session is one that only one message has used: an HTTP request, or a ZeroMQ message that names a session.
+ * The oldest one ends first.
  *
- * A new session of a key continues the numbers of the last one of that key, so that no ref of an ended
+ * A new session of a key continues the numbers of the last session of that key, so that no ref of an ended
  * session names an object of a later one.
  *
- * Each name of a session (its key, or the serial of a client without one) has an epoch, a keyed hash under a random
- * key of the process: the same before the session's first object and after its last one, and another one in another
- * process, where the refs that a client still has mean nothing.
+ * Each name of a session (its key, or the serial of a client without one) has an epoch, a keyed hash under a
+ * random key of the process. The epoch is the same before the session's first object and after its last one.
+ * It differs in another process, where the refs that a client still has mean nothing.
  *
- * Each operation takes the same time however many sessions there are, up to a million keys; beyond that the
+ * The time of an operation does not depend on the number of sessions, up to a million keys; beyond that the
  * chains of the index grow.
  *
  * Any thread. There is one lock, which is never held while Java runs. A table of objects is destroyed by a
@@ -46,48 +46,49 @@ struct rpc_session_limits {
   size_t sessions_max;
   size_t per_address_max; /* of sessions_max, for each client address; 0: all of them */
   size_t max_objects;     /* a session */
-  uint32_t
-      first_ref_min; /* the first session of a name begins its refs at random between these two; 0 means 1 */
+  /* the refs of the first session of a name begin at random between these two; 0 means 1 */
+  uint32_t first_ref_min;
   uint32_t first_ref_max;
   int64_t ttl_ms;
 };
 
 /* Who makes a session. */
 struct rpc_session_maker {
-  struct rpc_address address; /* the session counts for it */
-  bool is_passing;            /* one message made it, and perhaps nobody comes back for it */
+  struct rpc_address address; /* the address for which the session counts */
+  bool is_passing;            /* made by one message, and possibly never used again */
   uint64_t message;           /* the number of that message, if it may acquire the session again; or 0 */
 };
 
 /* JP_NO_MEMORY; JP_INTERNAL: OpenSSL has no keyed hash. */
 enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits,
                                    struct rpc_sessions **sessions) JP_MUST_CHECK;
-/* Nobody may hold a session any more. The objects of sessions that were not swept stay until the JVM ends. */
+/* No thread may hold a session any more. The objects of sessions that were not swept stay until the JVM
+ * ends. */
 void rpc_sessions_destroy(struct rpc_sessions *sessions);
-size_t rpc_sessions_count(struct rpc_sessions *sessions); /* of those with objects */
+size_t rpc_sessions_count(struct rpc_sessions *sessions); /* of sessions with objects */
 
-/* The same, of one client address. */
+/* The same, for one client address. */
 size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_address *address);
 
 /* The epoch of the session of the key or, without one, of the key's serial. 0, which is no epoch: OpenSSL fails. */
 uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct op_session_key *key);
 uint64_t rpc_session_epoch(const struct rpc_session *session); /* as long as it is held */
 
-/* Holds the session of the key, and makes it if there is none; an empty key, or NULL: always makes one. A session
- * that exists stops being passing, unless the same message acquires it again. JP_NO_MEMORY, JP_INTERNAL. Released with
- * rpc_session_release. */
+/* Holds the session of the key, and makes it if there is none; an empty key, or NULL: always makes one. An
+ * existing session stops being passing, unless the same message acquires it again. JP_NO_MEMORY,
+ * JP_INTERNAL. Release it with rpc_session_release. */
 enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct op_session_key *key,
                                    const struct rpc_session_maker *maker, struct rpc_session **session,
                                    struct jp_error *error) JP_MUST_CHECK;
-/* Holds the session of the key, which stops being passing. NULL: there is none. */
+/* Holds the session of the key, which stops being passing. NULL: no session has the key. */
 struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct op_session_key *key);
 /* Adds a holder to a session that the caller holds. */
 void rpc_session_retain(struct rpc_sessions *sessions, struct rpc_session *session);
 /* thread NULL: from a thread that may not use Java. now_ms: clock_now_ms(). */
 void rpc_session_release(struct rpc_sessions *sessions, struct rpc_session *session,
                          struct jvm_thread *thread, int64_t now_ms);
-/* Replaces rpc_session_release for a session without a key that has never had an object: the caller keeps its
- * memory for another client (rpc_session_resume). False: it has to be released. */
+/* Replaces rpc_session_release for a session without a key that never had an object: the caller keeps its
+ * memory for another client (rpc_session_resume). False: release the session instead. */
 bool rpc_session_set_aside(const struct rpc_session *session) JP_MUST_CHECK;
 /* Replaces rpc_session_acquire: turns a session that was set aside into a new one without a key. */
 void rpc_session_resume(struct rpc_session *session, const struct rpc_session_maker *maker);
@@ -97,25 +98,26 @@ void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *sess
                          struct jvm_thread *thread);
 /* Gives a session without a key a new `peer-id`, by which it is found from now on. */
 void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id);
-/* The `peer-id` of a session that the caller holds. One without a key gets a new one, and ends with its last holder all
- * the same. False: its key is a routing id. */
+/* The `peer-id` of a session that the caller holds. A session without a key gets a new one, and still ends
+ * with its last holder. False: its key is a routing id. */
 bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *session,
                        struct uuid *peer_id) JP_MUST_CHECK;
 
-struct jvm_objects *rpc_session_objects(const struct rpc_session *session); /* as long as it is held */
-/* Calls that clients which no longer hold it have made. Whoever holds it. */
+/* as long as the session is held */
+struct jvm_objects *rpc_session_objects(const struct rpc_session *session);
+/* Counts calls of clients that no longer hold the session. Call it while holding the session. */
 void rpc_session_add_calls(struct rpc_session *session, uint64_t calls);
 uint64_t rpc_session_calls(const struct rpc_session *session);
-/* delete_session: drops every object. The session stops counting, and ends when nobody holds it. */
+/* delete_session: drops every object. The session stops counting, and ends with its last holder. */
 void rpc_session_clear(struct rpc_session *session, struct jvm_thread *thread);
 
-/* Ends the sessions whose TTL is over, and destroys tables that were left to it. Returns the time of the next
- * expiry, or INT64_MAX. */
+/* Ends the sessions whose TTL is over, and destroys the tables that were left to the sweeper. Returns the
+ * time of the next expiry, or INT64_MAX. */
 int64_t rpc_sessions_sweep(struct rpc_sessions *sessions, struct jvm_thread *thread, int64_t now_ms);
-/* Starts the sweeper, a thread that sweeps when a session expires or a table is left to it. Called once. */
+/* Starts the sweeper, a thread that sweeps when a session expires or a table is left to it. Call once. */
 enum jp_status rpc_sessions_start(struct rpc_sessions *sessions, struct jvm *jvm,
                                   struct jp_error *error) JP_MUST_CHECK;
-/* Lets the sweeper end every session that nobody holds, and then itself. False if it still runs after
+/* Makes the sweeper end every session without a holder, and then itself. False if it still runs after
  * wait_ms: then the sessions must not be destroyed. */
 bool rpc_sessions_stop(struct rpc_sessions *sessions, int64_t wait_ms) JP_MUST_CHECK;
 

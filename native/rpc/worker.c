@@ -167,7 +167,7 @@ bool rpc_worker_find_exiting(struct rpc_peer *peer, const struct rpc_worker *wor
 
 /* ---- lost threads ---- */
 
-/* Binary messages have no `served`: their clients count as those without an address. */
+/* Binary messages do not set `served`: their clients count as those without an address. */
 void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost)
 {
   (void)context;

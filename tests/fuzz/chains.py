@@ -22,7 +22,7 @@ class Failed:
         self.code, self.words = code, words
 
 
-NOTHING = object()  # void, or without an answer: it cannot be named
+NOTHING = object()  # void, or without an answer: cannot be named
 
 
 def text_of(value):
@@ -114,7 +114,7 @@ class Chain:
         return {"ref": {"result": json.loads(id)}}, self.results[id]
 
     def a_list(self):
-        """Mostly a list, sometimes a request that has failed; None where there is none yet."""
+        """Mostly a list, sometimes a request that has failed; None if there is none yet."""
         failed = self.named(lambda value: isinstance(value, Failed)) if self.rng.random() < 0.1 else None
         return failed or self.named(lambda value: isinstance(value, list))
 
@@ -202,12 +202,12 @@ class Chain:
                  Failed(-32000, "depends on failed request") if failed else text_of(value[1]))
 
     def wrong_name(self, number):
-        """An id of nobody, a later one, or of a batch around this one."""
+        """An id that no request has, a later one, or one of a batch around this one."""
         self.add(number, "call", {"type": LIST, "method": "size", "args": [], "instance": {"result": f"none{number}"}},
                  Failed(-32602, "no earlier request of this batch has this id"))
 
     def wrong_result(self, number):
-        """A request that gives nothing."""
+        """A request without a result."""
         named = self.named(lambda value: value is NOTHING)
         if named is not None:
             self.add(number, "java.lang.String.valueOf", [named[0]], Failed(-32602, ""))
@@ -286,7 +286,7 @@ class Chain:
 
 
 def given(argument):
-    """An argument of a callback as the model has it; lists and others are not distinguished."""
+    """An argument of a callback in the model's form; lists and others are not distinguished."""
     value = argument.get("value")
     return int(value) if argument["type"] == "java.lang.Integer" else value
 

@@ -14,8 +14,8 @@ static void read_answer(struct text answer, struct callback_counts *counts)
 {
   struct arena arena;
   arena_init(&arena);
-  const struct rpc_callback_taker taker = {.context = counts, .take = take_callback};
-  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &taker};
+  const struct rpc_callback_sink sink = {.context = counts, .accept = accept_callback};
+  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &sink};
   struct jvm_callback_answer read;
   struct outcome outcome;
   if (rpc_jsonrpc_callbacks.read_answer(answer, &rules, &arena, &read, &outcome) != JP_OK) {

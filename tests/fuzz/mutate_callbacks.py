@@ -136,7 +136,7 @@ class Attack:
         return {"ref": {"callback": self.rng.randint(1, 5)}, **self.rng.choice(FLAGS)}
 
     def request(self, **options):
-        """One that gives a callback, or asks something small."""
+        """A request that gives a callback, or a small one."""
         self.sent += 1
         kind = self.rng.randrange(8)
         if kind == 0:
@@ -181,14 +181,15 @@ class Attack:
         return [*chain.requests, self.request()]
 
     def handle_next(self):
-        """Without a message, all may be over: a change has removed the id of a request, or the request of a message."""
+        """Without a message, all requests may have ended: a change has removed the id of a request, or the request of
+        a message."""
         try:
             self.handle(self.client.receive_within(QUIET_SECONDS))
         except (TimeoutError, shm.TimedOut):
             self.end()
 
     def end(self):
-        """Answers what is late; then all requests end, unless it was silent."""
+        """Sends late answers; then all requests end, unless the client was silent."""
         self.is_over = True
         for each in self.late:
             self.answer_rightly(each)

@@ -21,8 +21,8 @@ struct reading {
 static enum jp_status read_request(struct reading *reading, const struct jsonrpc_request *request,
                                    struct operation *operation, struct outcome *outcome)
 {
-  const struct rpc_callback_taker taker = {.context = &reading->callbacks, .take = take_callback};
-  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &taker};
+  const struct rpc_callback_sink sink = {.context = &reading->callbacks, .accept = accept_callback};
+  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &sink};
   struct rpc_request_options options;
   enum jp_status status = rpc_request_options_read(request, &reading->arena, &options, outcome);
   if (status == JP_OK)

@@ -101,7 +101,7 @@ void touch_operation(const struct operation *operation)
     check_fetch(operation);
 }
 
-enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   (void)error;
   require(id > 0);

@@ -13,8 +13,8 @@ struct callback_counts {
   size_t found;
 };
 
-/* Functions of a struct rpc_callback_taker and of a scan; context: a struct callback_counts. */
-enum jp_status take_callback(void *context, int64_t id, struct jp_error *error);
+/* Functions of a struct rpc_callback_sink and of a scan; context: a struct callback_counts. */
+enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error);
 void find_callback(void *context, int64_t id);
 
 #endif

@@ -1,5 +1,5 @@
-"""How applications start and end: every kind of main, of jar, and of mistake in a line. Java ends the process; for signals
-see test_start.py."""
+"""How applications start and end: every kind of main, of jar, and of mistake in a command line. The application ends
+the process; for signals see test_start.py."""
 
 import zipfile
 from pathlib import Path

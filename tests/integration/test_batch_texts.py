@@ -1,4 +1,4 @@
-"""Long results that requests of a batch name again and again: each name costs what it takes to read, not a copy."""
+"""Long results that requests of a batch name many times: each name costs the time to read it, not a copy."""
 
 import json
 
@@ -9,7 +9,7 @@ from support.peer_case import PeerCase
 
 LENGTH = 1_000_000
 NAME = {"ref": {"result": "text"}}
-KEPT_KIB = 96 * 1024  # what the peer may grow by in a batch whose copies would take 10 GB
+KEPT_KIB = 96 * 1024  # by how much the peer may grow in a batch whose copies would need 10 GB
 
 
 def make_text(length=LENGTH, unit="x", **members):
@@ -18,14 +18,14 @@ def make_text(length=LENGTH, unit="x", **members):
 
 
 def results(client, batch):
-    """By the ids: an error's message for what has failed, else the value object, or by an own name the value."""
-    told = {}
+    """By the ids: the message of an error, else the value object, or the value for a call by an own name."""
+    found = {}
     for answer in json.loads(client.exchange(json.dumps(batch))):
         result = answer.get("result")
         is_envelope = isinstance(result, dict) and "void" in result
-        told[answer["id"]] = (answer["error"]["data"]["message"] if "error" in answer
+        found[answer["id"]] = (answer["error"]["data"]["message"] if "error" in answer
                               else result.get("value") if is_envelope else result)
-    return told
+    return found
 
 
 def plain(kind, value):
@@ -43,12 +43,12 @@ class LongTexts(PeerCase):
         before = peer.peak_kib()
         lists = [call(i, "java.util.Objects", "isNull", {"type": "java.util.List", "value": [NAME] * 10})
                  for i in range(990)]
-        told = results(client, [self.unkept(), *lists])
-        self.assertEqual({json.dumps(told[i]) for i in range(990)}, {json.dumps(plain("boolean", "false"))})
+        found = results(client, [self.unkept(), *lists])
+        self.assertEqual({json.dumps(found[i]) for i in range(990)}, {json.dumps(plain("boolean", "false"))})
         self.assertLess(peer.peak_kib() - before, KEPT_KIB)
 
     def test_the_policy_sees_the_same_argument(self):
-        """An overload and its denial are those of the value itself."""
+        """The overload and its denial are those of the value itself."""
         client = self.serve("--rpc-allow", "java.lang.String,java.lang.StringBuilder", allow=False)
         by_name = results(client, [make_text(2000), call(1, "java.util.Objects", "isNull", NAME),
                                    request(2, "new", {"type": "java.lang.StringBuilder", "args": [NAME]})])
@@ -64,7 +64,7 @@ class LongTexts(PeerCase):
         return json.loads(client.control("stats")["value"])["objects"]
 
     def check_nothing_stays(self, client, batch, rounds=40):
-        """40 texts of 8 MB are more than the heap. Neither does the session hold more than before."""
+        """40 texts of 8 MB are more than the heap. The session must not hold more than before, either."""
         before = self.objects(client)
         for _ in range(rounds):
             batch(client)
@@ -77,9 +77,9 @@ class LongTexts(PeerCase):
         batch = [make_text(8_000_000, options={"keep": False}), named, fails, absent, named | {"id": 4}]
 
         def ask(client):
-            told = results(client, batch)
-            self.assertEqual((told[1], told[4]), (plain("boolean", "false"),) * 2)
-            self.assertIn('the key "x"', told[2])
+            found = results(client, batch)
+            self.assertEqual((found[1], found[4]), (plain("boolean", "false"),) * 2)
+            self.assertIn('the key "x"', found[2])
 
         def leave(client):
             with WebSocketClient(client.peer) as other:
@@ -95,17 +95,17 @@ class LongTexts(PeerCase):
     def test_on_another_thread(self):
         client = self.serve("--thread-affinity", "SINGLE=fixtures.Affinity.SINGLE")
         there = {"options": {"threadAffinity": "SINGLE"}}
-        told = results(client, [make_text(2000), call(1, "java.util.Objects", "isNull", NAME, **there),
+        found = results(client, [make_text(2000), call(1, "java.util.Objects", "isNull", NAME, **there),
                                 call(2, "java.util.Objects", "toString", NAME),
                                 call(3, "java.util.Objects", "toString", NAME, **there)])
-        self.assertEqual(told[1], plain("boolean", "false"))
-        self.assertEqual((told[2], told[3]), (plain("java.lang.String", "x" * 2000),) * 2)
+        self.assertEqual(found[1], plain("boolean", "false"))
+        self.assertEqual((found[2], found[3]), (plain("java.lang.String", "x" * 2000),) * 2)
 
     def test_copies_of_other_values_are_bounded(self):
         client = self.serve("--message-max", "64K")
         make = request("text", "java.util.Collections.nCopies", [900, "x" * 40])
-        told = results(client, [make, *[call(i, "java.util.Objects", "isNull", NAME) for i in range(100)]])
-        failed = [each for each in told.values() if isinstance(each, str)]
+        found = results(client, [make, *[call(i, "java.util.Objects", "isNull", NAME) for i in range(100)]])
+        failed = [each for each in found.values() if isinstance(each, str)]
         self.assertTrue(0 < len(failed) < 100)
         self.assertIn("32 times message-max", failed[0])
 
@@ -114,7 +114,7 @@ class Batches(PeerCase):
     def growth(self, requests, count):
         """By how many MiB a peer grows while it answers the batch."""
         env = environment()
-        env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or memory that was freed counts as growth
+        env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or freed memory counts as growth
         peer = self.start("-J", "-Xmx64m", env=env)
         client = self.connect()
         results(client, requests(1))
@@ -124,13 +124,13 @@ class Batches(PeerCase):
         return (peer.peak_kib() - before) // 1024
 
     def test_a_long_result_that_is_named_often_is_held_once(self):
-        """Each request that names it is written out with it."""
+        """Each request that names the result is written out with the result."""
         def requests(count):
             long = call("long", "fixtures.Arguments", "longText", 4 << 20, options={"keep": False})
             return [long] + [call(i, "java.lang.String", "length", on={"result": "long"}) for i in range(count)]
         self.assertLess(self.growth(requests, 100), 120)
 
-    def test_results_that_become_refs_leave_nothing_behind(self):
+    def test_results_that_become_refs_leave_nothing(self):
         def requests(count):
             ints = call("ints", "fixtures.Arguments", "manyInts", 1 << 20)
             echo = {"type": "fixtures.Arguments", "method": "echoObject", "args": [{"ref": {"result": "ints"}}]}

@@ -34,8 +34,8 @@ class Operations(BinaryCase):
                 client.control("delete_session")
                 self.assertTrue(client.meta(obj(True), obj_null(), obj_null(), obj(["com.example.MyClass"])))
 
-    def test_what_a_request_tells_besides_is_taken(self):
-        """Members that a Java client fills in, and the peer needs not."""
+    def test_other_members_of_a_request_are_accepted(self):
+        """Members that a Java client sets and the peer does not need."""
         message = call_message("fixtures.Calculator", "add", 1, 2)
         call = {**message["execMessage"]["classMethodCall"], "modifiers": 9, "context": {
             "sourceLocationFile": "Main.java", "sourceLocationLine": 1 << 31, "sourceLocationType": "com.example.Main"}}
@@ -84,7 +84,7 @@ class Puts(BinaryCase):
             self.client.put(FIELDS, "anObject", value, on=number)
             self.assertIsNone(self.client.get(FIELDS, "anObject", on=number))
 
-    def test_a_put_that_tells_no_value(self):
+    def test_a_put_without_a_value(self):
         number = self.client.new(FIELDS)
         for message, struct in ((put_message(FIELDS, "aStatic", {}), "staticFieldPut"),
                                 (put_message(FIELDS, "anInt", {}, on=number), "instanceFieldPut")):
@@ -133,12 +133,12 @@ class Control(BinaryCase):
         number = self.client.new(LIST)
         unknown = control_message("ping")
         unknown["controlMessage"]["command"] = 99
-        untold = control_message("ping")
-        del untold["controlMessage"]["command"]
+        without_command = control_message("ping")
+        del without_command["controlMessage"]["command"]
         for message, status in ((control_message("ping"), 1), (control_message("gc"), 1),
                                 (control_message("delete_object", number), 1),
                                 (control_message("delete_object", number), 6), (control_message("delete_session"), 1),
-                                (control_message("delete_object"), 2), (unknown, 4), (untold, 4)):
+                                (control_message("delete_object"), 2), (unknown, 4), (without_command, 4)):
             reply = self.client.ask(message)
             self.assertEqual(reply["status"], status, message)
             self.assertEqual("body" in reply, status != 1, reply)
@@ -153,27 +153,27 @@ class Control(BinaryCase):
 class Metadata(BinaryCase):
     ONE = ["com.example.MyClass"]
 
-    def assert_tells(self, body, compressed=True):
-        told = json.loads(gzip.decompress(base64.b64decode(body, validate=True)) if compressed else body)
-        self.assertEqual([one["className"] for one in told], self.ONE)
-        return told[0]
+    def assert_describes(self, body, compressed=True):
+        described = json.loads(gzip.decompress(base64.b64decode(body, validate=True)) if compressed else body)
+        self.assertEqual([one["className"] for one in described], self.ONE)
+        return described[0]
 
     def test_params_in_their_order(self):
-        self.assert_tells(self.client.meta({}, {}, {}, obj(self.ONE, "[Ljava.lang.String;")))
-        self.assert_tells(self.client.meta(obj(True, "boolean"), obj(False, "boolean"), obj_null(), obj(self.ONE)))
-        self.assert_tells(self.client.meta(obj(False), obj_null("boolean"), obj([]), obj(self.ONE)), compressed=False)
-        merged = self.assert_tells(self.client.meta(obj(False), obj(True), {}, obj(self.ONE)), compressed=False)
+        self.assert_describes(self.client.meta({}, {}, {}, obj(self.ONE, "[Ljava.lang.String;")))
+        self.assert_describes(self.client.meta(obj(True, "boolean"), obj(False, "boolean"), obj_null(), obj(self.ONE)))
+        self.assert_describes(self.client.meta(obj(False), obj_null("boolean"), obj([]), obj(self.ONE)), compressed=False)
+        merged = self.assert_describes(self.client.meta(obj(False), obj(True), {}, obj(self.ONE)), compressed=False)
         self.assertIn("hashCode", json.dumps(merged))
 
     def test_params_by_name(self):
         named_ones = [obj({"name": "include_classes", "type": "java.lang.String[]", "value": self.ONE}),
                       obj({"name": "compress_encode", "type": "boolean", "value": False})]
-        self.assert_tells(self.client.meta(named_ones[0]))
-        self.assert_tells(self.client.meta(*named_ones), compressed=False)
+        self.assert_describes(self.client.meta(named_ones[0]))
+        self.assert_describes(self.client.meta(*named_ones), compressed=False)
         excluded = obj({"name": "exclude_prefixes", "value": ["com.example."]})
         self.assertEqual(self.client.meta(*named_ones, excluded), "[]")
 
-    def test_what_is_refused(self):
+    def test_refused_values(self):
         by_name = obj({"name": "compress_encode", "value": False})
         no_boolean = "'compress_encode' must be true or false"
         no_texts = "'exclude_prefixes' must be an array of strings or null"

@@ -1,4 +1,4 @@
-"""docs/binary.md and the schema for generated codecs say what the tests' own reader reads; the page's example runs."""
+"""docs/binary.md and the schema for generated codecs agree with the tests' own reader; the page's example runs."""
 
 import re
 import subprocess
@@ -16,17 +16,17 @@ def fields(text):
 
 
 class Documents(PeerCase):
-    def assert_same_structs(self, told):
-        """The last fields of a message, for what is not served, are named there alone."""
-        told["Message"] = told["Message"][:len(colfer.STRUCTS["Message"])]
-        self.assertEqual({name: told.get(name) for name in colfer.STRUCTS}, colfer.STRUCTS)
+    def assert_same_structs(self, structs):
+        """The last fields of a message, for messages that are not served, are named only there."""
+        structs["Message"] = structs["Message"][:len(colfer.STRUCTS["Message"])]
+        self.assertEqual({name: structs.get(name) for name in colfer.STRUCTS}, colfer.STRUCTS)
 
     def test_the_structs_of_the_page(self):
         self.assert_same_structs({name: fields(text) for name, text in re.findall(r"^\| `(\w+)` \| `(.*?)`", PAGE, re.M)})
 
     def test_the_structs_of_the_schema(self):
         schema = (ROOT / "tests/colfer/jpeer.colf").read_text(encoding="utf-8")
-        schema = re.sub(r"[ \t]*//.*", "", schema).replace("\tType ", "\ttype ")  # which is a keyword there
+        schema = re.sub(r"[ \t]*//.*", "", schema).replace("\tType ", "\ttype ")  # "type" is a keyword there
         structs = re.findall(r"^type (\w+) struct \{\n(.*?)^\}", schema, re.M | re.S)
         self.assert_same_structs({name: fields(text) for name, text in structs})
 

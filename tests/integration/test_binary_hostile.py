@@ -1,4 +1,4 @@
-"""Binary messages that nobody should send: each is answered, and the peer serves others afterwards."""
+"""Malformed binary messages: each is answered, and the peer serves others afterwards."""
 
 import zmq
 
@@ -49,7 +49,7 @@ class HostileCase(PeerCase):
 
     @classmethod
     def tearDownClass(cls):
-        """They are served all the same."""
+        """Other clients are still served."""
         with BinaryClient(cls.peer, "req") as binary, WebSocketClient(cls.peer) as other:
             assert binary.call("fixtures.Calculator", "add", 1, 2) == 3
             assert other.call("fixtures.Calculator", "add", 1, 2) == "3"
@@ -85,7 +85,7 @@ class HostileCase(PeerCase):
 
 
 class Bytes(HostileCase):
-    """What cannot be decoded."""
+    """Bytes that cannot be decoded."""
 
     def test_the_end_missing_at_every_byte(self):
         for message in (ADD, put_message("fixtures.Fields", "aStatic", 5), control_message("ping"), meta_message(obj(True))):
@@ -97,7 +97,7 @@ class Bytes(HostileCase):
                 self.assertEqual(reply.get("responseToId", ""), "the id" if size >= id_ends else "", whole[:size])
 
     def test_every_bit_flipped(self):
-        """Each one of a message that was just served."""
+        """Each bit of a message that was just served."""
         whole = identified(call_message("java.lang.Math", "max", obj(1, "int"), 2))
         for bit in range(8, len(whole) * 8):
             self.assertEqual(self.answer_to(whole)["returnValue"]["object"]["value"], "2")
@@ -105,7 +105,7 @@ class Bytes(HostileCase):
             flipped[bit // 8] ^= 1 << bit % 8
             self.answer_to(bytes(flipped))
 
-    def test_what_is_said_of_it(self):
+    def test_its_description(self):
         for payload, status, answers, says in (
                 (b"", ERROR, "", "The message is empty"), (b"\x7f", UNSUPPORTED, "", "Message type 0 is not served"),
                 (b"\0\x0c\x7f", UNSUPPORTED, "", "Message type 12 is not served"),
@@ -122,9 +122,9 @@ class Bytes(HostileCase):
                 (b"\0\3\x7f\x7f", ERROR, "", "The message cannot be decoded: message, byte 3: 1 bytes after the end")):
             self.assert_refused(payload, status, answers, says)
 
-    def test_bytes_behind_the_end(self):
-        for behind in (b"\0", b"\x7f", b"{}", identified(ADD)):
-            self.assert_refused(identified(ADD) + behind, answers="the id")
+    def test_bytes_after_the_end(self):
+        for after in (b"\0", b"\x7f", b"{}", identified(ADD)):
+            self.assert_refused(identified(ADD) + after, answers="the id")
 
     def test_no_fields(self):
         for payload in (b"\x7f", b"\1\x7f\x7f", b"\2\x7f\x7f", b"\3\x7f\x7f"):
@@ -144,10 +144,10 @@ class Bytes(HostileCase):
     def test_counts_and_lengths_beyond_the_message(self):
         for number in (4, 0x7F, 1 << 16, (1 << 16) + 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 63) - 1,
                        (1 << 64) - 1, (1 << 64) + 1, 1 << 200):
-            told = colfer.varint(number)
-            for payload in (call_bytes(field(3, told)), call_bytes(field(3, told + b"\x7f\x7f\x7f")),
-                            exec_bytes(field(19, told + b"\1a")), exec_bytes(field(20, told)),
-                            call_bytes(field(0, field(0, told + b"a")))):
+            length = colfer.varint(number)
+            for payload in (call_bytes(field(3, length)), call_bytes(field(3, length + b"\x7f\x7f\x7f")),
+                            exec_bytes(field(19, length + b"\1a")), exec_bytes(field(20, length)),
+                            call_bytes(field(0, field(0, length + b"a")))):
                 self.assert_refused(payload, answers="the id")
         self.assert_refused(field(0, b"\3") + field(1, field(0, colfer.varint((1 << 32) + 16))))
 
@@ -189,7 +189,7 @@ class Bytes(HostileCase):
 
 
 class Messages(HostileCase):
-    """What can be decoded and says nothing that is served."""
+    """Messages that can be decoded but ask for nothing that is served."""
 
     def test_a_type_without_its_struct(self):
         for number in range(1, 8):
@@ -259,7 +259,7 @@ class Messages(HostileCase):
                 value = obj_text(opening * depth + "1" + closing * depth)
                 self.assert_raised(identified(call_message("fixtures.Arguments", "describe", value)), says="depth")
 
-    def test_what_is_said_of_values(self):
+    def test_descriptions_of_values(self):
         for value, says in (
                 (obj_text("Alice"), "the value is no JSON text: byte 0: unexpected character"),
                 (obj_text("5 6"), "the value is no JSON text: byte 2: text after the end of the value"),

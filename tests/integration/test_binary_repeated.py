@@ -1,4 +1,4 @@
-"""Binary messages that come again with something changed: what the peer remembers of the first must not show."""
+"""Binary messages that are repeated with a change: what the peer keeps of the first must not show."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from support.binary_client import (DENIED, BinaryClient, Raised, call_message, g
 from support.peer import eventually
 from support.peer_case import BinaryCase, PeerCase, allow, deny
 
-WARM = 5  # times that a request comes before something changes
+WARM = 5  # times that a request is sent before something changes
 ADD = ("fixtures.Calculator", "add")
 ECHO = ("fixtures.Arguments", "echoString")
 LIST = "java.util.ArrayList"
@@ -71,7 +71,7 @@ class Repeated(BinaryCase):
             self.client.peer_uuid = name
             self.raised_by(self.client.call, LIST, "size", on=1)
 
-    def test_what_a_client_tells_besides_changes_each_time(self):
+    def test_other_members_change_each_time(self):
         for number in (0, 1, 127, 128, (1 << 21) - 1, 1 << 21, (1 << 32) - 1):
             for clock in (0, 1, (1 << 49) - 1, 1 << 49, (1 << 64) - 1):
                 message = call_message(*ADD, number % 1000, 1)
@@ -107,7 +107,8 @@ class Repeated(BinaryCase):
 
 
 class BothWays(BinaryCase):
-    """A message that the peer may know is answered as one that it has to read: a thread's name beyond ASCII is rare."""
+    """A message that the peer may know is answered like one that it has to parse: a thread's name beyond ASCII is
+    rare."""
 
     METHODS = (*ADD, 2), ("fixtures.Calculator", "addLong", 2), ("java.lang.Math", "max", 2), \
         ("java.lang.Math", "negateExact", 1), ("fixtures.Throwables", "divide", 2), ("fixtures.Overloads", "widen", 1), \
@@ -125,8 +126,8 @@ class BothWays(BinaryCase):
         self.client.peer_uuid = bytes(range(16))
 
     def answer_of(self, message, thread_name):
-        told = {"messageId": "the same", "threadName": thread_name}
-        reply = self.client.ask({**message, "execMessage": {**message["execMessage"], **told}})
+        head = {"messageId": "the same", "threadName": thread_name}
+        reply = self.client.ask({**message, "execMessage": {**message["execMessage"], **head}})
         return {**reply, "messageId": None}
 
     def assert_same(self, message):

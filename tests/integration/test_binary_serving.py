@@ -74,7 +74,7 @@ class Order(BinaryCase):
 
 
 class Answers(BinaryCase):
-    """Those that are longer than may be held."""
+    """Answers that are longer than may be held."""
 
     options = ("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "100000",
                "--session-max-objects", "5")
@@ -82,17 +82,17 @@ class Answers(BinaryCase):
     def test_a_long_text(self):
         for shape in BinaryClient.SHAPES:
             with BinaryClient(self.peer, shape) as client:
-                told = client.result(call_message("fixtures.Arguments", "longText", 8192))
-                self.assertNotIn("value", told)
-                self.assertEqual(client.call("java.lang.String", "length", on=told["ref"]), 8192)
+                result = client.result(call_message("fixtures.Arguments", "longText", 8192))
+                self.assertNotIn("value", result)
+                self.assertEqual(client.call("java.lang.String", "length", on=result["ref"]), 8192)
 
     def test_nothing_beside_its_ref_is_kept(self):
         copies = call_message("java.util.Collections", "nCopies", 5000, "x")
         for _ in range(20):
             for message in (new_message("int[]", 5000), copies):
-                told = self.client.result(message)
-                self.assertNotIn("value", told)
-                self.client.control("delete_object", told["ref"])
+                result = self.client.result(message)
+                self.assertNotIn("value", result)
+                self.client.control("delete_object", result["ref"])
         for _ in range(5):
             self.client.new("java.lang.Object")
         self.assert_raised(new_message("java.lang.Object"), "java.lang.IllegalStateException", "session-max-objects")
@@ -104,9 +104,9 @@ class Answers(BinaryCase):
         self.client.control("ping")
 
     def test_a_long_message_of_a_throwable(self):
-        for length, told in ((3500, "x" * 3500), (3950, "message-max")):
+        for length, text in ((3500, "x" * 3500), (3950, "message-max")):
             message = call_message("fixtures.Throwables", "plain", "x" * length)
-            self.assert_raised(message, "java.lang.IllegalStateException", told)
+            self.assert_raised(message, "java.lang.IllegalStateException", text)
 
 
 class Busy(PeerCase):
@@ -127,7 +127,7 @@ class Busy(PeerCase):
             reply = collecting.ask(control_message("gc"))
             self.assertEqual(reply["status"], 2)
             self.assertIn("rpc-threads-max", reply["body"])
-            self.assertEqual(collecting.ask(meta_message(obj(True)))["status"], 1)  # it has a thread of its own
+            self.assertEqual(collecting.ask(meta_message(obj(True)))["status"], 1)  # metadata has a thread of its own
             reply = part_of(colfer.decode("Message", collecting.exchange_bytes(b"\0\3\1\1\3abc")))
             self.assertEqual((reply["status"], reply["responseToId"]), (2, "abc"))
             peer.process.kill()

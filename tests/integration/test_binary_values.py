@@ -1,4 +1,4 @@
-"""The values of binary messages: what results tell, and what arguments may be."""
+"""The values of binary messages: the content of results, and the forms of arguments."""
 
 import json
 
@@ -30,9 +30,9 @@ class Results(BinaryCase):
                 (new_message("java.util.TreeMap"), {}),
                 (call_message("java.util.Map", "of", "a", obj([1, [2, {"b": None}]], "java.util.List")),
                  {"a": [1, [2, {"b": None}]]})):
-            told = self.client.result(message)
-            self.assertIn("ref", told)
-            self.assertEqual(json.loads(told.get("value", '"none"')), value)
+            result = self.client.result(message)
+            self.assertIn("ref", result)
+            self.assertEqual(json.loads(result.get("value", '"none"')), value)
 
     def test_a_collection_with_an_object_in_it_is_a_ref_alone(self):
         user = self.client.new("fixtures.User", "ann", 30)
@@ -40,11 +40,11 @@ class Results(BinaryCase):
         self.assertEqual(set(value), {"clazz", "ref"})
 
     def odd(self, method, *args):
-        """The value of a collection or map from fixtures.OddCollections, None where it has a ref alone."""
-        told = self.client.result(call_message("fixtures.OddCollections", method, *args))
-        self.assertLessEqual({"clazz", "ref"}, set(told))
-        self.assertLessEqual(set(told), {"clazz", "ref", "value"})
-        return told.get("value")
+        """The value of a collection or map from fixtures.OddCollections, None if it has only a ref."""
+        result = self.client.result(call_message("fixtures.OddCollections", method, *args))
+        self.assertLessEqual({"clazz", "ref"}, set(result))
+        self.assertLessEqual(set(result), {"clazz", "ref", "value"})
+        return result.get("value")
 
     def test_what_cannot_be_read_is_a_ref_alone(self):
         for method in ("sizeThrows", "toArrayThrows", "toArrayGivesNull", "sizeIsTooSmall", "sizeIsTooLarge",
@@ -67,7 +67,7 @@ class Results(BinaryCase):
         self.assertEqual(value, {"clazz": named(LIST), "ref": number})
 
     def test_refs_in_lists(self):
-        """A ref that is shown is one that works."""
+        """A ref in a result can be used."""
         number = self.client.new(LIST)
         self.client.call(LIST, "add", "x", on=number)
         value = self.client.result(call_message("java.util.Collections", "unmodifiableList", obj_ref(number)))
@@ -85,18 +85,18 @@ class Arguments(BinaryCase):
             self.assertEqual(self.describe(argument), "null")
 
     def test_what_came_back_can_be_handed_back(self):
-        """An Obj with a ref is that object, whatever value it has beside it."""
-        told = self.client.result(call_message("fixtures.Shelf", "titles"))
-        self.assertEqual(set(told), {"clazz", "ref", "value"})
-        for handed in (told, {**told, "value": "[]"}, {**told, "value": "not JSON"}):
-            self.assertEqual(self.client.result(call_message(ARGUMENTS, "echoObject", handed)), told)
+        """An Obj with a ref is that object, whatever value it has beside the ref."""
+        titles = self.client.result(call_message("fixtures.Shelf", "titles"))
+        self.assertEqual(set(titles), {"clazz", "ref", "value"})
+        for handed in (titles, {**titles, "value": "[]"}, {**titles, "value": "not JSON"}):
+            self.assertEqual(self.client.result(call_message(ARGUMENTS, "echoObject", handed)), titles)
         for method in ("echoInt", "echoString", "echoDouble"):
             result = self.client.result(call_message(ARGUMENTS, method, obj("7")))
             self.assertEqual(self.client.result(call_message(ARGUMENTS, method, result)), result)
-        self.assertEqual(self.describe({**told, "isNull": True}), "null")
+        self.assertEqual(self.describe({**titles, "isNull": True}), "null")
         self.assertEqual(self.describe({**obj(5), "isNull": True}), "null")
 
-    def test_a_value_is_taken_as_it_stands(self):
+    def test_a_value_is_accepted_unchanged(self):
         number = self.client.new(LIST)
         self.assertEqual(self.describe(obj({"ref": number})), f"HashMap{{ref=Integer:{number} }}")
         self.assertEqual(self.describe(obj({"type": "long", "value": 5})), "HashMap{type=String:long value=Integer:5 }")
@@ -117,7 +117,7 @@ class Arguments(BinaryCase):
 
 
 class RefsOfValues(BinaryCase):
-    """What the existing Java client checks: with --compat pal each result that is neither void nor null has a ref."""
+    """A check of the existing Java client: with --compat pal each result that is neither void nor null has a ref."""
 
     options = ("--compat", "pal")
 
@@ -127,11 +127,11 @@ class RefsOfValues(BinaryCase):
                                             ("echoBoxedInt", 7, "java.lang.Integer"),
                                             ("echoString", "abc", "java.lang.String")):
             with self.subTest(method=method):
-                told = self.client.result(call_message(ARGUMENTS, method, argument))
-                self.assertEqual(told["clazz"], named(type_name))
-                self.assertGreater(told["ref"], 0)
-                again = self.client.result(call_message(ARGUMENTS, method, obj_ref(told["ref"])))
-                self.assertEqual(again["value"], told["value"])
+                result = self.client.result(call_message(ARGUMENTS, method, argument))
+                self.assertEqual(result["clazz"], named(type_name))
+                self.assertGreater(result["ref"], 0)
+                again = self.client.result(call_message(ARGUMENTS, method, obj_ref(result["ref"])))
+                self.assertEqual(again["value"], result["value"])
 
     def test_repeated_calls_and_fields_have_refs(self):
         refs = {self.client.result(call_message(ARGUMENTS, "echoInt", 100000 + i))["ref"] for i in range(50)}

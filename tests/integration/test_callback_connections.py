@@ -1,5 +1,5 @@
-"""Callbacks and several connections: one session of two, a callback during another's, clients that vanish, and clients
-whose answers are wrong, late, or too many."""
+"""Callbacks and several connections: one session of two, a callback during another's, clients that vanish, and
+clients whose answers are wrong, late, or too many."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class OneSession(CallbackCase):
         self.assertEqual(one.end(begun), "mine")
 
     def test_where_both_have_one_open(self):
-        """The numbers of calls are those of a connection."""
+        """Each connection numbers its own calls."""
         one, other = self.connect_again()
         (first, call), (second, same) = self.begin(one), self.begin(other)
         self.assertEqual(call.id, same.id)
@@ -62,15 +62,15 @@ class OneSession(CallbackCase):
 
 
 class OneProcess(CallbackCase):
-    """Connections that say that they are one process's."""
+    """Connections that join one process."""
 
     peer_arguments = {"sockets": True}
     NAME = "0123456789abcdef0123456789abcdef"
     LOCAL = (UnixCallbackClient, ShmCallbackClient)
 
     def join(self, client, name=NAME):
-        told = client.value("control", {"method": "session", "args": [{"name": "process", "value": name}]})
-        return json.loads(plain(told))["client"]
+        answer = client.value("control", {"method": "session", "args": [{"name": "process", "value": name}]})
+        return json.loads(plain(answer))["client"]
 
     def connect_process(self, count=2, kinds=(CallbackClient,)):
         """Connections of one session and process, each of the next kind."""
@@ -93,7 +93,7 @@ class OneProcess(CallbackCase):
     def test_a_call_comes_on_the_connection_whose_request_the_thread_serves(self):
         one, other, _ = self.connect_process(kinds=self.LOCAL)
         one.call(CALLING, "keep", "process", one.give(number=7))
-        for asking in (other, one, other):  # which has given none itself
+        for asking in (other, one, other):  # a connection that has given no callback itself
             asking.functions[7] = None
             begun = asking.begin_call(CALLING, "callKept", "process")
             call = asking.await_call()
@@ -121,7 +121,7 @@ class OneProcess(CallbackCase):
         one.call(CALLING, "keep", "process", one.give(number=7))
         one.close()
         read = pool.submit(other.step)
-        # Until the peer has seen the end.
+        # Waits until the peer has seen the end.
         eventually(lambda: asking.call(CALLING, "callKept", "process") == "the other", "the other is not called")
         read.result()
 
@@ -172,7 +172,7 @@ class OneProcess(CallbackCase):
         stranger = self.connect()
         self.assertNotEqual(self.join(stranger), number)  # of another session
         elsewhere = self.connect(ShmCallbackClient, self.session)
-        self.assertNotEqual(self.join(elsewhere), number)  # over a socket that tells another user than TCP does
+        self.assertNotEqual(self.join(elsewhere), number)  # over a socket that names another user than TCP does
         self.assertEqual(self.join(one), number)  # again
         self.assert_fails(-32602, "belongs to another process already", self.join, one, self.NAME[::-1])
         self.assert_fails(-32602, "text of 22 to 128 bytes", self.join, self.connect(), "short")
@@ -204,7 +204,7 @@ class Interleaved(CallbackCase):
         client.call(CALLING, "keep", name, client.give())
 
     def test_a_callback_during_one_of_another_connection(self):
-        """All of it on one thread of Java's, which waits for two clients."""
+        """All of it on one Java thread, which waits for two clients."""
         one, other = self.connect(), self.connect()
         self.keep(other, "inner")
         begun, outer = self.begin(one)
@@ -284,23 +284,24 @@ class Asking(CallbackCase):
         with WebSocketClient(self.peer) as other:
             other.call(CALLING, "interruptCaller")
         second = client.await_call()
-        behind = client.begin_call(CALLING, "echo", 1)
+        later = client.begin_call(CALLING, "echo", 1)
         nested = client.begin_call(CALLING, "echo", 2, within=first.id)
         self.assert_fails(-32602, f"{first.id} is no open callback that the message is nested in", client.end, nested)
         second.answer("second")
         interrupted = "CallbackException: the thread was interrupted while it waited for the client, interrupted"
         self.assertEqual(client.end(begun), f"{interrupted}; second")
-        self.assertEqual(client.end(behind), "1")
-        self.assertEqual(client.order, [nested, begun, behind])
+        self.assertEqual(client.end(later), "1")
+        self.assertEqual(client.order, [nested, begun, later])
 
 
 class Vanishing(CallbackCase):
-    """Without the interrupt, which Java's thread would hear of as well."""
+    """Without the interrupt, which the Java thread would see as well."""
 
     options = ("--on-disconnect", "finish")
 
     def test_it_closes_ends_the_stream_or_resets_the_connection(self):
-        """Java's thread hears of it, whether that is the request's own or another, and the peer serves on."""
+        """The Java thread gets an error, whether it is the request's own or another, and the peer continues to serve.
+        """
         for leave in (CallbackClient.close, CallbackClient.end_stream, CallbackClient.reset):
             for method in ("hereTold", "onThread"):
                 with self.subTest(leave=leave.__name__, method=method):
@@ -324,14 +325,14 @@ class Vanishing(CallbackCase):
             process.send_signal(signal.SIGKILL)
         self.assertEqual(self.outcome(), GONE)
 
-    def test_requests_behind_it_are_served(self):
-        """What a client has sent before it ended the stream is answered."""
+    def test_later_requests_are_served(self):
+        """Requests that a client has sent before it ended the stream are answered."""
         client = self.connect()
         first, _ = self.begin(client)
-        behind = [client.begin_call(CALLING, "echo", number) for number in range(10)]
+        later = [client.begin_call(CALLING, "echo", number) for number in range(10)]
         client.end_stream()
         self.assertEqual(client.end(first), GONE)
-        self.assertEqual([client.end(number) for number in behind], [str(number) for number in range(10)])
+        self.assertEqual([client.end(number) for number in later], [str(number) for number in range(10)])
 
     def test_many_at_once(self):
         clients = [self.connect() for _ in range(20)]
@@ -381,7 +382,7 @@ class Wrong(CallbackCase):
         self.stop(dropped=1)
 
     def test_values_that_do_not_fit(self):
-        """Java is told of each, the log of the first one of a connection."""
+        """Java gets an error for each, the log a line for the first one of a connection."""
         client = self.serve()
         for wrong in ("x", {"ref": 999999}, typed("fixtures.Nothing", 1), {"no": "argument"}, [1, 2], 1.5):
             begun = client.begin_call("java.util.Objects", "compare", "a", "b", client.give())
@@ -404,7 +405,7 @@ class Wrong(CallbackCase):
         self.stop(misfits=1)
 
     def test_bytes_that_are_no_json(self):
-        """The client hears of each before the request whose call is open ends."""
+        """The client gets an error for each before the request ends whose call is open."""
         client = self.serve("--callback-timeout", "0")
         begun, call = self.begin(client)
         for wrong in ("", "cb-1", "\u0000", '{"result":Infinity', '[{"id":"cb-1","result":NaN}]',
@@ -416,7 +417,7 @@ class Wrong(CallbackCase):
         self.stop()
 
     def test_answers_that_cannot_be_read(self):
-        """Java hears of those with the id of its call; of JSON-RPC 1.0 both members are taken."""
+        """Java gets an error for those with the id of its call; of JSON-RPC 1.0 both members are accepted."""
         client = self.serve("--callback-timeout", "0")
         for code, wrong in ((-32700, '{"jsonrpc":"2.0","id":"%s","result":Infinity}'),
                             (-32700, '{"result":1 2,"id":"%s"}'),
@@ -453,7 +454,7 @@ class Wrong(CallbackCase):
         self.stop(dropped=1)
 
     def test_never(self):
-        """Every thread that waits is free again, also those of a crowd."""
+        """Every thread that waits is free again, even with many of them."""
         client = self.serve("--callback-timeout", "200")
         client.call(CALLING, "onThreads", client.give(), 30)
         client.await_calls(30)
@@ -474,7 +475,7 @@ class Wrong(CallbackCase):
 
 
 class Deadlocks(CallbackCase):
-    """The ones of docs/callbacks.md: how they show, and how they end."""
+    """The deadlocks of docs/callbacks.md: how they show, and how they end."""
 
     options = ("--callback-timeout", "60000")
 
@@ -503,12 +504,12 @@ class TimedDeadlocks(CallbackCase):
         self.assertIn("(callback-timeout)", one.end(first))
 
     def test_an_executor_of_one_thread(self):
-        """Whose client asks for it without `within`; with it the request runs there."""
+        """The client uses the executor without `within`; with it the request runs there."""
         client, other = self.connect(), self.connect()
         begun = client.begin("call", {"type": CALLING, "method": "here", "args": [client.give()]},
                              options={"threadAffinity": "SINGLE"})
         call = client.await_call()
         self.assertEqual(client.end(client.begin_call(CALLING, "threadName", within=call.id)), "fixture-single")
-        behind = other.begin("call", {"type": CALLING, "method": "threadName"}, options={"threadAffinity": "SINGLE"})
+        later = other.begin("call", {"type": CALLING, "method": "threadName"}, options={"threadAffinity": "SINGLE"})
         self.assertIn("(callback-timeout)", client.end(begun))
-        self.assertEqual(other.end(behind), "fixture-single")
+        self.assertEqual(other.end(later), "fixture-single")

@@ -1,4 +1,4 @@
-"""How callbacks end: delete_session, the stop of the peer, System.exit, the collector; and what stays behind."""
+"""How callbacks end: delete_session, the stop of the peer, System.exit, the collector; and what remains."""
 
 import os
 import signal
@@ -21,13 +21,13 @@ class EndCase(CallbackCase):
     options = None
 
     def assert_stops(self):
-        """With what is clean, and without what its clients have left open."""
+        """Without a fault, and without what its clients have left open."""
         for client in self.peer.clients:
             client.close()
         self.assertEqual(self.peer.stop(), 0)
 
     def await_refusal(self):
-        """The peer stops, and takes no connections any more."""
+        """Waits until the peer stops, and accepts no connections any more."""
         address = urlsplit(self.peer.address("ws"))
 
         def is_refused():
@@ -92,8 +92,8 @@ class DeletedSessions(EndCase):
 
 
 class Stops(EndCase):
-    def test_answers_are_taken_in_the_time_of_grace(self):
-        """Of a request, and of a thread of its own that calls once more."""
+    def test_answers_are_accepted_in_the_grace_time(self):
+        """In a request, and on a thread of its own that calls once more."""
         waiting = self.serve("--grace", "60000")
         begun, call = self.begin(waiting)
         own = self.connect()
@@ -110,8 +110,8 @@ class Stops(EndCase):
         self.assert_goodbye(own)
         self.assertEqual(self.peer.wait(), 0)
 
-    def test_the_time_of_grace_ends(self):
-        """Whoever never answers holds nothing up."""
+    def test_the_grace_time_ends(self):
+        """A client that never answers delays nothing."""
         waiting = self.serve("--grace", "100")
         self.begin(waiting)
         own = self.connect()
@@ -128,7 +128,8 @@ class Stops(EndCase):
         self.assertEqual(self.peer.stop(), 0)
 
     def test_exit_by_a_nested_request(self):
-        """The process ends at once, although a callback stays open: wherever it waits, and wherever the request runs."""
+        """The process ends at once, although a callback stays open: wherever it waits, and wherever the request runs.
+        """
         there = {"threadAffinity": "SINGLE"}
         for method, executor, of_callback, of_request in (
                 ("here", (), {}, {}), ("onThread", (), {}, {}), ("here", SINGLE, there, {}), ("here", SINGLE, {}, there)):
@@ -143,7 +144,7 @@ class Stops(EndCase):
                 self.assertEqual(self.peer.wait(), 7)
 
     def test_a_shutdown_hook_that_calls(self):
-        """It is told that nobody answers any more, whether a signal or Java ends the process."""
+        """Its call fails, because the connections have ended, whether a signal or Java ends the process."""
         for ends_by_exit in (False, True):
             client = self.serve("--grace", "100")
             client.call(CALLING, "atTheEnd", client.give())
@@ -156,7 +157,7 @@ class Stops(EndCase):
             self.assertIn("at the end: CallbackException: ", self.peer.stdout())
 
     def test_exit_on_a_thread_that_serves_another_connection(self):
-        """It waits in callbacks of a connection that it does not serve."""
+        """The thread waits in callbacks of a connection that it does not serve."""
         for depth in (1, 70):
             client = self.serve("--grace", "600000", "--callback-depth", "100")
             give = client.give()
@@ -194,7 +195,7 @@ class Collected(EndCase):
         self.assert_stops()
 
     def test_an_id_is_released_with_the_last_of_its_objects(self):
-        """It is one for each interface and for what the parameters declare."""
+        """Each interface, and each function that parameters declare, makes an object of its own."""
         client = self.serve()
         kept = client.call("java.util.Objects", "requireNonNull", client.give(number=7, type="java.util.function.Function"))
         for _ in range(2):
@@ -221,7 +222,7 @@ class Collected(EndCase):
         self.assert_stops()
 
     def test_the_same_id_again_and_again(self):
-        """While its release travels: each argument is accounted for once, and each is a callback that works."""
+        """While its release is on its way: each argument is counted once, and each is a callback that works."""
         client = self.serve()
         for number in range(200):
             self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "works", 7)), "works")
@@ -247,7 +248,7 @@ class Collected(EndCase):
         self.assert_stops()
 
     def test_a_cleaner_of_the_application_waits(self):
-        """The peer finds out about other callbacks meanwhile."""
+        """The peer releases other callbacks during that time."""
         client, other = self.serve(), self.connect()
         client.call(CALLING, "whenCollected", client.give())
         eventually(lambda: client.control("gc") or client.held, "the cleaner calls")
@@ -269,7 +270,7 @@ class Borrowed(EndCase):
         begun = client.call("java.util.ArrayList", "sort", client.give(compare, **beside), on=numbers)
         self.assertIsNone(begun)
 
-    def test_a_comparator_leaves_nothing_behind(self):
+    def test_a_comparator_leaves_nothing(self):
         client = self.serve()
         for borrow in (True, False):
             numbers = client.call(CALLING, "numbers", 50)
@@ -288,11 +289,11 @@ class Borrowed(EndCase):
         self.assertEqual(client.stats()["objects"], before)
         self.assertEqual(client.call(self.POINT, "get", on=first), "9")
 
-        def tell(call):
+        def keep(call):
             kept.append(client.call("java.util.Objects", "requireNonNull", ref(call.args[0])))
             return None
         kept = []
-        client.call("java.util.ArrayList", "forEach", client.give(tell, borrow=True), on=numbers)
+        client.call("java.util.ArrayList", "forEach", client.give(keep, borrow=True), on=numbers)
         self.assertEqual(client.stats()["objects"], before + 9)
         self.assertEqual([client.call(self.POINT, "get", on=each) for each in kept], [str(each) for each in range(10)])
         self.assert_stops()
@@ -306,7 +307,7 @@ class WaitingThreads(EndCase):
         return tuple(len(os.listdir(f"/proc/{self.peer.pid}/{folder}")) for folder in ("task", "fd"))
 
     def test_no_more_than_the_limit_wait_in_callbacks(self):
-        """Those beyond throw; the descriptors of those that waited are closed with their connections."""
+        """Further calls throw; the descriptors of those that waited are closed with their connections."""
         peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "8", "--callback-threads-max", str(self.MAX))
         other = self.connect(CallbackClient)
         threads, descriptors = self.counts()
@@ -324,7 +325,7 @@ class WaitingThreads(EndCase):
                                   client.end(number))
             self.assertEqual(len(waiting), self.MAX)
             self.assertLessEqual(self.counts()[0], threads + self.MAX + 8 + 16)  # and some of the JVM's own
-            for client, number in waiting[:2]:  # one that waits asks and is asked as before
+            for client, number in waiting[:2]:  # a client that waits can still send requests, and be called
                 call = client.await_call()
                 inner = client.begin_call(CALLING, "here", client.give(lambda call: "inner"), within=call.id)
                 self.assertEqual(client.end(inner), "inner")
@@ -342,7 +343,7 @@ class MethodsOfObject(CallbackCase):
     NAMES = ["equals", "hashCode", "toString"]
 
     def add_listeners(self, client):
-        """Two of a client, in a list of the session."""
+        """Two listeners of a client, in a list of the session."""
         listeners = client.new("java.util.ArrayList")
         for answer in ("first", "second"):
             client.call("java.util.ArrayList", "add",

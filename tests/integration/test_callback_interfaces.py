@@ -1,4 +1,5 @@
-"""Which interfaces a client's object may have: those of other loaders and modules, what a policy says, and how many classes."""
+"""Which interfaces a client's object may have: those of other loaders and modules, the policy, and the number of
+classes."""
 
 import itertools
 
@@ -8,13 +9,13 @@ from support.peer import eventually
 from support.peer_case import CALLING, DENIED, CallbackCase, allow
 
 CALLBACKS = "fixtures.Callbacks"
-# Of their own methods none have the same signature and another type.
+# No two of their own methods have the same signature and different types.
 INTERFACES = ("java.lang.Runnable", "java.util.Comparator", "java.util.concurrent.Callable", "java.util.function.Consumer",
               "java.util.function.Function", "java.util.function.IntPredicate", "java.util.function.LongConsumer")
 
 
 class Interfaces(CallbackCase):
-    """test_callback_members.py has those of the application."""
+    """test_callback_members.py covers the interfaces of the application."""
 
     def test_of_another_loader(self):
         loader = self.client.call("fixtures.Loading", "own", "other")
@@ -37,7 +38,7 @@ class Interfaces(CallbackCase):
         return loader and self.client.call("java.lang.ClassLoader", "getName", on=loader)
 
     def test_a_proxy_lives_in_the_loader_of_its_interface(self):
-        """In one that sees all; and nothing that the peer keeps of them keeps a loader."""
+        """In a loader that sees all its interfaces; and the peer does not keep a loader alive for them."""
         for name in ("one", "two"):
             loader = self.client.call("fixtures.Loading", "own", name)
             self.client.call("fixtures.Loading$Own", "defineInterface", f"made.{name.title()}", on=loader)
@@ -50,13 +51,14 @@ class Interfaces(CallbackCase):
         self.assertEqual(self.client.call("fixtures.Loading", "alive"), "0")
 
     def test_of_other_modules(self):
-        """Of one that is loaded by the platform's loader, and of a package that its module does not export."""
+        """An interface that is loaded by the platform's loader, and one of a package that its module does not export.
+        """
         held = self.client.new("java.util.ArrayList")
         for index, (interface, method, args, result) in enumerate((
                 ("java.sql.DriverAction", "deregister", [], None),
                 ("sun.security.util.Length", "length", [], 5),
                 ("java.util.logging.Filter", "isLoggable", [None], True))):
-            self.client.call("java.util.ArrayList", "add", self.client.give(lambda call, told=result: told, type=interface),
+            self.client.call("java.util.ArrayList", "add", self.client.give(lambda call, value=result: value, type=interface),
                              on=held)
             proxy = self.client.call("java.util.ArrayList", "get", index, on=held)
             answer = self.client.call(interface, method, *args, on=proxy)
@@ -82,8 +84,8 @@ class Policies(CallbackCase):
     def test_what_may_be_implemented(self):
         client = self.serve_with(self.RULES)
         self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "allowed")), "allowed")
-        told = client.call(CALLBACKS, "greet", client.give(lambda call: "you"))
-        self.assertEqual(told, "hello you, hello you HELLO YOU")
+        result = client.call(CALLBACKS, "greet", client.give(lambda call: "you"))
+        self.assertEqual(result, "hello you, hello you HELLO YOU")
         self.assert_implementing_denied(client, "greet", client.give(overrides=["greet"]), "fixtures.Callbacks$Greeter.greet")
         self.assert_implementing_denied(client, "hidden", client.give(), "fixtures.Callbacks$Hidden.name")
         for named in ({"type": "com.example.Absent"}, {"interfaces": ["java.util.concurrent.Callable", "com.example.Absent"]}):
@@ -92,7 +94,7 @@ class Policies(CallbackCase):
             client.await_released(number)
 
     def test_a_method_is_judged_by_the_interface_that_was_given(self):
-        """Not by that alone which declares it."""
+        """Not only by the interface that declares it."""
         members, static = "fixtures.members.Callbacks", allow("fixtures.**", members="STATIC_METHOD")
         client = self.serve_with(static + allow(members + "$Lengths", members="CALLBACK"))
         self.assertEqual(client.call(members, "length", client.give(lambda call: 4)), "4")
@@ -109,14 +111,14 @@ class Policies(CallbackCase):
             self.assertEqual(self.may_give(client), is_allowed)
 
     def test_what_may_be_thrown(self):
-        """What is denied is told like what is not there."""
+        """A denied class is reported like one that does not exist."""
         client = self.serve_with(self.RULES)
-        for thrown, told in (("java.lang.IllegalStateException", "IllegalStateException"),
+        for thrown, shown in (("java.lang.IllegalStateException", "IllegalStateException"),
                              ("java.lang.IllegalArgumentException", "CallbackException"),
                              ("com.example.Absent", "CallbackException")):
             begun = client.begin_call(CALLING, "here", client.give())
             client.await_call().fail("no", throwable_type=thrown)
-            self.assertEqual(client.end(begun), f"{told}: no")
+            self.assertEqual(client.end(begun), f"{shown}: no")
 
     def test_an_object_of_a_client_is_called_by_an_allowed_interface_alone(self):
         heritage, ran = "fixtures.heritage.Heritage", []
@@ -137,13 +139,14 @@ class Policies(CallbackCase):
 
     def test_patterns_allow(self):
         client = self.serve("--rpc-allow", "fixtures.**", allow=False)
-        told = client.call(CALLBACKS, "greet", client.give(lambda call: "you"))
-        self.assertEqual(told, "hello you, hello you HELLO YOU")
+        result = client.call(CALLBACKS, "greet", client.give(lambda call: "you"))
+        self.assertEqual(result, "hello you, hello you HELLO YOU")
         self.assert_implementing_denied(client, "greet", client.give(interfaces=["java.lang.Runnable"]), "java.lang.Runnable")
 
 
 class Classes(CallbackCase):
-    """The proxy classes of callbacks, which the JVM keeps: one for a set of interfaces, and no more than the limit."""
+    """The proxy classes of callbacks, which the JVM keeps: one for a set of interfaces, and no more than the limit.
+    """
 
     options = None
 
@@ -151,7 +154,7 @@ class Classes(CallbackCase):
         return client.call(CALLING, "here", client.give(lambda call: "works", interfaces=list(interfaces), **beside))
 
     def name_of_class(self, client, interfaces, **beside):
-        """The callback travels as the client's own: the class is asked of Java."""
+        """The callback is returned as the client's own object, so its class is asked of Java."""
         there = client.call("java.util.Objects", "requireNonNull", client.give(interfaces=list(interfaces), **beside))
         return client.call("java.lang.Class", "getName", on=client.call("java.lang.Object", "getClass", on=there))
 
@@ -187,7 +190,7 @@ class Classes(CallbackCase):
         self.assertEqual(self.give_and_call(client, INTERFACES[2:3]), "works")
 
     def test_one_callback_as_many_objects(self):
-        """Each set of interfaces is another object, of which one ID has 256 at most; other IDs are not held up."""
+        """Each set of interfaces is another object, of which one ID has at most 256; other IDs are not delayed."""
         self.start("--callback-classes-max", "600")
         client = self.connect(CallbackClient)
         held = client.new("java.util.ArrayList")
@@ -207,7 +210,7 @@ class Classes(CallbackCase):
         self.assertEqual(client.call("java.util.ArrayList", "size", on=held), "258")
 
     def test_where_the_jvm_has_little_room_for_classes(self):
-        """Callbacks of every order, and of sets up to the limit, leave other clients their calls."""
+        """Callbacks of every order, and of sets up to the limit, do not disturb the calls of other clients."""
         self.start("-XX:MaxMetaspaceSize=48m", "--callback-classes-max", "50")
         attacker = self.connect(CallbackClient)
         other = self.connect(CallbackClient)

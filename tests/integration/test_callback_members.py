@@ -1,4 +1,5 @@
-"""Which overload a callback goes to, what its client is told of a call, and what becomes of answers of every kind."""
+"""The overload to which a callback goes, what its client receives of a call, and the effect of answers of every kind.
+"""
 
 from support.clients import ref, typed
 from support.peer_case import CallbackCase
@@ -27,7 +28,7 @@ class Members(CallbackCase):
         return self.client.call(CALLBACKS, method, *args)
 
     def assert_called(self, interface, method, *values):
-        """By the last call: each value as type and text."""
+        """Compares the arguments of the last call, each as type and text."""
         call = self.calls[-1]
         self.assertEqual((call.interface, call.method), (interface, method))
         self.assertEqual([(value["type"], value.get("value")) for value in call.values], list(values))
@@ -155,7 +156,7 @@ class Members(CallbackCase):
         greeter, loud, other = (f"{CALLBACKS}${name}" for name in ("Greeter", "Loud", "Other"))
         for names in ([greeter, loud], [loud, greeter]):
             self.assertEqual(self.call("greeter", self.give(interfaces=names)), "HELLO me")
-        both = self.give(interfaces=[other, loud])  # neither is below the other: a class would have to say which
+        both = self.give(interfaces=[other, loud])  # neither is a subtype of the other: a class would have to choose
         self.assertEqual([self.call("other", both), self.call("greeter", both)], ["me", "me"])
         self.assertEqual(self.call("both", self.give(interfaces=["java.util.concurrent.Callable", "java.util.Comparator"])), "1")
         self.assert_called("java.util.concurrent.Callable", "call")
@@ -198,13 +199,13 @@ class Members(CallbackCase):
         self.assertIn("a callback is seen", self.refusal("list", [self.give()]))
 
     def test_a_result_may_call_back_while_it_is_read(self):
-        """And what the client is asked may ask it again."""
+        """And during the callback the client may send requests."""
         def function(call):
             self.assertEqual(self.call("use", self.give(lambda inner: typed("int", 12))), "12")
             return typed("int", 2)
         lazy = self.call("lazy", self.give(function))
-        told = self.client.request("java.util.Objects.requireNonNull", [ref(lazy)])
-        self.assertEqual(told["result"], [2, 2])
+        reply = self.client.request("java.util.Objects.requireNonNull", [ref(lazy)])
+        self.assertEqual(reply["result"], [2, 2])
 
 
 class FullSession(CallbackCase):

@@ -1,5 +1,5 @@
-"""Java calls a client over real sockets: from threads of every kind, deep in the stack, in order, and in the middle of
-other work. test_callback_ends.py has what goes wrong, test_callback_connections.py has several connections."""
+"""Java calls a client over real sockets: from threads of every kind, deep in the stack, in order, and in the middle
+of other work. test_callback_ends.py covers failures, test_callback_connections.py several connections."""
 
 import sys
 import time
@@ -48,7 +48,7 @@ class Recursion(CallbackCase):
 
 class FetchInside(CallbackCase):
     def test_a_fetch_of_the_iterator_that_asks_is_refused_at_once(self):
-        """From whichever thread the iterator asks: the fetch outside would wait for the one inside."""
+        """From whatever thread the iterator asks: the fetch outside would wait for the one inside."""
         fetched = []
 
         def next_one(call):
@@ -60,8 +60,8 @@ class FetchInside(CallbackCase):
             return len(fetched)
         self.waited = 0
         iterator = self.client.call("java.util.Objects", "requireNonNull", self.client.give(next_one, type="java.util.Iterator"))
-        told = self.client.request("jpeer.fetch", {"instance": iterator, "max": 10})
-        self.assertEqual(told["result"]["elements"], [1, 2, 3])
+        reply = self.client.request("jpeer.fetch", {"instance": iterator, "max": 10})
+        self.assertEqual(reply["result"]["elements"], [1, 2, 3])
         self.assertEqual([(each["error"]["code"], each["error"]["data"]["message"]) for each in fetched],
                          [(-32000, "another request is fetching from this object")] * 3)
         self.assertLess(self.waited, 4)  # a request that is not nested waits 5 s for its turn
@@ -72,13 +72,13 @@ class DeepRecursion(Recursion):
     options = ("--callback-depth", "10000")
 
     def setUp(self):
-        """Each callback inside another one is a dozen calls inside one another here, too."""
+        """Each callback inside another one is a dozen nested calls here, too."""
         super().setUp()
         self.addCleanup(sys.setrecursionlimit, sys.getrecursionlimit())
         sys.setrecursionlimit(20000)
 
     def test_to_the_depth_that_is_allowed(self):
-        """The stack ends first, of a thread of the peer and of one of its own."""
+        """The stack ends first, on a thread of the peer and on one of the application."""
         for stack in ((), (1 << 20,)):
             for _ in range(2):
                 result, [error] = self.descend(5000, *stack)
@@ -122,7 +122,7 @@ class Threads(CallbackCase):
         self.assertEqual(self.client.end(begun), "255")
 
     def test_a_thread_of_its_own(self):
-        """Its request has ended when it calls, and nothing else is under way."""
+        """Its request has ended when it calls, and nothing else is in flight."""
         self.call("onThread", self.client.give())
         call = self.client.await_call()
         nested = [self.client.end(self.client.begin_call(CALLING, name, within=call.id)) for name in ("threadName", "local")]
@@ -142,7 +142,7 @@ class Threads(CallbackCase):
         self.assertEqual(self.call("holdsMonitor"), "false")
 
     def test_an_interrupt_ends_the_wait(self):
-        """Of a thread of the peer, and of one of its own; the late answer is dropped."""
+        """On a thread of the peer, and on one of the application; the late answer is dropped."""
         expected = "CallbackException: the thread was interrupted while it waited for the client, interrupted"
         other = self.connect()
         begun = self.client.begin_call(CALLING, "here", self.client.give())
@@ -159,9 +159,9 @@ class Threads(CallbackCase):
         self.assert_serves()
 
     def test_a_thread_that_is_interrupted_begins_no_call(self):
-        """An event waits for nothing, and is sent."""
-        told = self.call("whenInterrupted", self.client.give(oneway=True), self.client.give())
-        self.assertEqual(told, "CallbackException: the thread is interrupted, interrupted")
+        """An event does not wait, and is sent."""
+        result = self.call("whenInterrupted", self.client.give(oneway=True), self.client.give())
+        self.assertEqual(result, "CallbackException: the thread is interrupted, interrupted")
         self.assertEqual(([event.args for event in self.client.events], self.client.held), ([["heard"]], []))
 
     def test_a_nested_request_leaves_the_context_class_loader(self):
@@ -177,7 +177,7 @@ class Threads(CallbackCase):
         self.assert_serves()
 
     def test_monitors_that_others_may_need(self):
-        """The thread holds one that the JVM or the peer could lock, and others are served."""
+        """The thread holds a monitor that the JVM or the peer could lock, and others are served."""
         other = self.connect()
         names = ("java.lang.Class", "java.lang.Thread", "java.lang.ClassLoader", "java.lang.reflect.Proxy",
                  "java.lang.ref.Cleaner", "jpeer.peer.CallbackKind", "jpeer.peer.PeerThread", "jpeer.peer.Released")
@@ -211,7 +211,7 @@ class VirtualThreads(CallbackCase):
                "-Djdk.virtualThreadScheduler.maxPoolSize=2")
 
     def test_waits_leave_their_carriers(self):
-        """Those inside of a default method, too."""
+        """Also those inside of a default method."""
         for method, greeting in (("onVirtualThreads", ""), ("greetOnVirtualThreads", "hello ")):
             self.call(method, self.client.give(), 8)
             held = self.client.await_calls(8)
@@ -228,7 +228,7 @@ class VirtualThreads(CallbackCase):
             return self.call("here", self.client.give(lambda inner: "deep"))
         names = []
         self.call("onVirtualThreads", self.client.give(function), 4)
-        # Nobody else is called, so the calls come while the outcomes are awaited.
+        # Only this client is called, so the calls arrive while the outcomes are awaited.
         self.assertEqual([self.call("outcome") for _ in range(4)], ["deep false"] * 4)
         self.assertEqual(names, [""] * 4)
 
@@ -243,21 +243,21 @@ class VirtualThreads(CallbackCase):
 
 
 class Order(CallbackCase):
-    def test_requests_behind_one_that_waits(self):
+    def test_requests_after_one_that_waits(self):
         first = self.client.begin_call(CALLING, "here", self.client.give())
         call = self.client.await_call()
-        behind = [self.client.begin_call(CALLING, "echo", number) if number % 4 else
+        later = [self.client.begin_call(CALLING, "echo", number) if number % 4 else
                   self.client.begin("control", {"method": "ping"}) for number in range(200)]
         nested = self.client.begin_call(CALLING, "echo", 1000, within=call.id)
         self.assertEqual(self.client.end(nested), "1000")
         call.answer("done")
         self.assertEqual(self.client.end(first), "done")
-        told = [self.client.end(number) for number in behind]
-        self.assertEqual(told, [str(number) if number % 4 else None for number in range(200)])
-        self.assertEqual(self.client.order, [nested, first, *behind])
+        results = [self.client.end(number) for number in later]
+        self.assertEqual(results, [str(number) if number % 4 else None for number in range(200)])
+        self.assertEqual(self.client.order, [nested, first, *later])
 
     def test_callbacks_of_requests_that_wait(self):
-        """Each of many requests that are on their way calls back, and the answers are sent before they are asked for."""
+        """Each of many requests in flight calls back, and the answers are sent before the calls."""
         begun = [self.client.begin_call(CALLING, "here", self.client.give(lambda call, number=number: f"answer {number}"))
                  for number in range(100)]
         self.assertEqual([self.client.end(number) for number in begun], [f"answer {number}" for number in range(100)])
@@ -271,14 +271,14 @@ class Order(CallbackCase):
         call.answer("done")
         self.assertEqual(self.client.end(begun), "done")
 
-    def test_an_answer_behind_too_many_requests_is_reached(self):
-        """Those beyond the bound are refused at once; the others wait for their turn."""
+    def test_an_answer_after_too_many_requests_is_reached(self):
+        """Requests beyond the limit are refused at once; the others wait for their turn."""
         first = self.client.begin_call(CALLING, "here", self.client.give())
         call = self.client.await_call()
-        behind = [self.client.begin_call(CALLING, "echo", number) for number in range(1100)]
+        later = [self.client.begin_call(CALLING, "echo", number) for number in range(1100)]
         call.answer("reached")
         self.assertEqual(self.client.end(first), "reached")
-        waited, refused = behind[:1000], behind[1000:]
+        waited, refused = later[:1000], later[1000:]
         self.assertEqual([self.client.end(number) for number in waited], [str(number) for number in range(1000)])
         self.assertEqual({self.client.reply(number)["error"]["code"] for number in refused}, {-32000})
         self.assertEqual(self.client.order, [*refused, first, *waited])
@@ -301,7 +301,8 @@ class Backpressure(CallbackCase):
     options = ("--callback-timeout", "3000", "--send-buffer-max", "1M")
 
     def test_room_is_waited_for_until_the_timeout(self):
-        """This client reads nothing before an event has thrown. What was sent comes then, and a call that waits for room."""
+        """This client does not read before an event has thrown. Then it gets the earlier events, and a call that
+        waits for room."""
         last = self.client.give(lambda call: "asked")
         begun = self.client.begin_call(CALLING, "flood", self.client.give(oneway=True), 100000, last)
         with WebSocketClient(self.peer) as other:
@@ -313,7 +314,8 @@ class Backpressure(CallbackCase):
 
 
 class OtherWork(CallbackCase):
-    """The client is asked while a class is loaded, an argument made, or an error told. It asks back each time."""
+    """The client is called while a class is loaded, an argument made, or an error written. It sends a request each
+    time."""
 
     def setUp(self):
         super().setUp()
@@ -389,7 +391,7 @@ class Origins(CallbackCase):
         self.assertEqual([self.client.end(number) for number in begun], ["noted"] * 2)
         self.assertEqual(self.origins, ["request"] * 3)
 
-    def test_nobody_has_asked(self):
+    def test_the_client_has_not_asked(self):
         self.call("here", self.client.give(self.note))
         self.call("here", self.client.give(self.note, origin=False))
         self.assertEqual(self.origins, [None, None])
@@ -404,7 +406,7 @@ class Origins(CallbackCase):
         self.assertEqual(self.origins, ["thread"] * 5)
 
     def test_of_nested_requests(self):
-        """Inside one another, and beside one another."""
+        """One inside the other, and one after the other."""
         ids = []
 
         def outer(call):
@@ -435,7 +437,7 @@ class Origins(CallbackCase):
         self.assertEqual(self.origins, ["thread", *ids])
 
     def test_of_another_connection(self):
-        """It is told of requests of the connection that the call comes on, and of no others."""
+        """The origin names requests of the connection that receives the call, and no others."""
         giver, caller = self.connect_again()
         giver.call(CALLING, "keep", "f", giver.give(origin=True))
         for client, origin in ((caller, "thread"), (giver, "request")):
@@ -464,7 +466,10 @@ class Origins(CallbackCase):
 
 
 class OrderOfAnswers(CallbackCase):
-    """What a client sends after its answer comes after it, also where the answer waits for a thread of Java's.
+    """Messages that a client sends after its answer are served after the answer, even if the answer waits for a Java
+    thread. Suppliers on Java threads answer with a new object, and release its ref with the next message. The threads
+    are an executor's own: the common pool does not promise to run as many blocked tasks at once as it has
+    parallelism.
 
     Suppliers on threads of Java's answer with a new object, and release its ref with the next message.
 
@@ -479,8 +484,8 @@ class OrderOfAnswers(CallbackCase):
     def delete(client, envelope, **args):
         return client.begin("control", {"method": "delete_object", "args": [args]}, **envelope)
 
-    def supply(self, client, let_go):
-        """let_go(client, ref): sends a request, whose id it returns."""
+    def supply(self, client, release):
+        """release(client, ref): sends a request, whose id it returns."""
         supplier = client.give()
         pool = client.call("java.util.concurrent.Executors", "newFixedThreadPool", CALLS)
         futures, ended = [], []
@@ -489,9 +494,9 @@ class OrderOfAnswers(CallbackCase):
             made = [client.begin("new", {"type": COUNTER, "args": [7]}) for _ in range(CALLS)]
             futures += [client.end(number) for number in begun]
             objects = [client.end(number) for number in made]
-            for call, told in zip(client.await_calls(CALLS), objects):
-                call.answer(ref(told))
-                ended.append(let_go(client, told))
+            for call, counter in zip(client.await_calls(CALLS), objects):
+                call.answer(ref(counter))
+                ended.append(release(client, counter))
         for number in ended:
             client.end(number)
         for future in futures:
@@ -499,19 +504,19 @@ class OrderOfAnswers(CallbackCase):
             self.assertEqual(client.call(COUNTER, "get", on=kept), "7")
         client.call("java.util.concurrent.ExecutorService", "shutdown", on=pool)
 
-    def test_the_telling_of_a_ref_is_let_go_of(self):
+    def test_a_sent_ref_is_released(self):
         for transport in (CallbackClient, ShmCallbackClient):
             with self.subTest(transport.name):
-                self.supply(self.connect(transport), lambda client, told: self.delete(client, {}, ref=told, told=1))
+                self.supply(self.connect(transport), lambda client, number: self.delete(client, {}, ref=number, told=1))
 
     def test_a_ref_is_deleted_in_a_batch(self):
-        def let_go(client, told):
+        def release(client, made):
             number = next(client.ids)
             client.send_json([{"jsonrpc": "2.0", "method": "control", "params": {"method": "ping"}},
                               {"jsonrpc": "2.0", "id": number, "method": "control",
-                               "params": {"method": "delete_object", "args": [ref(told)]}}])
+                               "params": {"method": "delete_object", "args": [ref(made)]}}])
             return number
         client = self.connect(CallbackClient)
         handle = client.handle
         client.handle = lambda message: handle(message[0] if isinstance(message, list) else message)
-        self.supply(client, let_go)
+        self.supply(client, release)

@@ -1,4 +1,4 @@
-"""Names of classes that clients make up: what is absent leaves nothing in the JVM, and what is there is found."""
+"""Invented names of classes: an absent class leaves nothing in the JVM, and an existing one is found."""
 
 import json
 import shutil
@@ -62,7 +62,7 @@ class Absent(PeerCase):
 
 
 class Present(PeerCase):
-    """A class that was absent a moment ago, and classes that are elsewhere than on the class path."""
+    """A class that was absent a moment ago, and classes that are not on the class path."""
 
     def assert_absent(self, client, name):
         self.assert_fails(-32601, "", client.call, name, "loaderName")
@@ -89,7 +89,7 @@ class Present(PeerCase):
         self.assertEqual(client.call("java.util.Objects", "isNull", typed("Class", "fixtures.Made")), "false")
 
     def test_a_final_field_of_a_hidden_class_is_not_written(self):
-        """Nothing finds the class by its name: its object is the only way to it."""
+        """No loader finds the class by its name: only its object leads to it."""
         client = self.serve()
         made = client.value("call", {"type": "fixtures.members.Finals", "method": "hidden", "args": [5]})
         self.assertTrue(made["type"].startswith("fixtures.members.Finals$$Lambda"), made)

@@ -1,4 +1,4 @@
-"""rpc.discover through the binary: what it says is valid, true, and enough to call a library by."""
+"""rpc.discover through the binary: its document is valid, true, and enough to call a library by."""
 
 import http.client
 import json
@@ -98,7 +98,7 @@ class Descriptions(PeerCase):
                     self.assertIn(wrong, reply["error"]["data"]["message"])
 
     def assert_shown(self, shown, actual):
-        """What an example shows, with other refs and counts, and with members that it leaves out."""
+        """The answer of an example, except for refs and counts, and for members that the example leaves out."""
         if isinstance(shown, dict) and isinstance(actual, dict):
             self.assertEqual(sorted(shown), sorted(actual))
             for name, value in shown.items():
@@ -172,10 +172,10 @@ class Descriptions(PeerCase):
 
 
 class DrivenByTheDocument(PeerCase):
-    """A client that knows a library from its document alone."""
+    """A client that knows a library from its document only."""
 
     class Client:
-        """One Python function a method of the document; its arguments by the document's names."""
+        """A Python function for each method of the document; its arguments have the document's names."""
 
         def __init__(self, client, document):
             self.client = client

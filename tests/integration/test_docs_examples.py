@@ -27,8 +27,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"(?:^<!-- run with\n(?P<before>(?:(?!-->).)*?)-->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```", re.S | re.M)
 HANDSHAKE = re.compile(r"^<!-- run over the Unix socket -->\n```\n(.*?)^```\n\n```\n(.*?)^```", re.S | re.M)
 MESSAGE = re.compile(r"^(?:[-<][->] )?[\[{].*\n(?:[ ]+.*\n)*", re.M)
-BEFORE = "before"  # the id of what is sent before a block
-# Pages whose examples a reader looks for: none of them may lose its last one unnoticed.
+BEFORE = "before"  # the id of the message that is sent before a block
+# Pages with examples: none of them may lose its last one unnoticed.
 EXPECTED = {"protocol.md", "values.md", "pieces.md", "callbacks.md", "threads.md", "metadata.md", "descriptions.md"}
 
 
@@ -39,7 +39,7 @@ def parse(text):
 
 
 def blocks(page):
-    """(line, what exists before, the texts of the messages) of each block of messages."""
+    """(line, the comment's text, the texts of the messages) of each block of messages."""
     text = page.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         if found["language"] == "json" or re.match(r"(?:->|<-) ", found["text"]):
@@ -69,7 +69,7 @@ class Session:
 
     def __init__(self, client):
         self.client = client
-        self.names = {}       # what the peer chose, by what the page has in its place
+        self.names = {}       # values that the peer chose, by the page's values
         self.open = set()     # ids of requests without an answer
         self.last = 0         # ref of the session
 
@@ -83,7 +83,7 @@ class Session:
         self.client.send(text)
 
     def request(self, method, params):
-        """Its result. Nothing else is in flight."""
+        """The result of a request. Nothing else is in flight."""
         self.client.send(json.dumps({"jsonrpc": "2.0", "id": BEFORE, "method": method, "params": params}))
         answer = json.loads(self.client.receive())
         if "error" in answer:
@@ -91,7 +91,7 @@ class Session:
         return answer["result"]
 
     def make(self, number, method, params):
-        """An object with that ref: others use up the numbers before it."""
+        """Makes an object with that ref: others use up the numbers before it."""
         for self.last in range(self.last + 1, number):
             self.request("java.lang.Object.new", [])
         result = self.request(method, params)
@@ -114,7 +114,7 @@ class Session:
                 return message
 
     def expect(self, expected):
-        """The message of the page: the peer's next one."""
+        """The next message of the peer is that of the page."""
         actual = self.receive()
         if isinstance(actual, dict) and isinstance(expected.get("id"), str) and expected["id"].startswith("cb-"):
             if "method" in expected and "method" in actual:
@@ -125,7 +125,7 @@ class Session:
         self.open.discard(json.dumps(actual.get("id")))
 
     def finish(self):
-        """What the page shows no answers of has succeeded."""
+        """A request without an answer in the page has succeeded."""
         while self.open:
             message = self.receive()
             for answer in message if isinstance(message, list) else [message]:
@@ -200,7 +200,7 @@ class DocsExamples(PeerCase):
         self.peer = type(self).peer
 
     def test_no_message_is_in_another_block(self):
-        """One that test_each_block_of_messages would pass over."""
+        """A message that test_each_block_of_messages would skip."""
         for page in PAGES:
             text = page.read_text(encoding="utf-8")
             run = [message for _, _, messages in blocks(page) for message in messages]

@@ -31,7 +31,7 @@ def headings(page):
 
 
 def anchor(heading):
-    """As GitHub makes it."""
+    """The anchor of a heading, as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
@@ -41,7 +41,7 @@ def find(path):
 
 
 def is_path(token):
-    """True for what looks like a path of the project: its first folder is one, or it ends as a source does."""
+    """True for a path of the project: its first folder is one of it, or it ends as a source does."""
     if PLACEHOLDER.search(token) or not PATH.fullmatch(token):
         return False
     return find(token.split("/")[0]) is not None or FILE.fullmatch(token.rsplit("/", maxsplit=1)[-1]) is not None
@@ -89,7 +89,7 @@ class DocsLinks(unittest.TestCase):
         self.assertGreater(found, 10)
 
     def test_code_cites_headings_that_exist(self):
-        """Comments name a page of docs/ and, in quotes behind it, headings."""
+        """Comments name a page of docs/ and, in quotes after it, headings."""
         found = 0
         for file in tracked(*SOURCES):
             if file.suffix not in (".c", ".h", ".py", ".cmake", ".txt", ".yaml"):
@@ -119,7 +119,7 @@ class House(unittest.TestCase):
     PAGE = ROOT / "docs/house.md"
 
     def test_the_picture_has_the_arrows_between_the_top_folders(self):
-        """Those of tools/includes.json, except those that follow from others."""
+        """The arrows of tools/includes.json, except those that follow from others."""
         arrows = {}
         for folder, entry in json.loads((ROOT / "tools/includes.json").read_text(encoding="utf-8"))["folders"].items():
             top = re.sub(r"^native/(include/)?", "", folder).split("/")[0]
@@ -183,7 +183,7 @@ class StateDiagrams(unittest.TestCase):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
     def draw(self, source, *options, page=MARKERS, name="states.md"):
-        """What the script says of a project of one source, and the page afterwards."""
+        """The script's output for a project of one source, and the page afterwards."""
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             for path in ("tools", "docs/internals", "native"):

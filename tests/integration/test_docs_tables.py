@@ -1,4 +1,5 @@
-"""Tables of the protocol's pages say what the program says: defaults by `jpeer run --help`, names by `rpc.discover`."""
+"""Tables of the protocol's pages agree with the program: defaults with `jpeer run --help`, names with `rpc.discover`.
+"""
 
 import re
 

@@ -62,7 +62,7 @@ class Timeouts(PeerCase):
             self.assert_times_out(client, "sleep", 60000, options={"timeout": TIMEOUT_MS})
             self.assertEqual("false", client.call("java.lang.Thread", "interrupted"))
 
-    def test_what_is_no_timeout_is_refused(self):
+    def test_invalid_timeouts_are_refused(self):
         for wrong in (0, -1, 1.5, "100", None, True):
             error = self.client.request("control", {"method": "ping"}, options={"timeout": wrong})["error"]
             self.assertEqual(-32602, error["code"])
@@ -109,7 +109,7 @@ class Cancels(PeerCase):
             self.assertTrue(all("result" in answers[number] for number in (2, 4)))
             self.assertEqual("[2, 4]", client.call("java.util.ArrayList", "toString", on=added))
 
-    def test_what_is_not_there_is_not_found(self):
+    def test_unknown_names_are_not_found(self):
         for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             self.assertEqual("false", plain(client.value("control", cancel_request(0, 99)["params"])))
         for client in self.each(*READ_AHEAD):
@@ -127,7 +127,7 @@ class Cancels(PeerCase):
 
     def test_the_rest_of_a_batch_is_cancelled_with_a_request_of_it(self):
         for client in self.each(*READ_AHEAD):
-            for repeat in range(3):  # the fast path knows the requests then
+            for repeat in range(3):  # the fast path knows the requests after the first one
                 batch = [{"jsonrpc": "2.0", "id": 1, "method": "call", "params": call_params("sleep", 1)},
                          {"jsonrpc": "2.0", "id": 2, "method": "call", "params": call_params("sleep", 60000)},
                          {"jsonrpc": "2.0", "id": 3, "method": "call", "params": call_params("sleep", 1)}]
@@ -147,7 +147,7 @@ class Cancels(PeerCase):
             client.send(json.dumps(message))
             self.assertEqual("cancelled", self.receive(client, 1)[1]["error"]["data"]["reason"])
 
-    def test_what_is_no_cancel_is_refused(self):
+    def test_invalid_cancels_are_refused(self):
         for args in ([], [1], [{"name": "id"}], [{"name": "id", "value": None}], [{"name": "id", "value": [1]}],
                      [{"name": "ID", "value": 1}], [{"name": "id", "value": 1}] * 2):
             error = self.client.request("control", {"method": "cancel", "args": args})["error"]
@@ -156,7 +156,7 @@ class Cancels(PeerCase):
 
 
 def leave(client):
-    """Without the closing handshake, which a client inside a call would wait for."""
+    """Without the closing handshake, for which a client inside a call would wait."""
     if isinstance(client, WebSocketClient):
         client.socket.transport.abort()
         client.loop.run_until_complete(asyncio.sleep(0))
@@ -367,7 +367,7 @@ class CallTimeout(PeerCase):
         self.assertLess(time.monotonic() - begin, 30)
 
     def test_a_repeated_request_times_out_each_time(self):
-        """The fast path, which knows it by then."""
+        """By the fast path, which knows the request after the first time."""
         for client in self.each(WebSocketClient, ZmqClient):
             for milliseconds in (1, 1, 1, 60000, 60000):
                 if milliseconds == 1:

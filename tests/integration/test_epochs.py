@@ -20,7 +20,7 @@ class Http(HttpClient):
         self.headers = {}
 
     def post(self, message, *headers):
-        """The answer, or a status that says that there is none."""
+        """The answer, or a status without one."""
         self.peer_id = None
         response, text = super().post(json.dumps(message), dict(headers))
         self.headers = response.headers
@@ -111,7 +111,7 @@ class EpochsOverHttp(PeerCase):
 
 class EpochsOverOtherTransports(PeerCase):
     def test_the_fast_path_asks_too(self):
-        """The same bytes, from two clients of one thread: one's epoch is not the other's."""
+        """The same bytes, from two clients of one thread, whose epochs differ."""
         peer = self.start("--rpc-threads", "1", "--rpc-threads-max", "1")
         for kind in (WebSocketClient, ZmqClient):
             with self.subTest(kind.__name__), kind(peer) as one, kind(peer) as two:

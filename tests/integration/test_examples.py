@@ -1,4 +1,5 @@
-"""Each policy that README and docs/ show, attacked: a class file is written into the class path, and loaded by its name."""
+"""Attacks each policy that README and docs/ show: a class file is written into the class path, and loaded by its
+name."""
 
 import re
 import tempfile
@@ -76,7 +77,7 @@ class Examples(PeerCase):
         client = self.connect()
         self.assert_denied(write_class, client, content)
         self.assertFalse(written.exists())
-        written.write_bytes(content)  # as if it had come there in another way
+        written.write_bytes(content)  # as if it had been put there in another way
         for way, load in WAYS_TO_LOAD.items():
             with self.subTest(way=way):
                 self.assert_denied(load, client)

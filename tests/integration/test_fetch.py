@@ -12,7 +12,7 @@ from support.peer import eventually
 from support.peer_case import PeerCase
 
 FIXTURES = "fixtures.Iterables"
-SMALL = 4096  # bytes of an answer, where answers are small
+SMALL = 4096  # bytes of an answer, in tests of small answers
 PATIENCE = 5  # seconds that a fetch waits for another
 
 
@@ -26,10 +26,10 @@ def fetch(client, number, **params):
 
 def fetch_all(client, number, **params):
     """The elements of each answer until the end."""
-    told = {"ref": number, "done": False}
-    while not told["done"]:
-        told = fetch(client, told["ref"], **params)
-        yield told["elements"]
+    answer = {"ref": number, "done": False}
+    while not answer["done"]:
+        answer = fetch(client, answer["ref"], **params)
+        yield answer["elements"]
 
 
 def units(text):
@@ -37,17 +37,17 @@ def units(text):
 
 
 def pieces_of_string(client, number, size):
-    """What each answer has of a String."""
-    told, taken = {"done": False}, 0
-    while not told["done"]:
-        told = fetch(client, number, max=size, **{"from": taken})
-        piece, = told["elements"]
+    """The part of a String in each answer."""
+    answer, taken = {"done": False}, 0
+    while not answer["done"]:
+        answer = fetch(client, number, max=size, **{"from": taken})
+        piece, = answer["elements"]
         yield piece
         taken += units(piece)
 
 
 class SmallAnswers(PeerCase):
-    """What does not fit in an answer is told by the next one."""
+    """Elements that do not fit in an answer are in the next one."""
 
     options = ("--message-max", str(SMALL), "--send-buffer-max", str(SMALL))
 
@@ -67,30 +67,30 @@ class SmallAnswers(PeerCase):
             strings = client.call(FIXTURES, "longStrings", 20, 1000)
             answers = list(fetch_all(client, strings))
             self.assertGreater(len(answers), 5)
-            told = [text for answer in answers for text in answer]
-            self.assertEqual(told, [chr(ord("a") + number) * 1000 for number in range(20)])
+            strings = [text for answer in answers for text in answer]
+            self.assertEqual(strings, [chr(ord("a") + number) * 1000 for number in range(20)])
 
     def test_refs_fill_an_answer_and_no_more(self):
         for client in self.each(*TRANSPORTS):
             answers = list(fetch_all(client, client.call(FIXTURES, "cycles", 300)))
             self.assertGreater(len(answers), 4)
-            told = [element for answer in answers for element in answer]
-            self.assertEqual(len({element["ref"] for element in told}), 300)
-            self.assertEqual({element["type"] for element in told}, {"java.util.ArrayList"})
+            elements = [element for answer in answers for element in answer]
+            self.assertEqual(len({element["ref"] for element in elements}), 300)
+            self.assertEqual({element["type"] for element in elements}, {"java.util.ArrayList"})
 
     def test_fetches_of_a_batch_share_its_answer(self):
         for client in self.each(*TRANSPORTS):
             strings = client.call(FIXTURES, "longStrings", 20, 700)
             iterator = client.value("call", {"type": "java.util.List", "method": "iterator", "instance": strings})["ref"]
-            told = []
-            while len(told) < 20:
+            texts = []
+            while len(texts) < 20:
                 replies = json.loads(client.exchange(json.dumps([
                     {"jsonrpc": "2.0", "id": number, "method": "jpeer.fetch",
                      "params": {"instance": iterator, "max": 2}} for number in range(5)])))
                 elements = [text for reply in replies for text in reply["result"]["elements"]]
                 self.assertTrue(elements)
-                told += elements
-            self.assertEqual(told, [chr(ord("a") + number) * 700 for number in range(20)])
+                texts += elements
+            self.assertEqual(texts, [chr(ord("a") + number) * 700 for number in range(20)])
 
 
 class Sharing(PeerCase):
@@ -111,9 +111,9 @@ class Sharing(PeerCase):
 
         def take(client, sizes):
             for size in itertools.cycle(sizes):
-                told = fetch(client, int(iterator), max=size)
-                taken[client] += [int(text[1:]) for text in told["elements"]]
-                if told["done"]:
+                answer = fetch(client, int(iterator), max=size)
+                taken[client] += [int(text[1:]) for text in answer["elements"]]
+                if answer["done"]:
                     return
 
         threads = [threading.Thread(target=take, args=args) for args in ((one, (7, 1, 50)), (other, (11, 3)))]
@@ -188,12 +188,12 @@ class Sharing(PeerCase):
                 {"method": "jpeer.fetch", "params": {"instance": ref(client.new("int[]", 1))}},
                 {"method": "control", "params": {"method": "delete_object", "args": [ref(iterator)]}}):
             client.call("java.util.ArrayDeque", "add", json.dumps({"jsonrpc": "2.0", "id": 1, **request}), on=requests)
-        told = fetch(client, iterator)
-        added, fetched, other, deleted = map(json.loads, told["elements"])
+        answer = fetch(client, iterator)
+        added, fetched, other, deleted = map(json.loads, answer["elements"])
         self.assertEqual(added["result"]["value"]["value"], "3")
         self.assertEqual(fetched["error"]["data"]["message"], "another request is fetching from this object")
         self.assertEqual(other["result"]["elements"], [0])
-        self.assertEqual((deleted["result"], told["done"]), ({"void": True}, True))
+        self.assertEqual((deleted["result"], answer["done"]), ({"void": True}, True))
 
     def test_a_blocked_stream_of_bytes_delays_nobody(self):
         blocked, _, latch = self.block("blockingStream")

@@ -1,4 +1,4 @@
-"""What an idle peer does: nearly nothing. Counts how often its own threads (not the JVM's) are switched to."""
+"""An idle peer does nearly nothing. Counts the context switches of its own threads (not the JVM's)."""
 
 import contextlib
 import re
@@ -9,14 +9,15 @@ from support.clients import HttpClient, WebSocketClient, ZmqClient
 from support.peer_case import PeerCase
 
 SECONDS = 3
-# The watcher wakes once a second, each idle thread of the crew every 10 s; before it slept it was 200 a second.
+# The watcher wakes once a second, each idle thread of the crew every 10 s; before they slept there were 200 wakes a
+# second.
 MOST_A_SECOND = 8
 ATTEMPTS = 6
 OWN = re.compile(r"rpc-|jpeer|ZMQ")
 
 
 def switches(peer):
-    """By thread: its name, and how often it was switched to."""
+    """By thread: its name, and its context switches."""
     counts = {}
     for status in Path(f"/proc/{peer.pid}/task").glob("*/status"):
         with contextlib.suppress(OSError):
@@ -37,7 +38,7 @@ class Idle(PeerCase):
         return grown
 
     def assert_idle(self, peer):
-        """It may take a loaded machine some time to get there; a peer that is busy never does."""
+        """A loaded machine may need some time to become idle; a peer that is busy never does."""
         time.sleep(1)
         for _ in range(ATTEMPTS):
             grown = self.count_growth(peer)

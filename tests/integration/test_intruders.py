@@ -1,4 +1,4 @@
-"""Code and clients that lay hands on the peer's own threads: other clients notice nothing, and a signal still ends it."""
+"""Code and clients that attack the peer's own threads: other clients notice nothing, and a signal still ends it."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ def try_call(client, type_name, method, *args, on=None):
 
 
 def group_of_calls(client):
-    """What a thread that called code makes is in; the peer's own threads are closed to clients."""
+    """The group of threads that called code makes; the peer's own threads are closed to clients."""
     return client.call("java.lang.Thread", "getThreadGroup", on=client.new("java.lang.Thread"))
 
 
@@ -83,7 +83,7 @@ class Intruders(PeerCase):
 
 
 class Groups(PeerCase):
-    """With no preset: what a thread group can do to the threads in it, from any group up to the root."""
+    """Without a preset: what a thread group can do to the threads in it, from any group up to the root."""
 
     def check(self, options, *methods, end=signal.SIGTERM):
         peer = self.start(*options)

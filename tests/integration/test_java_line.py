@@ -1,5 +1,5 @@
-"""Lines that start a program, with `java` replaced by `jpeer run`: options, argument files, variables, modules, and
-what is said about mistakes."""
+"""Command lines that start a program, with `java` replaced by `jpeer run`: options, argument files, variables,
+modules, and the errors for mistakes."""
 
 import re
 import subprocess
@@ -59,7 +59,7 @@ SOURCES = {
 
 
 class Java:
-    """What the tests compile once, and the same line run by java and by jpeer."""
+    """Classes that the tests compile once, and the same line run by java and by jpeer."""
 
     def __init__(self):
         self.scratch = tempfile.TemporaryDirectory(prefix="jpeer-java-line-")
@@ -86,7 +86,7 @@ class Java:
         subprocess.run([(home or jdks.homes()[0]) / "bin" / name, *map(str, words)], check=True)
 
     def both(self, *words, variables=None, homes=None):
-        """For each JDK, whose programs run at once: itself, and standard output and status of java and of jpeer."""
+        """For each JDK, whose programs run at once: the JDK, and standard output and status of java and of jpeer."""
         homes = homes or jdks.homes()
         with ThreadPoolExecutor(2 * len(homes)) as pool:
             runs = [(home, [pool.submit(run, home, *words, variables=variables) for run in (self.java, self.peer)])
@@ -112,7 +112,7 @@ class Lines(PeerCase):
         cls.java.scratch.cleanup()
 
     def check(self, *words, variables=None, status=0):
-        """The same with java and with the peer, on every JDK; returns what was printed."""
+        """The same with java and with the peer, on every JDK; returns the output."""
         for home, java, peer in self.java.both(*words, variables=variables):
             with self.subTest(home=home.name, words=words):
                 self.assertEqual(java, peer)
@@ -231,7 +231,7 @@ class Lines(PeerCase):
             done = self.java.peer(homes[0], "-cp", "free", wanted)
             self.assertIn(f"main class {wanted} not found: did you mean {meant}?", done.stderr)
 
-    def test_what_is_refused(self):
+    def test_refused_values(self):
         for words, text in ((("--source", "21", "X.java"), "programs in source files are not run"),
                             (("src/classes/demo/Show.java",), "programs in source files are not run"),
                             (("-XshowSettings", MAIN), "-XshowSettings"),
@@ -252,9 +252,9 @@ class InputArguments(PeerCase):
                     with WebSocketClient(peer) as client:
                         on = client.call("java.lang.management.ManagementFactory", "getRuntimeMXBean")
                         arguments = client.call(bean, "getInputArguments", on=on)
-                        told = client.call("java.lang.Object", "toString", on=arguments)
+                        shown = client.call("java.lang.Object", "toString", on=arguments)
                         wanted = ["-Dc=d", *jvm_options()[1::2], "-Xmx64m", "-Da=b", "-ea"]
-                        self.assertEqual(told, f"[{', '.join(wanted)}]")
+                        self.assertEqual(shown, f"[{', '.join(wanted)}]")
 
 
 class Notices(PeerCase):
@@ -275,11 +275,11 @@ class Notices(PeerCase):
         done, lines = self.lines("-p", "/nowhere/mods", "-cp", f"/nowhere/a.jar:{FIXTURES}:/nowhere/*", MAIN, "exit",
                                  "0")
         self.assertEqual(done.returncode, 0, done.stderr)
-        told = [line for line in lines if "nowhere" in line]
-        self.assertEqual(len(told), 3, told)
-        self.assertIn("the class path names /nowhere/a.jar, which is not there", told[0])
-        self.assertIn("the class path names /nowhere/*, which is not there", told[1])
-        self.assertIn("the module path names /nowhere/mods, which is not there", told[2])
+        shown = [line for line in lines if "nowhere" in line]
+        self.assertEqual(len(shown), 3, shown)
+        self.assertIn("the class path names /nowhere/a.jar, which does not exist", shown[0])
+        self.assertIn("the class path names /nowhere/*, which does not exist", shown[1])
+        self.assertIn("the module path names /nowhere/mods, which does not exist", shown[2])
 
     def test_a_main_class_that_is_nearly_there(self):
         uncaught = "fixtures.UncaughtMain"

@@ -86,7 +86,7 @@ class Get(Http):
         self.assertEqual("4", json.loads(body)["result"]["value"]["value"])
         self.check_error(self.get("/rpc/get?type=java.awt.Point&field=y&instance=four"), 500, 102)
 
-    def test_what_is_not_safe_needs_post(self):
+    def test_unsafe_methods_need_post(self):
         for path in ("call?type=java.lang.Math&method=max&args=1", "new?type=java.util.ArrayList", "put?type=a&field=b&value=c",
                      "control?method=gc", "control?method=delete_session", "control?0=DELETE_OBJECT", "call"):
             with self.subTest(path):
@@ -94,7 +94,7 @@ class Get(Http):
                 self.assertEqual("POST", response.getheader("Allow"))
 
     def test_what_a_request_may_do_is_its_own(self):
-        """The peer uses what it has made for one request for the next, too."""
+        """The peer reuses memory of one request for the next."""
         for _ in range(6):
             self.assertEqual(200, self.post({"version": "1.1", "method": "java.lang.Math.max", "params": [1, 2]})[0].status)
             self.check_error(self.get("/rpc/control?method=gc"), 405, 107)

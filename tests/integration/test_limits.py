@@ -1,4 +1,5 @@
-"""Limits through the binary: each is an error for the one who reached it, names its flag, and leaves the rest usable."""
+"""Limits through the binary: each is an error for the client that reached it, names its flag, and leaves the rest
+usable."""
 
 import json
 import os
@@ -25,7 +26,7 @@ class Limits(PeerCase):
     options = ("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "2", "--stack-frames-max", "1", "--depth-max", "16", "--batch-max", "2")
 
     def check_long(self, client):
-        """It is answered with its id where that comes early, and costs no object."""
+        """The message is answered with its id if that is near its beginning, and costs no object."""
         ref = client.new("java.lang.Object")
         late = json.dumps({"params": {"args": ["x" * 200000]}, "method": "call", "jsonrpc": "2.0", "id": 1})
         for text, number in ((LONG, 1), (f"[{LONG}]", None), (late, None)):
@@ -83,7 +84,7 @@ class LongMessages(PeerCase):
             client.receive()
 
     def test_the_rest_has_the_time_of_a_body(self):
-        """The half of it, whose client is gone or says no more."""
+        """Half of the message, whose client has left or sends nothing more."""
         for gone in (True, False):
             with self.subTest(gone=gone), RawWebSocket(self.peer) as client:
                 client.socket.sendall(frame(b"x" * 100000, length=200000))
@@ -115,7 +116,7 @@ class Pieces(PeerCase):
         return answer["result"]["ref"]
 
     def test_pieces_count_until_they_are_used(self):
-        """Those of all sessions together."""
+        """Pieces of all sessions together."""
         one, other = self.connect(), self.connect()
         ref = self.assemble(one)
         self.assemble(other)
@@ -127,7 +128,7 @@ class Pieces(PeerCase):
         ref = self.assemble(one)
         one.control("delete_object", {"ref": ref})
         other.close()
-        eventually(lambda: self.try_both(one), "the pieces of the client that has left are let go")
+        eventually(lambda: self.try_both(one), "the pieces of the client that has left are released")
 
     def try_both(self, client):
         refs = []
@@ -153,7 +154,7 @@ class Depth(PeerCase):
 
 
 class Memory(PeerCase):
-    def test_java_that_runs_out_of_memory_tells_so(self):
+    def test_java_that_runs_out_of_memory_is_reported(self):
         client = self.serve("-Xmx64m")
         error = self.failure(client.call, "fixtures.HostileThrowables", "exhaust")
         self.assertEqual(error.throwable, "java.lang.OutOfMemoryError")
@@ -170,7 +171,7 @@ class Arguments(PeerCase):
 
 
 class Descriptors(PeerCase):
-    """A peer that may open no file any more, from outside, so that no client needs to use them up."""
+    """A peer that may open no more files, from outside, so that no client needs to use them up."""
 
     def limit(self, peer, soft):
         hard = resource.prlimit(peer.pid, resource.RLIMIT_NOFILE)[1]
@@ -218,7 +219,8 @@ class Input(PeerCase):
 
 class Connections(PeerCase):
     def test_too_few_descriptors_fill_no_log(self):
-        """One line a second, however often a connection cannot be taken; and all goes on when there are some again."""
+        """One line a second, however many connections cannot be accepted; and all works again when there are
+        descriptors again."""
         peer = self.start()
         limits = resource.prlimit(peer.pid, resource.RLIMIT_NOFILE)
         used = len(os.listdir(f"/proc/{peer.pid}/fd"))

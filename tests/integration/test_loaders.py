@@ -67,7 +67,7 @@ class FatJar(PeerCase):
 
 
 class ListedClasses(PeerCase):
-    """What fetch_classes_info and rpc.discover list can be called: classes of jars within jars, too."""
+    """Classes that fetch_classes_info and rpc.discover list can be called: also classes of jars within jars."""
 
     NAMES = [BEAN, "beyond.Bean$Color", "beyond.Bean$Palette", "beyond.Bean$Part", "beyond.dep.Helper"]
 
@@ -77,7 +77,7 @@ class ListedClasses(PeerCase):
         info = [one["className"] for one in json.loads(answer["result"]["value"]["value"])]
         document = client.request("rpc.discover", {"classes": ["beyond.**"]})["result"]
         described = {method["name"].partition("-")[0].rpartition(".")[0] for method in document["methods"]}
-        # Neither an enum nor an interface that other tests use is asked for by its name alone.
+        # Enums and interfaces that other tests use are not found by their name alone.
         self.assertEqual(described - {"beyond.Bean$Color", "beyond.Listener"}, set(info) - {"beyond.Bean$Color"})
         return info
 
@@ -95,8 +95,8 @@ class ListedClasses(PeerCase):
             self.assertEqual(client.request("beyond.dep.Helper.help", [helper, "you"])["result"], "helped you")
 
     @on_each_jdk
-    def test_what_is_loaded_is_listed(self, options):
-        """And no longer when it is gone, or when two loaders have it."""
+    def test_loaded_classes_are_listed(self, options):
+        """Not listed any more when it was unloaded, or when two loaders have it."""
         client = self.serve(*options, class_path=FAT)
         loader = client.call(LOADING, "own", "one")
         client.call("java.lang.ClassLoader", "loadClass", BEAN, on=loader)
@@ -123,7 +123,7 @@ class AddedJar(PeerCase):
         loader = self.load(client)
         made = with_loader(client, loader, "new", type=BEAN, args=["added"])
         self.assertEqual(client.call(BEAN, "help", on=made["ref"]), "helped added")
-        self.assertEqual(client.call(BEAN, "add", 5, 3), "8")  # by now it is loaded
+        self.assertEqual(client.call(BEAN, "add", 5, 3), "8")  # loaded by now
         self.assertEqual(with_loader(client, loader, "call", type="java.util.Objects", method="toString",
                                      args=[typed("beyond.Bean$Color", "GREEN")])["value"], "GREEN")
 
@@ -157,7 +157,7 @@ class Redeployment(PeerCase):
     @on_each_jdk
     def test_the_peer_does_not_grow(self, options):
         env = environment()
-        env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or memory that was freed counts as growth
+        env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or freed memory counts as growth
         peer = self.start("-J", "-Xms96m", "-J", "-Xmx96m", "-J", "-XX:+AlwaysPreTouch", "-J",
                           "-XX:MaxMetaspaceSize=48m", *options, env=env)
         client = self.connect()
@@ -175,8 +175,8 @@ class Blocked(PeerCase):
     def test_a_loader_that_blocks_holds_up_nobody_else(self, options):
         client, other = self.serve(*options), self.connect()
         loader = client.call(LOADING, "blocking")
-        told = []
-        waiting = threading.Thread(target=lambda: told.append(
+        results = []
+        waiting = threading.Thread(target=lambda: results.append(
             with_loader(client, loader, "call", type=BEAN, method="loaderName")["value"]))
         waiting.start()
         while other.call(LOADING, "waiting") != "1":
@@ -186,13 +186,13 @@ class Blocked(PeerCase):
         self.assertIsNotNone(other.new("some.Empty1999[]", 1))
         other.call(LOADING, "bean", ref(own))
         self.assertEqual(other.call(BEAN, "loaderName"), "own")
-        self.assertEqual(told, [])
+        self.assertEqual(results, [])
         other.call(LOADING, "release")
         waiting.join()
-        self.assertEqual(told, ["blocking"])
+        self.assertEqual(results, ["blocking"])
 
     @on_each_jdk
-    def test_a_loader_may_load_others_meanwhile(self, options):
+    def test_a_loader_may_load_others_while_it_blocks(self, options):
         client = self.serve(*options)
         client.call(LOADING, "setLoaderOfMain", ref(client.call(LOADING, "busy", 3000)))
         self.assertEqual(client.call(BEAN, "loaderName"), "busy")
@@ -208,4 +208,4 @@ class Blocked(PeerCase):
         began = time.monotonic()
         for number in range(40):
             self.assertEqual(client.call(BEAN, "add", number, 3), str(number + 3))
-        self.assertLess(time.monotonic() - began, 40 * 0.5)  # what they take if each is looked for
+        self.assertLess(time.monotonic() - began, 40 * 0.5)  # the time if each is searched for

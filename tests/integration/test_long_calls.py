@@ -1,5 +1,5 @@
-"""Calls that last: they delay nobody but their own connection, the crew grows and shrinks again, the names of their
-threads, the line in the log, and what their clients leave behind."""
+"""Calls that last: they delay only their own connection, the crew grows and shrinks again, the names of their
+threads, the line in the log, and what their clients leave."""
 
 import asyncio
 import contextlib
@@ -40,7 +40,7 @@ def ask_number(client):
 
 
 def leave(client):
-    """Without the closing handshake, which a client inside a call would wait for."""
+    """Without the closing handshake, for which a client inside a call would wait."""
     if isinstance(client, WebSocketClient):
         client.socket.transport.abort()
         client.loop.run_until_complete(asyncio.sleep(0))
@@ -49,7 +49,7 @@ def leave(client):
 
 
 def count_crew(peer):
-    """Without the JVM's own threads, which come and go by themselves."""
+    """Without the JVM's own threads, which begin and end by themselves."""
     count = 0
     for name in Path(f"/proc/{peer.pid}/task").glob("*/comm"):
         with contextlib.suppress(OSError):
@@ -58,7 +58,7 @@ def count_crew(peer):
 
 
 class SlowCalls(PeerCase):
-    def test_others_are_served_meanwhile_on_every_transport(self):
+    def test_others_are_served_during_that_time_on_every_transport(self):
         peer = self.start()
         steering = self.connect()
         for slow_transport in (WebSocketClient, ZmqClient):
@@ -123,7 +123,7 @@ class SlowCalls(PeerCase):
         peer.process.kill()
         peer.process.wait()
 
-    def test_a_call_behind_a_control_request_waits_for_a_free_thread(self):
+    def test_a_call_after_a_control_request_waits_for_a_free_thread(self):
         peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms")
         slow = [WebSocketClient(peer) for _ in range(2)]
         client = WebSocketClient(peer)
@@ -172,23 +172,24 @@ class ThreadNames(PeerCase):
         self.at_once(run, itertools.product(jdks.homes(), checks))
 
     def test_the_call_that_comes_before_the_first_second_is_over_finds_its_own_name(self):
-        """What a call reads of its own thread: at first the peer's name, later the given one; the next call the first."""
+        """The name that a call reads of its own thread: at first the peer's name, later the given one; the next call
+        the first."""
         def check(_, client, call):
             number = ask_number(client)
-            told = call("nameAfter", 2500).split("|")
-            self.assertEqual(["rpc-0", f"rpc-0 session {number} fixtures.ThreadNames.nameAfter"], told)
+            names = call("nameAfter", 2500).split("|")
+            self.assertEqual(["rpc-0", f"rpc-0 session {number} fixtures.ThreadNames.nameAfter"], names)
             self.assertEqual("rpc-0|rpc-0", call("nameAfter", 0))
         self.on_one_thread(check)
 
     def test_a_name_that_java_code_gives_stays(self):
         def give_early(peer, _, call):
-            """Before the second is over: the peer gives none."""
+            """Before the end of the second: the peer gives the thread no name."""
             self.assertEqual("early", call("renameAfter", 0, "early", 2500))
             self.assertIn("early", dump_threads(peer))
             self.assertEqual("early|early", call("nameAfter", 2500))
 
         def give_late(peer, _, call):
-            """After the peer has given its own."""
+            """After the peer has named the thread."""
             self.assertEqual("late", call("renameAfter", 2500, "late", 1000))
             self.assertIn("late", dump_threads(peer))
 
@@ -230,7 +231,7 @@ class ThreadNames(PeerCase):
         self.assertIn('"own|own"', reply)
 
     def test_a_repeated_call_is_named_as_the_first(self):
-        """The second one goes the fast path."""
+        """The second one takes the fast path."""
         peer = self.start("--rpc-threads", "1")
         client = self.connect()
         for milliseconds in (0, 0, 0, 3000):
@@ -244,7 +245,7 @@ class ThreadNames(PeerCase):
 
 
 class ClientsThatLeave(PeerCase):
-    def test_256_endless_calls_hold_no_descriptor_and_are_told_of(self):
+    def test_256_endless_calls_hold_no_descriptor_and_are_logged(self):
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit[1], 4096), limit[1]))
         peer = self.start("--busy-timeout", "200", "--rpc-threads-max", str(ENDLESS), "--on-disconnect", "finish",

@@ -1,5 +1,5 @@
-"""Arguments of thousands of elements, of great depth, with long names, and with a text for each class that has one, and what
-the errors quote of them."""
+"""Arguments of thousands of elements, of great depth, with long names, and with a text for each class that has one,
+and the parts of them that errors quote."""
 
 import json
 import os
@@ -9,9 +9,9 @@ from support.clients import typed
 from support.peer_case import PeerCase
 
 MOST = 65535  # arguments of a request, and bytes of a name
-# -Xcheck:jni looks through all local references for each that is made.
+# -Xcheck:jni searches all local references for each that is made.
 MANY = 3000 if os.environ.get("JPEER_CHECK_JNI") == "1" else MOST
-ENTRIES = 1200  # more than one chunk of what crosses to Java at once
+ENTRIES = 1200  # more than one chunk of the data that crosses to Java at once
 CONVERSIONS = "fixtures.members.Conversions"
 
 
@@ -22,7 +22,7 @@ class LongValues(PeerCase):
         return self.client.call(*words, **more)
 
     def refusal(self, verb, **params):
-        """What an error says, which is never long."""
+        """The text of an error, which is never long."""
         error = self.failure(self.client.value, verb, params)
         self.assertLess(len(error.detail), 9000)
         return f"{error.throwable}: {error.detail}" if error.throwable else error.detail
@@ -30,17 +30,17 @@ class LongValues(PeerCase):
     def test_elements_keep_their_order(self):
         self.assertEqual(self.call("fixtures.Arguments", "sum", typed("List", [typed("Integer", 1000)] * 10000)), "10000000")
         elements = [str(i) if i % 5 == 0 and i < ENTRIES / 2 else i for i in range(ENTRIES)]
-        told = "".join(f"{'String' if isinstance(one, str) else 'Integer'}:{one} " for one in elements)
-        self.assertEqual(self.call(CONVERSIONS, "any", typed("List", elements)), f"ArrayList[{told}]")
+        shown = "".join(f"{'String' if isinstance(one, str) else 'Integer'}:{one} " for one in elements)
+        self.assertEqual(self.call(CONVERSIONS, "any", typed("List", elements)), f"ArrayList[{shown}]")
         for length in range(1020, 1030):  # around the end of a chunk of text
             text = "x" * length
-            told = f"ArrayList[String:a String:{text} String:{text[1:]} String:5 String: ]"
-            self.assertEqual(self.call(CONVERSIONS, "any", ["a", text, typed("String", text[1:]), typed("String", 5), ""]), told)
+            shown = f"ArrayList[String:a String:{text} String:{text[1:]} String:5 String: ]"
+            self.assertEqual(self.call(CONVERSIONS, "any", ["a", text, typed("String", text[1:]), typed("String", 5), ""]), shown)
 
     def test_maps_keep_their_entries(self):
         entries = {f"é{i:04}": f"{i}€" if i % 3 == 0 else i for i in range(ENTRIES)}
-        told = "".join(f"{key}={'String' if isinstance(one, str) else 'Integer'}:{one} " for key, one in entries.items())
-        self.assertEqual(self.call(CONVERSIONS, "any", typed("Map", entries)), "HashMap{" + told + "}")
+        shown = "".join(f"{key}={'String' if isinstance(one, str) else 'Integer'}:{one} " for key, one in entries.items())
+        self.assertEqual(self.call(CONVERSIONS, "any", typed("Map", entries)), "HashMap{" + shown + "}")
 
     def test_maps_have_the_keys_that_are_declared(self):
         for method, key, wrong, again in (("count", str, "x", "-0"),
@@ -66,9 +66,9 @@ class LongValues(PeerCase):
 
     def test_errors_quote_a_few_words(self):
         most = {"type": "java.lang.Math", "method": "max"}
-        for count, told in ((10000, ", int, and 9984 more); candidates: java.lang.Math.max("), (17, "int, and 1 more)"),
+        for count, shown in ((10000, ", int, and 9984 more); candidates: java.lang.Math.max("), (17, "int, and 1 more)"),
                             (16, "int, int); candidates: ")):
-            self.assertIn(told, self.refusal("call", **most, args=[1] * count))
+            self.assertIn(shown, self.refusal("call", **most, args=[1] * count))
         self.assertIn("java.util.ArrayList(boolean, ", self.refusal("new", type="java.util.ArrayList", args=[True] * 10000))
         long_type = typed("java.util.concurrent.atomic.AtomicReferenceFieldUpdater" + "[]" * 8, None)
         self.assertIn(" more); candidates: ", self.refusal("call", **most, args=[long_type] * 400))
@@ -78,7 +78,7 @@ class LongValues(PeerCase):
 
     def test_long_names_are_cut(self):
         name = "m" * 60000
-        for method, params, told in (
+        for method, params, shown in (
                 ("call", {"type": "java.lang.Math", "method": name}, "mmm...' found: java.lang.Math."),
                 ("call", {"type": "java.lang.Math", "method": "m" * MOST}, "mmm...' found: java.lang.Math."),
                 ("call", {"type": "java.lang.Math", "method": "m" * (MOST + 1)}, f"'method' is longer than the limit of {MOST} bytes"),
@@ -90,7 +90,7 @@ class LongValues(PeerCase):
                  f"Type name is longer than the limit of {MOST} bytes"),
                 ("call", {"type": "java.util.Objects", "method": "isNull", "args": [typed("java.time.DayOfWeek", name)]},
                  'mmm"...: java.time.DayOfWeek has no such constant')):
-            self.assertIn(told, self.refusal(method, **params))
+            self.assertIn(shown, self.refusal(method, **params))
 
     def test_long_messages_and_causes_without_end_are_cut(self):
         thrown = {name: self.failure(self.call, "fixtures.HostileThrowables", "throwNew", name)
@@ -111,7 +111,7 @@ class LongValues(PeerCase):
             same = self.call("fixtures.members.Texts", "isSample", i, typed(type_name, text))
             self.assertEqual(same, "true", f"{type_name}: {text}")
 
-    def test_a_long_id_is_told_once(self):
+    def test_a_long_id_is_sent_once(self):
         """In the error, and not again in each cause."""
         params = {"type": "fixtures.Throwables", "method": "nested"}
         for length, of_cause in ((254, "x" * 254), (255, None)):  # 256 and 257 characters with its quotes

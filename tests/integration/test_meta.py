@@ -27,7 +27,7 @@ class Meta(PeerCase):
         self.assertIn("LoudInitializer initialised", self.peer.stdout())
 
     def test_a_few_classes_are_described_alike_before_and_after_the_catalog_is_read(self):
-        """Until somebody needs all classes, what concerns a few is read from their own files."""
+        """Until a client needs all classes, answers about a few are read from their own files."""
         requests = [("jpeer.describe", {"type": "fixtures.Subclass"}), ("jpeer.describe", {"type": "java.util.Map"}),
                     ("jpeer.describe", {"type": "fixtures.Outer"}),
                     ("rpc.discover", {"classes": ["fixtures.Generics"]}),
@@ -91,7 +91,7 @@ class Meta(PeerCase):
 
 
 class Suggestions(PeerCase):
-    """For names that were not found, on each JDK, before and after somebody has read the catalog."""
+    """For names that were not found, on each JDK, before and after the catalog was read."""
 
     @staticmethod
     def suggested(client, name):
@@ -99,7 +99,7 @@ class Suggestions(PeerCase):
 
     @on_each_jdk
     def test_classes_that_the_caller_may_not_use_take_no_place(self, options):
-        # More classes of a JDK are called Holder than are looked at for a suggestion.
+        # More classes of a JDK are called Holder than are examined for a suggestion.
         client = self.serve(*options, "--rpc-allow", "fixtures.**", allow=False)
         self.assertEqual(self.suggested(client, "fixtures.Holder"), ["fixtures.Typed$Holder"])
         fetch(client)

@@ -1,4 +1,4 @@
-"""Web pages of other origins: refused, but for those of --allow-origin; with curl and a WebSocket client."""
+"""Web pages of other origins: refused, except those of --allow-origin; with curl and a WebSocket client."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ async def call_over_websocket(url, **headers):
 
 
 def handshake(url, **headers):
-    """The answer to a call; the status where the handshake is refused."""
+    """The answer to a call; the status if the handshake is refused."""
     try:
         return asyncio.run(call_over_websocket(url, **headers))["result"]["value"]["value"]
     except websockets.InvalidStatusCode as refusal:
@@ -73,7 +73,7 @@ class Allowed(PeerCase):
 
     def test_calls(self):
         for origin in (APP, "http://localhost:3000"):
-            for _ in range(2):  # a head that came before is recognised
+            for _ in range(2):  # a head that was received before is recognised
                 status, fields, body = curl(self.url, origin=origin, body=CALL)
                 self.assertEqual((200, "5"), (status, json.loads(body)["result"]["value"]["value"]))
                 self.check_seen(fields, origin)
@@ -92,7 +92,7 @@ class Allowed(PeerCase):
             self.check_seen(fields, APP)
 
     def test_one_connection_with_a_page_and_a_program(self):
-        """What one request's origin gets, the next request of another does not."""
+        """What the origin of one request gets, the next request of another origin does not."""
         done = subprocess.run(["curl", "--silent", "--include", "--data", CALL, "--header",
                                "Content-Type: application/json", "--header", f"Origin: {APP}", self.url, "--next",
                                "--silent", "--include", "--data", CALL, "--header", "Content-Type: application/json",
@@ -145,7 +145,7 @@ class Without(PeerCase):
         peer = self.start(env=environment(JPEER_ALLOW_ORIGIN=APP))
         self.assertEqual(APP, curl(peer.address("http"), origin=APP, body=CALL)[1]["access-control-allow-origin"])
 
-    def test_what_is_no_origin_is_a_usage_error(self):
+    def test_an_invalid_origin_is_a_usage_error(self):
         for origins in ("*", "null", "app.test", "https://app.test/", "https://*.app.test", f"{APP},*", f"{APP},"):
             with self.subTest(origins):
                 done = run_to_end("run", "--allow-origin", origins, "--as-service")

@@ -38,7 +38,7 @@ class Parent(PeerCase):
 
     def test_ends_when_the_pipe_is_closed(self):
         peer, writer = self.peer_with_pipe()
-        os.write(writer, b"x" * 1000)  # what comes is dropped
+        os.write(writer, b"x" * 1000)  # the bytes are dropped
         with WebSocketClient(peer) as client:
             self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
             os.close(writer)

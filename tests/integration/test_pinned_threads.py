@@ -1,4 +1,5 @@
-"""Connections that have a Java thread of their own. tests/conformance/control/pin_thread.json has what one of them sees."""
+"""Connections that have a Java thread of their own. tests/conformance/control/pin_thread.json has what one of them
+sees."""
 
 import json
 import time
@@ -71,7 +72,7 @@ class Pinned(PeerCase):
     def test_an_interrupt_stays_for_the_next_request(self):
         for client in self.each(*PINNED):
             pin(client, "interrupted")
-            thread = client.new("java.lang.ThreadLocal")  # any object: refs of this session go on
+            thread = client.new("java.lang.ThreadLocal")  # any object: refs of this session continue
             self.assertTrue(thread)
             current = client.value("call", {"type": "java.lang.Thread", "method": "currentThread", "args": []})["ref"]
             client.call("java.lang.Thread", "interrupt", on=current)
@@ -90,7 +91,7 @@ class Pinned(PeerCase):
                     self.assertEqual((number, "many"), (answer["id"], answer["result"]))
 
     def test_input_is_read_while_a_call_lasts(self):
-        """The crew answers what need not wait."""
+        """The crew answers requests that need not wait."""
         for kind in PINNED:
             with kind(self.peer) as client:
                 pin(client, "sleeps")

@@ -1,5 +1,5 @@
 """Policies through the binary: channels, what is not loaded, the log, --rpc-allow, and a peer without any policy.
-tests/conformance/policy has what one request and its reply show."""
+tests/conformance/policy covers single requests and their replies."""
 
 import tempfile
 import unittest
@@ -68,7 +68,7 @@ class Policy(PeerCase):
         self.assertNotIn("LoudInitializer", self.peer.stdout())
 
     def logged(self, *parts):
-        """How many lines of the log have all of them."""
+        """The number of log lines that contain all of these."""
         return sum(all(part in line for part in parts) for line in self.peer.stderr().splitlines())
 
     def test_log_actions_write_a_line(self):
@@ -83,7 +83,7 @@ class Policy(PeerCase):
         client = self.serve_with(allow(heritage + "Heritage", members="STATIC_METHOD")
                                  + allow(heritage + "Open", "LOG_AND_ALLOW"), head="defaultAction: LOG_AND_DENY\n")
         hidden, name = client.call(heritage + "Heritage", "hidden"), heritage + "Heritage$Hidden"
-        for kind in ({"type": name}, {}):  # beside an object its class may be left out
+        for kind in ({"type": name}, {}):  # beside an object its class may be omitted
             for _ in range(3):
                 client.value("call", {**kind, "method": "read", "instance": hidden})
             self.assert_denied(client.value, "call", {**kind, "method": "secret", "instance": hidden})
@@ -117,7 +117,8 @@ class Allow(PeerCase):
 
 
 class Refused(unittest.TestCase):
-    """What is no list of patterns, and wildcards that match classes of the JDK. tests/unit/policy/test_allow.c has more."""
+    """Invalid lists of patterns, and wildcards that match classes of the JDK. tests/unit/policy/test_allow.c has
+    more."""
 
     def check(self, *texts, words=(), env=None):
         done = run_to_end("run", *words, "--as-service", env=env)
@@ -152,7 +153,7 @@ class Refused(unittest.TestCase):
 
 
 class WithoutAnyPolicy(PeerCase):
-    """A client has to be able to tell its operator what is missing."""
+    """A client has to be able to report to its operator what is missing."""
 
     def test_the_log_says_how_to_allow(self):
         self.assertIn("--rpc-allow 'com.example.**'", self.start(allow=False).stderr())

@@ -12,7 +12,7 @@ from support.peer_case import DENIED, PeerCase, allow, deny
 CALCULATOR = "fixtures.Calculator"
 CONFIG = "fixtures.Config"
 FAILED = "Failed to reload RPC policy: "
-# One of two classes is allowed under each.
+# Each allows one of two classes.
 CALCULATOR_ONLY, CONFIG_ONLY = allow(CALCULATOR), allow(CONFIG)
 BATCH = json.dumps([
     {"jsonrpc": "2.0", "id": "calculator", "method": "call",
@@ -65,25 +65,25 @@ class Reload(PeerCase):
     def test_a_file_that_fails_or_is_gone_leaves_the_old_policy(self):
         client = self.serve_with(CALCULATOR_ONLY)
         self.put_policy(allow(CONFIG, "PERHAPS"))
-        eventually(lambda: FAILED in self.peer.stderr(), "the wrong file is told of")
+        eventually(lambda: FAILED in self.peer.stderr(), "the wrong file is reported")
         self.assertIn(f"{FAILED}{self.policy}:3: ", self.peer.stderr())
         self.assertIn("PERHAPS", self.peer.stderr())
         self.assertEqual(allowed(client), {"calculator"})
         self.policy.unlink()
-        eventually(lambda: self.peer.stderr().count(FAILED) == 2, "the missing file is told of")
+        eventually(lambda: self.peer.stderr().count(FAILED) == 2, "the missing file is reported")
         self.assertIn(f"{FAILED}{self.policy}: No such file", self.peer.stderr())
         self.assertEqual(allowed(client), {"calculator"})
         self.put_policy(CONFIG_ONLY)
         eventually(lambda: allowed(client) == {"config"}, "a good file holds again")
 
-    def test_a_folder_in_the_files_place_is_told_of_once(self):
+    def test_a_folder_in_the_files_place_is_reported_once(self):
         client = self.serve_with(CALCULATOR_ONLY, "--rpc-policy-watch-interval", "50")
         folder = self.policy.with_suffix(".folder")
         folder.mkdir()
         self.policy.unlink()
         folder.rename(self.policy)
         line = f"{FAILED}{self.policy}: only a regular file"
-        eventually(lambda: line in self.peer.stderr(), "the folder is told of")
+        eventually(lambda: line in self.peer.stderr(), "the folder is reported")
         (self.policy / "change").mkdir()
         time.sleep(0.5)
         self.assertEqual(self.peer.stderr().count(line), 1)
@@ -155,7 +155,7 @@ class Reload(PeerCase):
                             faults.append(answers)
                             return
                         seen[good.pop()] += 1
-            except Exception as error:  # whatever it is, the test fails by it
+            except Exception as error:  # any exception fails the test
                 faults.append(error)
 
         client = self.serve_with(CALCULATOR_ONLY)
@@ -208,7 +208,7 @@ class Commands(PeerCase):
 
     def test_explain(self):
         path = self.make_policy(CALCULATOR_ONLY, head="presets: {deny-unsafe: true}\n")
-        for words, told in (((f"{CALCULATOR}.add", "--channel", "HTTP_RPC"),
+        for words, shown in (((f"{CALCULATOR}.add", "--channel", "HTTP_RPC"),
                              f"{CALCULATOR}.add via HTTP_RPC\n  ALLOW         rule 1 "),
                             (("java.lang.System.exit",), "DENY          preset deny-unsafe\n"),
                             ((f"{CALCULATOR}.destroy", "--class", "java.lang.Process"),
@@ -216,7 +216,7 @@ class Commands(PeerCase):
                             (("some.Other.member",), "DENY          default action\n")):
             done = self.run_policy("explain", path, *words)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn(told, done.stdout)
+            self.assertIn(shown, done.stdout)
 
     def test_wrong_usage(self):
         path = self.make_policy(CALCULATOR_ONLY)

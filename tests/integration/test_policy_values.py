@@ -1,4 +1,5 @@
-"""Results by value hold what the policy lets the client read, and nothing else (docs/policy.md, "Results by value")."""
+"""Results by value hold what the policy lets the client read, and nothing else (docs/policy.md, "Results by value").
+"""
 
 import itertools
 import json
@@ -14,9 +15,9 @@ from support.peer_case import DENIED, PeerCase, allow, deny
 TRANSPORTS = (WebSocketClient, HttpClient, ZmqClient)
 VALUES = "fixtures.values.Values"
 MAKER, OPEN, SECRET, EVERY = allow(VALUES), allow(VALUES + "$Open*"), deny(VALUES + "$Secret*"), allow("**")
-# What is denied as a whole, each in its own way, and what of it runs before that is known.
+# Values that are denied as a whole, each in its own way, and the code of them that runs before that is known.
 CLOSED = ("list", "map", "mapOfSecretEntry", "mapOfEntries", "mapOfSecretSet", "bag", "array", "arrays")
-# What shows a ref in place of what is in it.
+# Values that show a ref in place of their content.
 HOLDERS = {"inList": '["open",REF]', "inMap": '{"open":REF}', "inArray": '["open",REF]',
            "deep": '{"open":[{"in":[REF,REF]}]}', "secretEntryInList": '["open",REF]',
            "secretIteratorInList": '["open",REF]'}
@@ -51,11 +52,11 @@ class ValueCase(PeerCase):
             reply = client.request("jpeer.fetch", {"instance": ref(number)})
             if "error" in reply:
                 raise RpcError(reply["error"])
-            told = reply["result"]
+            result = reply["result"]
             # Entries that may not be read are refs of their own.
-            if any(isinstance(each, dict) and "ref" in each for each in told["elements"]):
+            if any(isinstance(each, dict) and "ref" in each for each in result["elements"]):
                 raise RpcError({"code": DENIED, "message": "RPC access denied", "data": {"message": "an entry"}})
-            elements, done, number = elements + told["elements"], told["done"], told.get("ref")
+            elements, done, number = elements + result["elements"], result["done"], result.get("ref")
         return elements
 
 
@@ -90,7 +91,7 @@ class DeniedByDefault(ValueCase):
             self.assertEqual(client.call(VALUES, "open"), JDK)
 
     def test_elements_of_an_array(self):
-        """options.elements tells what a range and jpeer.fetch tell."""
+        """options.elements has the same results as a range and jpeer.fetch."""
         for client in self.each(*TRANSPORTS):
             for types in ({}, {"types": True}):
                 for what in ("array", "arrays"):
@@ -108,7 +109,7 @@ class DeniedByARule(DeniedByDefault):
 
 
 class DeniedWithCompatPal(ValueCase):
-    def test_nothing_of_it_is_told(self):
+    def test_nothing_of_it_is_sent(self):
         for rules in (MAKER + OPEN, SECRET + EVERY):
             client = self.serve_with(rules, "--compat", "pal")
             self.assertEqual(client.value("call", {"type": VALUES, "method": "array"})["value"], "")
@@ -257,7 +258,7 @@ class Rules(ValueCase):
 
 
 class Entries(ValueCase):
-    """Of a map, more of them than an answer has room for."""
+    """More entries of a map than an answer has room for."""
 
     COUNT, LENGTH = 60, 20_000
 
@@ -271,7 +272,7 @@ class Entries(ValueCase):
         return reply["result"]["elements"]
 
     def test_a_reload_counts_for_entries_that_have_been_read_before(self):
-        """What one fetch has read, and its answer had no room for, is judged again by the next."""
+        """Elements that one fetch has read, and for which its answer had no room, are judged again by the next."""
         for options in ({}, {"types": True}):
             held = self.start_and_hold()
             first = self.fetch_entries(held, options)
@@ -286,11 +287,11 @@ class Entries(ValueCase):
             self.assertEqual([set(each) - {"type"} for each in rest], [{"ref"}] * (self.COUNT - len(first)))
 
     def test_entries_are_read_once(self):
-        """Those that wait for a next answer are told as they were, with and without their types."""
-        held, told = self.start_and_hold(), []
+        """Entries that wait for the next answer are sent as they were, with and without their types."""
+        held, entries = self.start_and_hold(), []
         for options in itertools.cycle(({}, {"types": True})):
-            told += self.fetch_entries(held, options)
-            if len(told) >= self.COUNT:
+            entries += self.fetch_entries(held, options)
+            if len(entries) >= self.COUNT:
                 break
-        self.assertEqual(told, [[i, "S" * self.LENGTH] for i in range(self.COUNT)])
+        self.assertEqual(entries, [[i, "S" * self.LENGTH] for i in range(self.COUNT)])
         self.assertEqual(self.value_of("runs"), self.COUNT)

@@ -1,5 +1,5 @@
-"""When a peer says that it is ready, what its ready file and its standard streams are, and what it takes from the
-machine: processors, and the death of a client's connection."""
+"""When a peer is ready, its ready file and its standard streams, and what it uses of the machine: processors, and the
+death of a client's connection."""
 
 import json
 import os
@@ -94,7 +94,7 @@ class ReadyWhen(PeerCase):
         eventually(lambda: text in self.printed(), f"{text!r} is printed")
 
     def open(self, gate):
-        """Opens it through the peer, which serves although it has not said that it is ready."""
+        """Opens the latch through the peer, which serves although it is not ready yet."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call",
                            "params": {"type": GATES, "method": gate, "args": []}})
         with socket.socket(socket.AF_UNIX) as client:
@@ -194,7 +194,7 @@ class Streams(PeerCase):
 class Machine(PeerCase):
     @staticmethod
     def await_crew(peer, size):
-        """A thread has its name a moment after it begins, and a peer may serve before all have."""
+        """A thread gets its name a moment after it begins, and a peer may serve before all have."""
         def count():
             names = (task.joinpath("comm").read_text() for task in Path(f"/proc/{peer.pid}/task").iterdir())
             return sum(re.fullmatch(r"rpc-\d+\n", name) is not None for name in names)
@@ -202,7 +202,7 @@ class Machine(PeerCase):
         assert count() == size, f"{count()} threads of the crew in place of {size}"
 
     def test_there_are_as_many_threads_as_processors_that_the_peer_may_use(self):
-        """With a maximum, or the watcher adds threads on a machine with much to do."""
+        """With a maximum; otherwise the watcher adds threads on a busy machine."""
         allowed = os.sched_getaffinity(0)
         try:
             os.sched_setaffinity(0, {min(allowed)})

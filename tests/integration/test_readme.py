@@ -1,4 +1,4 @@
-"""README's tour, copied and pasted: each command runs, and prints what the comment below it says."""
+"""README's tour, copied and pasted: each command runs, and prints the output that the comment below it shows."""
 
 import re
 import socket
@@ -7,11 +7,11 @@ import unittest
 
 from support.peer import BINARY, ROOT, START_SECONDS, environment
 
-PORT = "4711"  # in the text; the test takes a free one
+PORT = "4711"  # in the text; the test uses a free one
 
 
 def tour():
-    """The port, and the shell commands: what starts the peer, and the rest."""
+    """The port, and the shell commands: the one that starts the peer, and the rest."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```sh\n(.*?)```", text[text.index("## A tour"):text.index("## Your own program")], re.S)
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -23,14 +23,14 @@ def tour():
 class Readme(unittest.TestCase):
     def test_the_tour_does_what_it_says(self):
         port, start, rest = tour()
-        # A reader takes some time from one command to the next; the shell's own job tells how the peer ended.
+        # A reader takes some time from one command to the next; the shell's own job reports how the peer ended.
         await_ready = f"until curl -s -o /dev/null http://127.0.0.1:{port}/; do kill -0 %1; sleep 0.05; done"
         script = "\n".join((start, await_ready, rest, "wait %1"))
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], capture_output=True, text=True,
                               timeout=START_SECONDS, env=environment(), check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        told = re.findall(r"^# (.*)", start + rest, re.M)
-        self.assertGreater(len(told), 3)
-        for line in told:
+        printed = re.findall(r"^# (.*)", start + rest, re.M)
+        self.assertGreater(len(printed), 3)
+        for line in printed:
             for part in filter(None, line.split("...")):
                 self.assertIn(part.strip().rstrip(","), done.stdout + done.stderr)

@@ -1,4 +1,4 @@
-"""Sessions: whose objects are whose, how long they live, and that nothing leaks."""
+"""Sessions: who owns which objects, how long they live, and that nothing leaks."""
 
 import base64
 import contextlib
@@ -79,8 +79,8 @@ class Sessions(SessionCase):
         client = self.serve()
 
         def stats():
-            told = json.loads(client.value("control", {"method": "stats"})["value"])
-            return told["objects"], told["sessions_of_this_address"], told["calls"]
+            counts = json.loads(client.value("control", {"method": "stats"})["value"])
+            return counts["objects"], counts["sessions_of_this_address"], counts["calls"]
 
         self.assertEqual(stats(), (0, 0, 0))
         client.call(LIST, "size", on=client.new(LIST))
@@ -153,7 +153,7 @@ class Limits(SessionCase):
         self.assertEqual(other.new(LIST), 1)
         self.assert_refused("sessions-max", one)
         other.control("delete_object", ref(1))
-        # Its refs go on behind the old one, which names nothing now.
+        # Its refs continue after the old one, which names nothing now.
         self.assertEqual(one.new(LIST), number + 1)
         self.assert_unknown(one, number)
 
@@ -182,7 +182,7 @@ class Limits(SessionCase):
             named = fresh()
             kept = flood.request("new", {"type": LIST}, **named)["result"]["value"]["ref"]
             on_kept = {"type": LIST, "method": "size", "instance": kept}
-            zmq.request("call", on_kept, **named)  # it is no passer-by's from here on
+            zmq.request("call", on_kept, **named)  # no longer a passing session from here on
             for _ in range(50):
                 self.assertIn("result", flood.request("new", {"type": LIST}, **fresh()))
             for _ in range(10):  # a batch is one message, however often it names a session
@@ -202,7 +202,7 @@ class Limits(SessionCase):
         ws.new(LIST)
         one, more, late = self.connect(HttpClient), self.connect(HttpClient), self.connect(ZmqClient)
         number = one.new(LIST)
-        one.call(LIST, "size", on=number)  # it is no passer-by's from here on
+        one.call(LIST, "size", on=number)  # no longer a passing session from here on
         for client in (more, WebSocketClient(peer), late):
             self.assert_refused("sessions-per-address", client)
         with HttpClient(peer) as elsewhere:
@@ -229,7 +229,7 @@ class Limits(SessionCase):
             number = one.new(LIST)
             self.assertNotIn(number, seen)
             seen.add(number)
-            self.assertEqual(one.call(LIST, "size", on=number), "0")  # it is no passer-by's from here on
+            self.assertEqual(one.call(LIST, "size", on=number), "0")  # no longer a passing session from here on
             with HttpClient(peer, str(uuid.uuid4())) as other:
                 self.assert_refused("sessions-max", other)
             one.control("delete_object", ref(number))
@@ -245,14 +245,14 @@ class Limits(SessionCase):
                     client.peer_id = str(uuid.uuid4())
                     client.new("java.lang.Object")
 
-            make(1000)  # what the first ones make is there once
+            make(1000)  # memory that the first ones allocate once
             before = peer.resident_kib()
             make(count)
             each = (peer.resident_kib() - before) * 1024 / count
         self.assertLess(each, 4096)
 
     def test_answers_that_are_too_long(self):
-        """Each is a ref, and nothing beside that is held."""
+        """Each is a ref, and no other object is held."""
         flags = ("--session-max-objects", "5", "--send-buffer-max", "4096", "--message-max", "4096",
                  "--array-value-max", "100000")
         peer = self.start(*flags)
@@ -311,7 +311,7 @@ class ZmqNamed(ZmqClient):
 
 
 def json_clients(peer, name):
-    """One a transport, all in the session of that UUID."""
+    """A client for each transport, all in the session of that UUID."""
     return (lambda: WebSocketClient(peer, {"peer-id": name}), lambda: HttpClient(peer, name),
             lambda: ZmqNamed(peer, name))
 
@@ -386,22 +386,22 @@ class OfBothForms(BinaryCase):
         self.assert_unknown(self.connect(), ref)
 
 
-def told(number, count):
+def counted_ref(number, count):
     return {"ref": number, "told": count}
 
 
-class Tellings(SessionCase):
-    """A library counts how often answers have told a ref, and gives that number back."""
+class ReferenceCounts(SessionCase):
+    """A library counts how often answers have sent it a ref, and releases it with that count."""
 
     options = ()
 
     def test_a_release_that_meets_the_same_ref_on_its_way(self):
-        """What the last answer has told is there, whatever was released while it was on its way."""
+        """The object of the last answer exists, although it was released while the answer was on its way."""
         get = {"jsonrpc": "2.0", "id": 1, "method": "get", "params": {"type": "java.lang.System", "field": "out"}}
         client = self.connect()
         number = client.get("java.lang.System", "out")
         release = {"jsonrpc": "2.0", "id": 2, "method": "control",
-                   "params": {"method": "delete_object", "args": [told(number, 1)]}}
+                   "params": {"method": "delete_object", "args": [counted_ref(number, 1)]}}
         client.send(json.dumps(get))
         client.send(json.dumps(release))
         self.assertEqual(json.loads(client.receive())["result"]["value"]["ref"], number)
@@ -415,36 +415,36 @@ class Tellings(SessionCase):
         for copies, answer in ((million, [ref(number)] * million), (2 * million, None)):
             reply = client.request("java.util.Collections.nCopies", [copies, ref(number)],
                                    options={"array_value_max": 2 * million})["result"]
-            if answer is None:  # too long: the list is a ref, and tells nothing of what is in it
+            if answer is None:  # too long: the list is a ref, and no ref of its content is sent
                 self.assertEqual(reply["length"], copies)
             else:
                 self.assertEqual(reply, answer)
-        client.control("delete_object", told(number, million))
+        client.control("delete_object", counted_ref(number, million))
         self.assertEqual(client.call("java.util.Objects", "isNull", ref(number)), "false")
-        client.control("delete_object", told(number, 1))
+        client.control("delete_object", counted_ref(number, 1))
         self.failure(client.call, "java.util.Objects", "isNull", ref(number))
 
-    def test_what_a_binary_message_tells_counts_as_well(self):
+    def test_refs_in_binary_answers_count_as_well(self):
         name = uuid.uuid4()
         client, binary = self.connect(HttpClient, str(name)), self.connect(BinaryClient, "dealer", name.bytes)
         number = binary.new(LIST)
         self.assertEqual(client.call("fixtures.Arguments", "echoObject", ref(number)), number)
-        client.control("delete_object", told(number, 1))
+        client.control("delete_object", counted_ref(number, 1))
         self.assertEqual(client.call(LIST, "size", on=number), "0")
-        client.control("delete_object", told(number, 1))
+        client.control("delete_object", counted_ref(number, 1))
         self.assert_unknown(client, number)
 
     def use_and_release(self, client, rounds):
-        """Holds the object while it has been told of it, sometimes more than once."""
+        """Holds the object while the library has its ref, sometimes sent more than once."""
         held = {}
         for i in range(rounds):
             number = client.get("java.lang.System", "err")
             held[number] = held.get(number, 0) + 1
             self.assertEqual(client.call("java.io.PrintStream", "checkError", on=number), "false")
             if i % 3 != 1:
-                client.control("delete_object", *[told(*each) for each in held.items()])
+                client.control("delete_object", *[counted_ref(*each) for each in held.items()])
                 held.clear()
-        client.control("delete_object", *[told(*each) for each in held.items()])
+        client.control("delete_object", *[counted_ref(*each) for each in held.items()])
 
     def test_two_clients_of_a_session_release_the_same_object(self):
         name = str(uuid.uuid4())
@@ -456,7 +456,7 @@ class Tellings(SessionCase):
             for done in [pool.submit(self.use_and_release, client, 1502) for client in clients]:
                 done.result()
             number = clients[0].get("java.lang.System", "err")
-            clients[1].control("delete_object", told(number, 1))
+            clients[1].control("delete_object", counted_ref(number, 1))
             self.assert_unknown(clients[2], number)
 
 
@@ -464,7 +464,7 @@ class Leaks(PeerCase):
     CLIENTS = 10000
 
     def vanish_with_an_object(self, address, handshake, made):
-        """Connects, makes an object, and drops the connection without a word."""
+        """Connects, makes an object, and drops the connection without closing it."""
         with socket.create_connection(address) as connection:
             connection.sendall(handshake + made)
             received = b""

@@ -1,4 +1,4 @@
-"""`control share_session` is answered while a call of its connection runs; all else keeps its order."""
+"""`control share_session` is answered while a call of its connection runs; all other requests keep their order."""
 
 import itertools
 import json
@@ -68,7 +68,7 @@ class ShareCase(PeerCase):
 
 
 class TheName(ShareCase):
-    def test_it_is_told_while_a_call_runs_and_other_connections_go_on_in_its_session(self):
+    def test_the_name_is_sent_while_a_call_runs_and_other_connections_use_its_session(self):
         for threads in ((), ONE_THREAD):
             self.start(*threads, sockets=True)
             for make in TRANSPORTS:
@@ -93,7 +93,7 @@ class TheName(ShareCase):
                 self.assertEqual("0", other.call(LIST, "size", on=made))
 
     def test_it_is_the_session_of_a_call_that_was_the_first_of_its_connection(self):
-        """What such a call returns is seen by the other connection, and what that has made by the first."""
+        """The result of such a call is seen by the other connection, and the other's objects by the first."""
         for make in TRANSPORTS:
             with self.subTest(make.name), make(self.peer) as client:
                 client.send(json.dumps([json.loads(PASS), json.loads(request("new", "new", {"type": LIST}))]))
@@ -111,7 +111,7 @@ class TheName(ShareCase):
                     self.assertEqual("[[]]", client.call(LIST, "toString", on=late).strip('"'))
                 self.assertEqual(name, plain(client.control("share_session")))
 
-    def test_a_named_session_tells_its_own_name(self):
+    def test_a_named_session_returns_its_own_name(self):
         session = str(uuid.uuid4())
         client = self.connect(WebSocketClient, {"peer-id": session})
         client.send(PASS)
@@ -121,10 +121,10 @@ class TheName(ShareCase):
         self.pass_all()
         self.assertEqual("pass", json.loads(client.receive())["id"])
 
-    def test_it_is_told_behind_a_request_that_is_waiting_in_a_callback_or_nested_in_one(self):
+    def test_the_name_is_sent_while_a_request_waits_in_a_callback_or_is_nested_in_one(self):
         for make in (CallbackClient, ShmCallbackClient):
             with self.subTest(make.name), make(self.peer) as client:
-                # a client that has a callback, none of which is called
+                # a client with a callback that is not called
                 kept = client.new("java.util.concurrent.FutureTask", client.give())
                 client.send(PASS)
                 client.send(control("share", "share_session"))
@@ -133,13 +133,13 @@ class TheName(ShareCase):
                 self.pass_all()
                 self.assertEqual("pass", json.loads(client.receive())["id"])
                 self.assertGreater(kept, 0)
-                # one whose callback is called, and has not answered
+                # a client whose callback is called, and has not answered
                 client.send(call("run", "java.util.concurrent.FutureTask", "run", on=kept))
                 asked = json.loads(client.receive())
                 self.assertEqual("call", asked["params"]["method"])
                 client.send(control("share", "share_session"))
                 self.assertEqual(name, receive_name(client))
-                # one whose nested request runs
+                # a client whose nested request runs
                 client.send(json.dumps({**json.loads(PASS), "options": {"within": asked["id"]}}))
                 self.await_running()
                 client.send(control("share", "share_session"))
@@ -202,8 +202,9 @@ class TheOrder(ShareCase):
         self.assertEqual("pass", json.loads(client.receive())["id"])
         self.assertEqual(-32601, json.loads(client.receive())["error"]["code"])
 
-    def test_what_was_read_meanwhile_keeps_its_order_where_a_reserved_thread_takes_a_part_of_it(self):
-        """The only thread goes on to a call of another connection: `stats` is served, the call behind it refused."""
+    def test_requests_keep_their_order_if_a_reserved_thread_takes_a_part_of_them(self):
+        """The only thread continues with a call of another connection: `stats` is served, the call after it refused.
+        """
         def check(make):
             with Peer(*ONE_THREAD, "--busy-timeout", "250ms", sockets=True) as peer, make(peer) as client:
                 other = WebSocketClient(peer)
@@ -225,7 +226,7 @@ class TheOrder(ShareCase):
                 peer.process.wait()
         self.at_once(check, (WebSocketClient, ShmClient))
 
-    def test_a_call_behind_stats_is_not_lost_while_a_callback_is_open(self):
+    def test_a_call_after_stats_is_not_lost_while_a_callback_is_open(self):
         def check(make):
             with Peer(*ONE_THREAD, "--busy-timeout", "120ms", sockets=True) as peer, make(peer) as client:
                 other = WebSocketClient(peer)
@@ -245,7 +246,7 @@ class TheOrder(ShareCase):
 
 class BadInput(ShareCase):
     def test_thousands_of_requests_for_the_name(self):
-        """Read as they come, or only at the end: each is answered once, in order, and before the call."""
+        """Read as they arrive, or only at the end: each is answered once, in order, and before the call."""
         count = 3000
         for make in (WebSocketClient, ShmClient):
             with self.subTest(make.name), make(self.peer) as client:
@@ -255,14 +256,14 @@ class BadInput(ShareCase):
                     for number in range(first, first + 100):
                         client.send(control(number, "share_session"))
                     for number in range(first, first + 100):
-                        told = receive_name(client, number)
-                        name = name or told
-                        self.assertEqual(name, told)
+                        received = receive_name(client, number)
+                        name = name or received
+                        self.assertEqual(name, received)
                 self.pass_all()
                 self.assertEqual("pass", json.loads(client.receive())["id"])
 
     def test_a_client_that_sends_without_end_is_not_read(self):
-        """Requests for the name, whose answers stay unread, and short and long ones behind a call."""
+        """Requests for the name, whose answers stay unread, and short and long ones after a call."""
         for make_request, sent_max in ((lambda number: control(number, "share_session"), 64 << 20),
                                        (lambda number: call(number, "fixtures.Calculator", "add", 1, 2), 4 << 20),
                                        (lambda number: call(number, "java.lang.String", "valueOf", "x" * 300000), 4 << 20)):
@@ -270,9 +271,9 @@ class BadInput(ShareCase):
                 self.check_backpressure(make_request, sent_max)
 
     def check_backpressure(self, make_request, sent_max):
-        """Sends until the socket takes no more; then all are answered in order."""
+        """Sends until the socket accepts no more; then all are answered in order."""
         env = environment()
-        env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or memory that was freed counts as growth
+        env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or freed memory counts as growth
         peer = self.start(sockets=True, env=env)
         with RawWebSocket(peer) as client:
             client.send(PASS)
@@ -314,8 +315,8 @@ class BadInput(ShareCase):
             return cpu_seconds(self.peer.pid) - before
         eventually(lambda: used() < 0.12, "the peer rests")
 
-    def test_half_a_frame_behind_a_call(self):
-        """It waits for its other half without costing time, and the name can be asked for when that has come."""
+    def test_half_a_frame_after_a_call(self):
+        """It waits for its other half without using the processor, and the name can be asked for afterwards."""
         whole = frame(call("add", "fixtures.Calculator", "add", 1, 2))
         for cut in (1, 5, 40):
             with self.subTest(cut=cut), RawWebSocket(self.peer) as client:
@@ -347,7 +348,7 @@ class BadInput(ShareCase):
             client.send(call(4, "java.util.concurrent.FutureTask", "get", on=task))
             self.assertEqual("done", plain(json.loads(client.receive())["result"]["value"]))
 
-    def test_a_ping_frame_behind_a_call_is_answered(self):
+    def test_a_ping_frame_after_a_call_is_answered(self):
         with RawWebSocket(self.peer) as client:
             client.send(PASS)
             client.send(b"here", PING)
@@ -355,8 +356,8 @@ class BadInput(ShareCase):
             self.pass_all()
             self.assertEqual("pass", json.loads(client.receive())["id"])
 
-    def test_what_ends_the_input_behind_a_call(self):
-        """It ends the connection after the answers to what came before."""
+    def test_the_end_of_input_after_a_call(self):
+        """It ends the connection after the answers to the messages before it."""
         for name, last, code in (("a close frame", frame(struct.pack(">H", 1000), CLOSE), 1000),
                                  ("a message that is too long", frame(b"x" * 100, length=(64 << 20) + 1), 1009),
                                  ("a frame without a mask", b"\x81\x01x", 1002)):
@@ -373,7 +374,7 @@ class BadInput(ShareCase):
                 opcode, payload = client.receive_frame()
                 self.assertEqual((CLOSE, code), (opcode, struct.unpack(">H", payload[:2])[0]))
 
-    def test_the_end_behind_a_call(self):
+    def test_the_end_after_a_call(self):
         """A client that sends no more, and reads."""
         with RawWebSocket(self.peer) as client:
             client.send(PASS)
@@ -388,7 +389,8 @@ class BadInput(ShareCase):
             self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
 
     def test_a_connection_that_is_closed_in_the_call_holds_nothing(self):
-        """Descriptors and rings go although the calls do not end; the sessions with the last of their clients."""
+        """Descriptors and rings are released although the calls do not end; the sessions with the last of their
+        clients."""
         for make in (RawWebSocket, ShmClient):
             with self.subTest(make.name):
                 peer = self.peer
@@ -419,13 +421,13 @@ class BadInput(ShareCase):
                     return False
                 eventually(has_ended, "the session has not ended")  # the end of the client before may be seen late
 
-    def test_a_first_callback_that_is_refused_without_a_thread_leaves_no_call_behind(self):
-        """The watcher opens the way back, to tell that the callback is not used. It is in no call."""
+    def test_a_first_callback_that_is_refused_without_a_thread_leaves_no_call(self):
+        """The watcher opens the duplex to send that the callback was released. It is in no call."""
         def check(case):
             make, leaves = case
             with Peer(*ONE_THREAD, "--busy-timeout", "100ms", "--grace", "45s", sockets=True) as peer:
                 other = WebSocketClient(peer)
-                for busy_ms in (400, 4_000, 20_000):  # on a machine with much to do the first ones end too soon
+                for busy_ms in (400, 4_000, 20_000):  # on a busy machine the first ones end too soon
                     client = make(peer)
                     other.send(call("other", "fixtures.Blockers", "sleep", busy_ms))
                     time.sleep(0.1)

@@ -1,6 +1,5 @@
-"""Shared memory of the real peer: who gets it, what a client can do to the pages, rings of all sizes, and short runs of
-what tests/release does for longer.
-"""
+"""Shared memory of the real peer: who gets it, what a client can do to the pages, rings of all sizes, and short runs
+of the long tests in tests/release."""
 
 import contextlib
 import fcntl
@@ -34,7 +33,7 @@ def path_of(peer):
 
 
 def status_of(connection):
-    """Of the answer that comes, of which nothing else is looked at."""
+    """The status of the next answer; nothing else of it is compared."""
     return int(connection.recv(65536).split()[1])
 
 
@@ -54,7 +53,7 @@ class Asking(PeerCase):
         self.serve_again(peer)
 
     def serve_again(self, peer):
-        """What connections gave back is there for others, when the peer has seen their end."""
+        """Shared memory of closed connections is available again, when the peer has seen their end."""
         for _ in range(10000):
             with contextlib.suppress(shm.Refused), ShmClient(peer) as client:
                 self.assertEqual("8", add(client))
@@ -83,7 +82,7 @@ class Pages(PeerCase):
     options = ("--shm-ring", str(RING))
     peer_arguments = {"sockets": True}
 
-    def test_bytes_behind_the_head_are_refused(self):
+    def test_bytes_after_the_head_are_refused(self):
         with self.assertRaises(shm.Refused) as caught:
             shm.Channel(path_of(self.peer), after_head=b"!")
         self.assertEqual(400, caught.exception.status)
@@ -115,7 +114,7 @@ class Pages(PeerCase):
         other = self.connect(ShmClient)
         self.assertEqual("8", add(other))
 
-    def test_who_sends_no_frame_is_told_why(self):
+    def test_a_client_that_sends_no_frame_gets_the_reason(self):
         for kind, length in ((3, 8), (4, 8), (0, 8), (77, 8), (shm.KIND_SKIP, 2 * RING), (shm.KIND_JSON, 0xFFFFFFFF)):
             with self.subTest(kind=kind, length=length), shm.Channel(path_of(self.peer)) as channel:
                 at = channel.place(channel.written())
@@ -126,7 +125,7 @@ class Pages(PeerCase):
                     channel.receive()
                 self.assertNotEqual("the socket is closed", str(caught.exception))
 
-    def test_an_answer_that_was_not_taken_comes_before_the_end(self):
+    def test_an_unread_answer_is_sent_before_the_end(self):
         with shm.Channel(path_of(self.peer)) as channel:
             channel.send(ADD)
             channel.put(77, b"")
@@ -146,7 +145,7 @@ class Pages(PeerCase):
 
 
 class Sizes(PeerCase):
-    """Messages of many lengths through rings of the least and of the largest size."""
+    """Messages of many lengths through rings of the smallest and of the largest size."""
 
     def check(self, ring, total, lengths):
         peer = self.start("--shm-ring", ring, "--shm-total", total, sockets=True)

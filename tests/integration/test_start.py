@@ -1,4 +1,4 @@
-"""Starting and stopping the binary: options, readiness, the ways to end, and what each mistake says."""
+"""Starting and stopping the binary: options, readiness, the ways to end, and the error for each mistake."""
 
 import os
 import re
@@ -20,7 +20,7 @@ MAIN = "fixtures.Main"
 
 
 class CommandLine(PeerCase):
-    """What is answered without starting anything."""
+    """Requests for output that start nothing."""
 
     def check(self, arguments, status, *texts, env=None):
         done = run_to_end(*arguments, env=env or environment(leaks=True))
@@ -74,7 +74,7 @@ class CommandLine(PeerCase):
 
 
 class RunTimeErrors(PeerCase):
-    """Each is one clear line and 1, with nothing left behind."""
+    """Each prints one clear line, ends with status 1, and leaves nothing."""
 
     def check(self, *arguments, texts):
         with tempfile.TemporaryDirectory() as folder:
@@ -129,9 +129,9 @@ class Ready(PeerCase):
 
 
 class Application(PeerCase):
-    """main, and the ends that it can come to."""
+    """main, and its possible ends."""
 
-    def test_main_gets_its_arguments_and_is_served_meanwhile(self):
+    def test_main_gets_its_arguments_and_its_peer_serves_while_it_runs(self):
         peer = self.start(application=(MAIN, "wait", "two words", "ü", "😀", ""))
         with WebSocketClient(peer) as client:
             self.assertEqual(client.call("fixtures.Calculator", "add", 2, 3), "5")
@@ -214,7 +214,7 @@ class Stopping(PeerCase):
             with self.subTest(kind.__name__):
                 peer = self.start("--grace", "30s")
                 client, other = self.connect(kind), self.connect()
-                start_blocked_call(client, method="sleep", args="[1500]")  # so long there is time to see it run
+                start_blocked_call(client, method="sleep", args="[1500]")  # long enough to see it run
                 await_running(other, 1)
                 for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
                     peer.send_signal(number)
@@ -235,7 +235,7 @@ class Stopping(PeerCase):
         self.assertEqual(peer.wait(), 0)
 
     def test_signals_are_caught_and_not_blocked(self):
-        """One that was ignored stays so, as with nohup."""
+        """A signal that was ignored stays ignored, as with nohup."""
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         try:
             peer = self.start()
@@ -277,7 +277,7 @@ class Stopping(PeerCase):
                 peer.await_stdout("hook added")
                 peer.send_signal(number)
                 peer.await_stdout("in the hook")
-                for _ in range(600):  # the grace time is short; only a defect takes all of them
+                for _ in range(600):  # the grace time is short; only a defect needs all of them
                     if peer.process.poll() is None:
                         peer.send_signal(number)
                         time.sleep(0.05)
@@ -320,7 +320,7 @@ class Stopping(PeerCase):
         self.assertEqual(complaints_in(errors), [])
 
     def test_a_signal_ends_the_peer_at_every_moment_of_its_start(self):
-        def check(first):  # every third moment: more starts at once than that would be slower, not other ones
+        def check(first):  # every third moment: starting more peers at once would only be slower
             for step in range(first, 30, 3):
                 self.check_signal_during_start(signal.SIGTERM if step % 2 == 0 else signal.SIGINT, step * 10)
         self.at_once(check, range(3))

@@ -9,14 +9,14 @@ from support.peer_case import PeerCase
 from support.raw_websocket import CLOSE, PING, RawWebSocket, frame
 from support.shm import Channel
 
-# A stop used to wait 2 s for each client that was idle. A busy machine may take as long, but not each time.
+# A stop used to wait 2 s for each idle client. A busy machine may need as long, but not each time.
 MUCH_LESS_THAN_2_S = 1.5
 ATTEMPTS = 8
 GOODBYE = struct.pack(">H", 1000)
 
 
 class Late(AssertionError):
-    """It took as long as that."""
+    """The stop took that long."""
 
 
 def once_in_time(test):

@@ -1,5 +1,5 @@
-"""Requests on executors of the application: in which order they run, how they fail there, and binary messages.
-tests/conformance/executors has what one request and its reply show."""
+"""Requests on executors of the application: their order, how they fail there, and binary messages.
+tests/conformance/executors covers single requests and their replies."""
 
 import json
 import signal
@@ -60,10 +60,10 @@ class Answers(PeerCase):
         for client in self.each(*TRANSPORTS):
             for _ in range(5):
                 answer = json.loads(client.exchange(request("SINGLE", "longText", 8192, kind="fixtures.Arguments")))
-                told = answer["result"]["value"]
-                self.assertEqual(set(told), {"type", "null", "ref"})
-                self.assertEqual(client.call("java.lang.String", "length", on=told["ref"]), "8192")
-                client.control("delete_object", {"ref": told["ref"]})
+                result = answer["result"]["value"]
+                self.assertEqual(set(result), {"type", "null", "ref"})
+                self.assertEqual(client.call("java.lang.String", "length", on=result["ref"]), "8192")
+                client.control("delete_object", {"ref": result["ref"]})
 
 
 class Threads(PeerCase):
@@ -111,7 +111,7 @@ class Threads(PeerCase):
                                  "java.lang.ClassNotFoundException: javafx.application.Platform")
 
     def test_the_thread_stays_the_applications(self):
-        """Neither its interrupt nor its context class loader is touched, whatever called code has left there."""
+        """Neither its interrupt nor its context class loader is changed, whatever called code has set there."""
         client = self.client
         self.assertEqual(ask(client, "LOOP", "mark"), "false")
         self.assertEqual(ask(client, "LOOP", "mark"), "true")
@@ -183,7 +183,7 @@ class Order(PeerCase):
 
 
 class Faults(PeerCase):
-    def test_what_called_code_throws_is_told_as_ever(self):
+    def test_exceptions_of_called_code_are_sent_as_ever(self):
         client = self.serve(*flags(GOOD))
         for affinity in ("SINGLE", "DIRECT", "nobody"):
             answer = json.loads(client.exchange(request(affinity, "fail", "no")))["error"]

@@ -1,4 +1,5 @@
-"""Unix sockets of the real peer: who may use them, what is in their way at the start, and what stays at the end."""
+"""Unix sockets of the real peer: who may use them, what may be in their place at the start, and what remains at the
+end."""
 
 import json
 import os
@@ -86,7 +87,7 @@ class Serving(PeerCase):
         self.assertEqual(curl(self.json, "--header", "Origin: https://app.test")[0], 200)
 
     def test_a_head_from_a_unix_socket_opens_nothing_on_tcp(self):
-        # The one thread remembers the head, which is the same in every byte.
+        # The one thread keeps the head, which is the same in every byte.
         headers = {"Host": "rebound.example"}
         for kind, status in ((UnixHttpClient, 200), (HttpClient, 403), (UnixHttpClient, 200)):
             with kind(self.peer) as client:
@@ -150,7 +151,7 @@ class Starts(PeerCase):
         return Peer(*self.words, addresses=False)
 
     def refuse(self, *options, status=1):
-        """What the peer says that cannot start."""
+        """The error of a peer that cannot start."""
         done = run_to_end("run", "--as-service", *options)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr
@@ -205,7 +206,7 @@ class Starts(PeerCase):
             process.stderr.close()
         self.assertEqual(sorted(process.returncode for process in starting), [0, 1, 1, 1])
 
-    def test_what_is_no_socket_stays(self):
+    def test_a_file_that_is_no_socket_stays(self):
         Path(self.json).write_text("mine", encoding="ascii")
         os.mkdir(self.zmq)
         self.assertIn("it exists, and is not a socket", self.refuse("--json-rpc", f"unix:{self.json}"))
@@ -213,7 +214,7 @@ class Starts(PeerCase):
         self.assertIn("it exists, and is not a socket", self.refuse("--json-rpc", f"unix:{self.zmq}"))
         self.assertEqual(Path(self.json).read_text(encoding="ascii"), "mine")
 
-    def test_paths_that_cannot_be_are_told(self):
+    def test_impossible_paths_are_reported(self):
         self.assertIn("its folder", self.refuse("--json-rpc", f"unix:{self.folder}/no/json"))
         self.assertIn("at most 107 bytes", self.refuse("--json-rpc", f"unix:/tmp/{'x' * 103}", status=2))
         self.assertIn("at most 107 bytes", self.refuse("--zmq-rpc", f"ipc:///tmp/{'x' * 103}", status=2))

@@ -40,11 +40,11 @@ static bool ends_with_connection(const struct rpc_client *client)
 RPC_CODEC_TABLE(DEFINE_CODEC)
 
 static void close_client(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct rpc_told_session *told)
+                         struct rpc_session_info *info)
 {
   if (worker != NULL)
     reference_ledger_begin(text_of("that ends a session"), false);
-  rpc_client_close(context, worker, client, told);
+  rpc_client_close(context, worker, client, info);
   if (worker != NULL)
     reference_ledger_end();
 }

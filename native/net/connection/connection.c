@@ -334,21 +334,21 @@ static enum step send_next_part(struct connection *connection, struct crew_membe
 
 /* --- the service --- */
 
-const struct rpc_told_session *connection_describe_session(const struct connection *connection,
-                                                           struct rpc_told_session *session)
+const struct rpc_session_info *connection_describe_session(const struct connection *connection,
+                                                           struct rpc_session_info *session)
 {
   const struct rpc_service *service = connection_service(connection);
-  *session = (struct rpc_told_session){.is_new = false};
-  if (service->client_tell != NULL)
-    service->client_tell(service->context, connection->client, session);
+  *session = (struct rpc_session_info){.is_new = false};
+  if (service->describe_session != NULL)
+    service->describe_session(service->context, connection->client, session);
   return session;
 }
 
 void connection_close_client(struct connection *connection, struct crew_member *member,
-                             struct rpc_told_session *session)
+                             struct rpc_session_info *session)
 {
   if (session != NULL)
-    *session = (struct rpc_told_session){.is_new = false};
+    *session = (struct rpc_session_info){.is_new = false};
   if (connection->client == NULL)
     return;
   const struct rpc_service *service = connection_service(connection);

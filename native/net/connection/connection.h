@@ -335,11 +335,11 @@ void connection_drop_message(struct connection *connection);
 /* The codec of its messages: JSON-RPC, as for all messages of WebSocket and HTTP. */
 const struct rpc_codec *connection_codec(const struct connection *connection);
 /* Fills in *session with what the answer to a handshake says about the client's session; returns session. */
-const struct rpc_told_session *connection_describe_session(const struct connection *connection,
-                                                           struct rpc_told_session *session);
+const struct rpc_session_info *connection_describe_session(const struct connection *connection,
+                                                           struct rpc_session_info *session);
 /* Closes the client, if it is open. session: of rpc_service.client_close; NULL: no answer follows. */
 void connection_close_client(struct connection *connection, struct crew_member *member,
-                             struct rpc_told_session *session);
+                             struct rpc_session_info *session);
 
 /* Takes the stream, even on failure, after the beginning of the answer was written. False: no memory. */
 bool connection_begin_stream(struct connection *connection, const struct rpc_stream *stream);

@@ -172,14 +172,14 @@ static void queue_or_refuse(struct connection *connection)
 
 /* Offers the beginning of a message that is too long to the service: it may be the answer to a call, or a nested
  * request that the client sends before it answers. */
-static enum rpc_taken offer_beginning(struct connection *connection, struct rpc_callbacks *callbacks,
-                                      struct buffer *answer)
+static enum rpc_received offer_beginning(struct connection *connection, struct rpc_callbacks *callbacks,
+                                         struct buffer *answer)
 {
   const struct rpc_service *service = connection_service(connection);
   bool is_answer = false;
-  enum rpc_taken taken =
-      service->take_beginning(service->context, callbacks, buffer_text(&connection->message), &is_answer);
-  if (taken == RPC_TAKEN && !is_answer)
+  enum rpc_received taken =
+      service->receive_beginning(service->context, callbacks, buffer_text(&connection->message), &is_answer);
+  if (taken == RPC_CONSUMED && !is_answer)
     connection_reject_too_long(connection, answer);
   return taken;
 }
@@ -193,15 +193,15 @@ static bool offer_message(struct connection *connection)
   if (callbacks == NULL)
     return false;
   buffer_init(&answer);
-  enum rpc_taken taken = connection->is_too_long
-                             ? offer_beginning(connection, callbacks, &answer)
-                             : service->take(service->context, callbacks, &connection->message, &answer);
-  if (taken == RPC_TAKEN) {
+  enum rpc_received taken =
+      connection->is_too_long ? offer_beginning(connection, callbacks, &answer)
+                              : service->receive(service->context, callbacks, &connection->message, &answer);
+  if (taken == RPC_CONSUMED) {
     send_answer(connection, &answer);
     drop_message(connection);
   }
   buffer_fini(&answer);
-  return taken == RPC_TAKEN;
+  return taken == RPC_CONSUMED;
 }
 
 /* --- cancels --- */

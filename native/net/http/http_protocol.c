@@ -73,7 +73,7 @@ static void time_out_request(struct connection *connection)
 
 /* Writes the response. The response to HEAD has the head that GET would get, and no body. */
 static void write_reply(struct connection *connection, int status, struct text reply,
-                        const struct rpc_told_session *session)
+                        const struct rpc_session_info *session)
 {
   struct http_response_mode mode = state_of(connection)->terms.mode;
   http_write_reply_head(&connection->out, mode, status, reply.len, session);
@@ -133,7 +133,7 @@ static enum step upgrade_to_websocket(struct connection *connection, struct text
       open_client(connection, NULL, websocket->channel, websocket->collect != NULL, &error);
   if (status != JP_OK)
     return respond_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
-  struct rpc_told_session session;
+  struct rpc_session_info session;
   http_write_upgrade(&connection->out, key, connection_describe_session(connection, &session));
   connection_speak(connection, websocket);
   return STEP_AGAIN;
@@ -314,7 +314,7 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
 }
 
 static void write_served(struct connection *connection, enum crew_served served, struct text reply,
-                         const struct rpc_told_session *session)
+                         const struct rpc_session_info *session)
 {
   /* JSON-RPC 1.1 draft, 7.1. Errors of JSON-RPC 2.0 have the status 200. */
   const int status = served == CREW_FAILED ? 500 : served == CREW_NOT_SAFE ? 405 : 200;
@@ -349,7 +349,7 @@ static enum step refuse_message(struct connection *connection, struct buffer *an
 }
 
 static enum step begin_stream(struct connection *connection, const struct buffer *head,
-                              const struct rpc_stream *stream, const struct rpc_told_session *session)
+                              const struct rpc_stream *stream, const struct rpc_session_info *session)
 {
   struct http_response_mode mode = state_of(connection)->terms.mode;
   http_write_stream_head(&connection->out, mode, session);
@@ -402,7 +402,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
     return STEP_ENDS;
   if (served == CREW_WAIT)
     return STEP_WAITS;
-  struct rpc_told_session session;
+  struct rpc_session_info session;
   connection_close_client(connection, member, &session);
   switch (served) {
   case CREW_STREAM:

@@ -82,12 +82,12 @@ static void write_status_line(struct buffer *out, struct http_response_mode mode
   }
 }
 
-static bool is_empty_session(const struct rpc_told_session *session)
+static bool is_empty_session(const struct rpc_session_info *session)
 {
   return session == NULL || (!session->is_new && session->epoch[0] == '\0');
 }
 
-static void write_session(struct buffer *out, const struct rpc_told_session *session)
+static void write_session(struct buffer *out, const struct rpc_session_info *session)
 {
   if (is_empty_session(session))
     return;
@@ -132,7 +132,7 @@ void http_write_text(struct buffer *out, struct http_response_mode mode, struct 
 }
 
 void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,
-                           const struct rpc_told_session *session)
+                           const struct rpc_session_info *session)
 {
   if (status == 200 && mode.keeps_alive && mode.origin == NULL && is_empty_session(session)) {
     BUFFER_LITERAL(out, HTTP_VERSION
@@ -149,7 +149,7 @@ void http_write_reply_head(struct buffer *out, struct http_response_mode mode, i
 }
 
 void http_write_stream_head(struct buffer *out, struct http_response_mode mode,
-                            const struct rpc_told_session *session)
+                            const struct rpc_session_info *session)
 {
   write_status_line(out, mode, 200);
   write_session(out, session);
@@ -159,14 +159,14 @@ void http_write_stream_head(struct buffer *out, struct http_response_mode mode,
 }
 
 void http_write_no_content(struct buffer *out, struct http_response_mode mode,
-                           const struct rpc_told_session *session)
+                           const struct rpc_session_info *session)
 {
   write_status_line(out, mode, 204);
   write_session(out, session);
   BUFFER_LITERAL(out, "\r\n");
 }
 
-void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_told_session *session)
+void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_session_info *session)
 {
   static const char accept_guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* RFC 6455, 1.3 */
   char seed[128];

@@ -33,14 +33,14 @@ void http_write_text(struct buffer *out, struct http_response_mode mode, struct 
 /* Writes the head before a JSON-RPC answer of this length. session: its id and epoch, for the headers; NULL: none. A
  * 405 response allows POST. */
 void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,
-                           const struct rpc_told_session *session);
+                           const struct rpc_session_info *session);
 /* Writes the head before an answer whose length is not known. The answer must be sent in chunks; in HTTP/1.0 it ends
  * when the connection is closed. */
 void http_write_stream_head(struct buffer *out, struct http_response_mode mode,
-                            const struct rpc_told_session *session);
+                            const struct rpc_session_info *session);
 void http_write_no_content(struct buffer *out, struct http_response_mode mode,
-                           const struct rpc_told_session *session);
+                           const struct rpc_session_info *session);
 /* Writes the 101 response. key: the request's Sec-WebSocket-Key (RFC 6455, 4.2.2). */
-void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_told_session *session);
+void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_session_info *session);
 
 #endif

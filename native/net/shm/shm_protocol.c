@@ -438,7 +438,7 @@ static enum jp_status reserve_region(struct shm_pool *pool, struct ring_region *
 
 /* Sends the 101 response with the session's headers. The memory's descriptor is sent with its first byte. False: the
  * socket did not accept the whole response. */
-static bool send_switch(int socket, int memory, size_t ring_size, const struct rpc_told_session *session)
+static bool send_switch(int socket, int memory, size_t ring_size, const struct rpc_session_info *session)
 {
   char head[200];
   bool has_epoch = session->epoch[0] != '\0';
@@ -480,7 +480,7 @@ static enum jp_status begin_shm(struct connection_upgrade *upgrade, struct conne
   state->region = region;
   state->published_processor = -1;
   ring_region_open_peer(&region, &state->out, &state->in);
-  struct rpc_told_session session;
+  struct rpc_session_info session;
   if (!send_switch(connection->fd, memory, pool->ring_size,
                    connection_describe_session(connection, &session)))
     connection_break(connection);

@@ -1137,6 +1137,6 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
 void crew_drop_answer(struct crew_member *member, struct rpc_client *client)
 {
   const struct rpc_service *service = member->crew->service;
-  if (member->has_served && service->take_back != NULL)
-    service->take_back(service->context, member->worker, client);
+  if (member->has_served && service->release_unsent != NULL)
+    service->release_unsent(service->context, member->worker, client);
 }

@@ -428,7 +428,7 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
 bool crew_leaves_to_others(const struct crew_member *member, const struct crew_message *message);
 
 /* The client never gets the answer to the member's message: the service releases the objects that it has stored for the
- * answer (rpc_service.take_back). */
+ * answer (rpc_service.release_unsent). */
 void crew_drop_answer(struct crew_member *member, struct rpc_client *client);
 
 /*

@@ -113,8 +113,8 @@ static void gather_calls(struct crew *crew, struct call_report *report)
     if (!is_inside(member) || crew_is_pinned(member) ||
         atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_SERVING)
       continue;
-    if (service->tell_call == NULL ||
-        !service->tell_call(service->context, member->worker, name, sizeof name))
+    if (service->write_call_name == NULL ||
+        !service->write_call_name(service->context, member->worker, name, sizeof name))
       snprintf(name, sizeof name, "other requests");
     add_call(report, name, &member->call);
   }
@@ -209,8 +209,8 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   pthread_mutex_lock(&crew->lock);
   struct rpc_worker *worker = member->worker;
   bool is_waiting = atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_SERVING;
-  if (worker != NULL && service->tell_call != NULL)
-    (void)service->tell_call(service->context, worker, name, sizeof name);
+  if (worker != NULL && service->write_call_name != NULL)
+    (void)service->write_call_name(service->context, worker, name, sizeof name);
   bool is_held = worker != NULL && !is_waiting && service->note_lost != NULL &&
                  service->hold_call(service->context, worker);
   pthread_mutex_unlock(&crew->lock);

@@ -1,6 +1,6 @@
 /*
- * A call of a client's object: its beginning, its arguments and its message, the wait, its answer, and its end. The hooks
- * of jni/callbacks.h. What comes from the client for a call is in callback_incoming.c.
+ * A call of a client's object: its begin, its arguments and its message, the wait, its answer, and its end.
+ * Implements the hooks of jni/callbacks.h. callback_incoming.c handles the client's messages for a call.
  */
 #include "rpc/callbacks/callback_call.h"
 
@@ -15,7 +15,7 @@
 
 enum {
   FAILURE_CODE = -32000, /* of struct jvm_callback_failure */
-  MEMORY_CODE = -32603,  /* the same, where memory is short */
+  MEMORY_CODE = -32603,  /* likewise, when memory is short */
   WOKEN_AT_ONCE = 64
 };
 
@@ -35,9 +35,9 @@ struct callback_thread *callback_thread_set(struct callback_thread *thread)
 
 /* ---- failures ---- */
 
-static void fail(struct jvm_callback_failure *failure, const char *format, ...) JP_PRINTF(2, 3);
+static void format_failure(struct jvm_callback_failure *failure, const char *format, ...) JP_PRINTF(2, 3);
 
-static void fail(struct jvm_callback_failure *failure, const char *format, ...)
+static void format_failure(struct jvm_callback_failure *failure, const char *format, ...)
 {
   va_list args;
   failure->code = FAILURE_CODE;
@@ -48,41 +48,42 @@ static void fail(struct jvm_callback_failure *failure, const char *format, ...)
 
 static void fail_memory(struct jvm_callback_failure *failure)
 {
-  fail(failure, "out of memory");
+  format_failure(failure, "out of memory");
   failure->code = MEMORY_CODE;
 }
 
-static void tell_ending(const struct rpc_callback_call *call, enum callback_ending ending,
+static void set_failure(const struct rpc_callback_call *call, enum callback_ending ending,
                         struct jvm_callback_failure *failure)
 {
   switch (ending) {
   case CALLBACK_CLIENT_GONE:
-    fail(failure, "the connection of the client has ended");
+    format_failure(failure, "the connection of the client has ended");
     return;
   case CALLBACK_STOPPED:
-    fail(failure, "the peer is shutting down");
+    format_failure(failure, "the peer is shutting down");
     return;
   case CALLBACK_SESSION_DELETED:
-    fail(failure, "the session of the client was deleted");
+    format_failure(failure, "the session of the client was deleted");
     return;
   case CALLBACK_TIMED_OUT:
-    fail(failure,
-         call->number == 0 ? "there was no room for the event within %lld ms (callback-timeout)"
-                           : "the client has not answered within %lld ms (callback-timeout)",
-         (long long)call->callbacks->peer->config.limits.callbacks.timeout_ms);
+    format_failure(failure,
+                   call->number == 0 ? "there was no room for the event within %lld ms (callback-timeout)"
+                                     : "the client has not answered within %lld ms (callback-timeout)",
+                   (long long)call->callbacks->peer->config.limits.callbacks.timeout_ms);
     return;
   case CALLBACK_ANSWER_TOO_LONG:
-    fail(failure, "the answer is longer than there is room for (message-max)");
+    format_failure(failure, "the answer is longer than there is room for (message-max)");
     return;
   case CALLBACK_ANSWER_FAULTY:
-    fail(failure, "the client's answer cannot be read: %.*s", TEXT_ARGS(buffer_text(&call->answer)));
+    format_failure(failure, "the client's answer cannot be read: %.*s",
+                   TEXT_ARGS(buffer_text(&call->answer)));
     return;
   case CALLBACK_GOES_ON:
     return;
   }
 }
 
-/* The client that answers wrongly once may do so always: Java is told each time, the log once. */
+/* A client that answers wrongly once may do so always: Java gets an error each time, the log one line. */
 static void log_misfit(struct rpc_callback_call *call, struct text reason)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
@@ -94,8 +95,8 @@ static void log_misfit(struct rpc_callback_call *call, struct text reason)
   if (!is_first)
     return;
   op_session_key_describe(&callbacks->key, session);
-  log_warn("callback %lld of session %s: the answer to %.*s.%.*s does not fit: %.*s; further ones of this "
-           "connection get no line",
+  log_warn("callback %lld of session %s: the answer to %.*s.%.*s does not fit: %.*s; later ones of this "
+           "connection are not logged",
            (long long)call->id, session[0] == '\0' ? "-" : session,
            TEXT_ARGS(text_cut(call->method->interface, 256)), TEXT_ARGS(text_cut(call->method->name, 256)),
            TEXT_ARGS(text_cut(reason, 1024)));
@@ -103,7 +104,7 @@ static void log_misfit(struct rpc_callback_call *call, struct text reason)
 
 /* ---- the beginning ---- */
 
-/* Under the lock: whether another call may begin. */
+/* Called with the lock held: why no other call may begin, if so. */
 static enum callback_ending find_obstacle(const struct rpc_callbacks *callbacks,
                                           const struct callback_record *record, uint64_t number)
 {
@@ -124,7 +125,7 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
   enum callback_ending obstacle = find_obstacle(callbacks, record, number);
   bool is_full = callbacks->calls_open >= limits->calls_max;
   if (obstacle == CALLBACK_GOES_ON && !is_full) {
-    record->in_hand++;
+    record->in_flight++;
     call->epoch = record->epoch;
     if (call->number != 0)
       call->number = ++callbacks->last_number;
@@ -139,14 +140,14 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
   }
   pthread_mutex_unlock(&callbacks->process->lock);
   if (obstacle != CALLBACK_GOES_ON)
-    tell_ending(call, obstacle, failure);
+    set_failure(call, obstacle, failure);
   else
-    fail(failure, "the limit of %zu open callbacks of a connection is reached (callbacks-max)",
-         limits->calls_max);
+    format_failure(failure, "the limit of %zu open callbacks of a connection is reached (callbacks-max)",
+                   limits->calls_max);
   return JP_LIMIT;
 }
 
-/* Counts the first call of a thread of the peer's own, whose place another one takes while it waits. */
+/* Counts the first call of one of the peer's own threads: another thread replaces it while it waits. */
 static enum jp_status enter_waiting(struct rpc_peer *peer, struct rpc_callback_call *call,
                                     struct jvm_callback_failure *failure)
 {
@@ -159,10 +160,10 @@ static enum jp_status enter_waiting(struct rpc_peer *peer, struct rpc_callback_c
     return JP_OK;
   }
   atomic_fetch_sub(&peer->callback_threads, 1);
-  fail(failure,
-       "the limit of %zu threads of the peer that wait in callbacks is reached "
-       "(callback-threads-max)",
-       max);
+  format_failure(failure,
+                 "the limit of %zu threads of the peer that wait in callbacks is reached "
+                 "(callback-threads-max)",
+                 max);
   return JP_LIMIT;
 }
 
@@ -177,16 +178,16 @@ static enum jp_status check_depth(const struct rpc_callbacks *callbacks, const s
 {
   size_t max = callbacks->peer->config.limits.callbacks.depth_max;
   if (thread != NULL && thread->depth >= max) {
-    fail(failure, "the limit of %zu callbacks inside one another is reached (callback-depth)", max);
+    format_failure(failure, "the limit of %zu callbacks inside one another is reached (callback-depth)", max);
     return JP_LIMIT;
   }
   if (!jvm_stack_is_short())
     return JP_OK;
-  fail(failure, "less than 256 KiB of the thread's stack are left");
+  format_failure(failure, "less than 256 KiB of the thread's stack are left");
   return JP_LIMIT;
 }
 
-/* From now on the client has callback-timeout. */
+/* The client has callback-timeout from now on to answer. */
 static void set_deadline(struct rpc_callback_call *call)
 {
   int64_t timeout = call->callbacks->peer->config.limits.callbacks.timeout_ms;
@@ -199,7 +200,7 @@ static struct rpc_callback_call *make_call(struct rpc_callbacks *callbacks,
                                            struct jvm_waiter *waiter, struct callback_thread *thread)
 {
   bool is_event = given->is_oneway && method->is_void;
-  /* Each event makes one, and glibc's calloc takes nothing from the cache of its thread. */
+  /* malloc, because each event makes a call, and glibc's calloc does not use the cache of its thread. */
   struct rpc_callback_call *call = malloc(sizeof *call);
   if (call == NULL)
     return NULL;
@@ -236,13 +237,14 @@ static void free_call(struct rpc_callback_call *call)
   free(call);
 }
 
-/* True where no other thread looks for the one of this call: it has no answer, and is inside no other call. */
+/* True if no other thread looks for the callback_thread of this call: the call has no answer, and is
+ * inside no other call. */
 static bool is_alone(const struct rpc_callback_call *call)
 {
   return call->number == 0 && call->thread == &call->own_thread;
 }
 
-/* The thread waits in its innermost call. */
+/* The thread waits in its innermost call from now on. */
 static void enter_thread(struct rpc_callback_call *call)
 {
   struct callback_thread *thread = call->thread;
@@ -266,8 +268,8 @@ static void leave_thread(struct rpc_callback_call *call)
   pthread_mutex_unlock(&thread->lock);
 }
 
-/* Whose request the thread serves, of the process; NULL: of none. The innermost one: of a call whose client was asked and has
- * not answered what runs on the thread during that time. */
+/* Finds the client, of the process, whose request the thread serves; NULL: none. The innermost request
+ * counts. While a client's call waits for its answer, all that runs on the thread is nested in that call. */
 static struct rpc_callbacks *find_served(const struct rpc_process *process,
                                          const struct callback_thread *thread)
 {
@@ -281,8 +283,8 @@ static struct rpc_callbacks *find_served(const struct rpc_process *process,
   return client == NULL || client->process != process ? NULL : client->callbacks;
 }
 
-/* The connection that a call of the object comes on, of those of the process of `giver`: which one has made the proxy does
- * not matter. Held. */
+/* Chooses the connection on which the object is called, among those of the process of `giver`: the
+ * connection that has made the proxy has no priority. The result is held. */
 static struct rpc_callbacks *choose_connection(struct rpc_callbacks *giver, int64_t id,
                                                const struct callback_thread *thread)
 {
@@ -362,7 +364,8 @@ static void leave_call(struct rpc_callback_call *call)
 
 /* ---- sending ---- */
 
-/* RPC_CALL_EXPECTS: from now on an answer may come, before the message has left. RPC_CALL_UNSENT: it did not leave. */
+/* RPC_CALL_EXPECTS: an answer may arrive from now on, even before the message was sent. RPC_CALL_UNSENT:
+ * sending failed. */
 static void expect_answer(struct rpc_callback_call *call, enum rpc_call_state to)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
@@ -379,7 +382,7 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
   bool is_event = call->number == 0;
   enum rpc_push_kind kind = is_event ? RPC_PUSH_EVENT : RPC_PUSH_CALL;
   enum rpc_pushed pushed = RPC_PUSH_NO_ROOM;
-  if (is_event) /* where it finds room nothing is waited for */
+  if (is_event) /* an event that finds room waits for nothing */
     pushed = callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message));
   bool is_expected = pushed == RPC_PUSH_NO_ROOM;
   if (is_expected) {
@@ -388,16 +391,17 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
   }
   switch (pushed) {
   case RPC_PUSHED:
-    call->is_sent = true; /* room is not wanted any more */
+    call->is_sent = true; /* the call no longer waits for room */
     return JVM_CALLBACK_SENT;
   case RPC_PUSH_NO_ROOM:
     return JVM_CALLBACK_NO_ROOM;
   case RPC_PUSH_TOO_LONG:
-    fail(failure, "the call takes %zu bytes, more than may be held for its client (send-buffer-max)",
-         message->len);
+    format_failure(failure,
+                   "the call takes %zu bytes, more than may be held for its client (send-buffer-max)",
+                   message->len);
     break;
   case RPC_PUSH_CLOSED:
-    tell_ending(call, CALLBACK_CLIENT_GONE, failure);
+    set_failure(call, CALLBACK_CLIENT_GONE, failure);
     break;
   }
   if (is_expected)
@@ -405,12 +409,12 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
   return JVM_CALLBACK_NOT_SENT;
 }
 
-/* What the client's thread waits for that this call comes from. */
+/* Finds what the client's thread waits for: the request or the call that has caused this call. */
 static void find_origin(const struct rpc_callback_call *call, struct rpc_callback_head *head)
 {
   const struct rpc_callbacks *callbacks = call->callbacks;
   const struct rpc_callback_call *outer = call->outer;
-  /* Its client was asked, and has not answered: what runs on the thread during that time is nested in it. */
+  /* Its client has not answered yet: what runs on the thread is nested in this call. */
   while (outer != NULL && (outer->callbacks != callbacks || !outer->is_sent || outer->nested != NULL))
     outer = outer->outer;
   if (outer != NULL) {
@@ -424,7 +428,7 @@ static void find_origin(const struct rpc_callback_call *call, struct rpc_callbac
   }
 }
 
-/* The first time. What finds no room is kept for later. */
+/* Called once for each call. A message that finds no room is kept for later. */
 static enum jvm_callback_sent write_and_push(struct rpc_callback_call *call, const struct outcome *arguments,
                                              size_t count, struct jvm_callback_failure *failure)
 {
@@ -463,8 +467,9 @@ static bool can_wait(void)
   return worker != NULL && worker->waits != NULL;
 }
 
-/* Under the lock: what came before the answer is served before it, and what came after it is not. */
-static enum jvm_callback_sight see_call(const struct rpc_callback_call *call)
+/* Called with the lock held. Requests that arrived before the answer are served before it, and later ones
+ * are not. */
+static enum jvm_callback_sight read_call_state(const struct rpc_callback_call *call)
 {
   if (callback_call_has_ended(call))
     return JVM_CALLBACK_ENDED;
@@ -475,16 +480,16 @@ static enum jvm_callback_sight see_call(const struct rpc_callback_call *call)
   return call->state == RPC_CALL_HAS_ROOM && !call->is_sent ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
 }
 
-static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
-                                            struct jvm_callback_failure *failure)
+static enum jvm_callback_sight poll_call(struct rpc_callback_call *call, struct jvm_callback_failure *failure)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   if (call->worker != NULL)
     atomic_store(&call->worker->was_interrupted, false);
   bool is_late = call->deadline_ms != INT64_MAX && clock_now_ms() >= call->deadline_ms;
-  atomic_store(&call->has_news, false); /* before it looks: what comes from here on is news */
+  /* cleared before the call is polled, so that later news are not lost */
+  atomic_store(&call->has_news, false);
   pthread_mutex_lock(&callbacks->process->lock);
-  enum jvm_callback_sight sight = see_call(call);
+  enum jvm_callback_sight sight = read_call_state(call);
   if (sight == JVM_CALLBACK_NOTHING && is_late) {
     callback_call_end(call, RPC_CALL_ENDED, CALLBACK_TIMED_OUT);
     sight = JVM_CALLBACK_ENDED;
@@ -492,7 +497,7 @@ static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
   enum callback_ending ending = call->ending;
   pthread_mutex_unlock(&callbacks->process->lock);
   if (sight == JVM_CALLBACK_ENDED)
-    tell_ending(call, ending, failure);
+    set_failure(call, ending, failure);
   if (sight == JVM_CALLBACK_ENDED && ending == CALLBACK_ANSWER_FAULTY)
     log_misfit(call, text_of(failure->text));
   return sight;
@@ -539,7 +544,8 @@ void callback_waiter_wake(struct jvm_waiter *waiter)
   jvm_waiter_release(waiter);
 }
 
-/* Wakes calls that choose returns true for, once each; choose is called under the lock, and notes that it was. */
+/* Wakes, once each, the calls for which choose returns true. choose is called under the lock, and marks
+ * the call as woken. */
 static void wake_calls(struct rpc_callbacks *callbacks, bool (*choose)(struct rpc_callback_call *call))
 {
   struct jvm_waiter *waiters[WOKEN_AT_ONCE];
@@ -589,13 +595,13 @@ void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks)
 
 /* ---- exiting threads ---- */
 
-/* Whom to ask whether the thread of a call is exiting. */
+/* Whose thread is asked whether it is exiting. */
 struct waiting_thread {
-  struct jvm_waiter *waiter; /* held; NULL: the worker's thread */
+  struct jvm_waiter *waiter; /* held; NULL: the worker's thread waits */
   const struct rpc_worker *worker;
 };
 
-/* Those of all open calls. Caller frees. NULL: there are none, or memory is short. */
+/* Lists the threads of all open calls. Caller frees. NULL: no call is open, or memory is short. */
 static struct waiting_thread *list_waiting(struct rpc_callbacks *callbacks, size_t *count)
 {
   struct waiting_thread *threads = NULL;
@@ -632,8 +638,8 @@ bool rpc_callbacks_are_exiting(void *context, struct rpc_callbacks *callbacks)
 
 /* ---- the answer ---- */
 
-/* rpc_callback_taker.take, with a call */
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+/* rpc_callback_sink.accept, with a call */
+static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   struct rpc_callback_call *call = context;
   return rpc_callbacks_note(call->callbacks, id, &call->given, error);
@@ -643,10 +649,10 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
                                   struct jvm_callback_answer *answer, struct outcome *outcome)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  const struct rpc_callback_taker taker = {.context = call, .take = take_callback};
+  const struct rpc_callback_sink sink = {.context = call, .accept = accept_callback};
   const struct rpc_value_rules rules = {.digits_max = request->limits->number_digits_max,
                                         .values_max = callbacks->peer->config.limits.values_max,
-                                        .callbacks = &taker};
+                                        .callbacks = &sink};
   enum jp_status status = callbacks->codec->callbacks->read_answer(buffer_text(&call->answer), &rules,
                                                                    request->arena, answer, outcome);
   call->was_read = status == JP_OK;
@@ -657,32 +663,33 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
 
 /* ---- the end ---- */
 
-/* jvm_thread_run's, with a call whose nested worker is lent */
-static void take_tellings_back(void *argument)
+/* For jvm_thread_run, with a call whose nested worker is lent. */
+static void release_stored(void *argument)
 {
   struct rpc_callback_call *call = argument;
   jvm_objects_take_back(call->nested->worker.runner.thread, rpc_session_objects(call->callbacks->session),
                         &call->stored, 0);
 }
 
-/* What a client was never told, or has borrowed, is not its own. Where memory is short the objects stay. */
-static void end_tellings(struct rpc_callback_call *call)
+/* Releases the refs of arguments that the client has not received, or has only borrowed. Where memory is
+ * short the objects stay. */
+static void release_unreceived(struct rpc_callback_call *call)
 {
   struct nested_workers *pool = call->callbacks->peer->nested_workers;
   if (call->stored.count == 0 || (call->is_sent && !call->borrows) ||
       nested_workers_borrow(pool, &call->nested) != JP_OK)
     return;
-  jvm_thread_run(call->nested->worker.runner.thread, take_tellings_back, call);
+  jvm_thread_run(call->nested->worker.runner.thread, release_stored, call);
   nested_workers_return(pool, call->nested);
 }
 
-/* What is left to do for a call that nobody finds any more. */
-struct call_rest {
+/* What is still to be done after a call was removed from all lists. */
+struct call_duties {
   bool has_releases;
-  bool has_session; /* the last call of a closed client lets go of the session */
+  bool has_session; /* it was the last call of a closed client: release the session */
 };
 
-static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct rpc_callback_call *call)
+static struct call_duties leave_calls(struct rpc_callbacks *callbacks, struct rpc_callback_call *call)
 {
   pthread_mutex_lock(&callbacks->process->lock);
   *call->link = call->next;
@@ -696,34 +703,34 @@ static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct rpc_
   }
   struct callback_record *record = callbacks_find_record(&callbacks->process->records, call->id);
   if (record != NULL && record->epoch == call->epoch) {
-    record->in_hand--;
+    record->in_flight--;
     callbacks_settle_record(callbacks, record);
   }
   callbacks->calls_open--;
-  struct call_rest rest = {.has_releases = callbacks->process->unsent > 0,
-                           .has_session = callbacks->calls_open == 0 && callbacks_are_closed(callbacks)};
+  struct call_duties duties = {.has_releases = callbacks->process->unsent > 0,
+                               .has_session = callbacks->calls_open == 0 && callbacks_are_closed(callbacks)};
   pthread_mutex_unlock(&callbacks->process->lock);
-  return rest;
+  return duties;
 }
 
 static void close_call(struct rpc_callback_call *call)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  end_tellings(call); /* the session is its own until it has left */
-  struct call_rest rest = leave_calls(callbacks, call);
+  release_unreceived(call); /* the session cannot end before leave_calls */
+  struct call_duties duties = leave_calls(callbacks, call);
   callback_inbox_refuse(call->thread, callbacks, call->number);
   if (call->is_sent && call->number != 0)
     callbacks->push->settle(callbacks->duplex, call->worker);
   if (call->was_read || call->state != RPC_CALL_ANSWERED)
     rpc_callbacks_settle(callbacks, &call->given);
-  else /* what the answer gives is accounted for also where nobody has read it to its end */
+  else /* callbacks that the answer gives count even if the answer was not read to its end */
     rpc_callbacks_settle_partly(callbacks, &call->given, buffer_text(&call->answer));
-  if (rest.has_releases)
+  if (duties.has_releases)
     callbacks_send_releases(callbacks);
   leave_thread(call);
   leave_waiting(callbacks->peer, call);
   free_call(call);
-  if (rest.has_session)
+  if (duties.has_session)
     callbacks_release_session(callbacks);
   callbacks_release(callbacks);
 }
@@ -740,7 +747,7 @@ static const struct jvm_callback_hooks hooks = {
     .enter = enter_call,
     .leave = leave_call,
     .send = send_call,
-    .look = look_at_call,
+    .look = poll_call,
     .wait = wait_for_call,
     .nanoseconds_left = find_nanoseconds_left,
     .serve = callback_call_serve,

@@ -1,6 +1,6 @@
 #ifndef JPEER_RPC_CALLBACKS_CALLBACK_CALL_H
 #define JPEER_RPC_CALLBACKS_CALLBACK_CALL_H
-/* Open calls: from the method that Java has called to the answer. What jni and a transport call. */
+/* Open calls: from the method that Java has called to the answer. Functions for jni and the transports. */
 #include "rpc/callbacks/callbacks.h"
 
 const struct jvm_callback_hooks *rpc_callback_hooks(void);

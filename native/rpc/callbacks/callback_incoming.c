@@ -1,6 +1,6 @@
 /*
- * What comes from a client whose objects are being called: answers, which are kept for their calls, and requests that are
- * nested in calls, which come into the inbox of a thread and are served by it.
+ * Messages of a client whose objects are being called: answers, which are kept for their calls, and requests
+ * that are nested in calls, which are queued in the inbox of a thread and served by that thread.
  */
 #include "rpc/callbacks/callback_incoming.h"
 
@@ -12,7 +12,7 @@
 
 enum {
   KEPT_MAX = 1000,     /* messages of a client that wait for the threads that will read them */
-  COPIED_MAX = 4096,   /* bytes: of a longer message the memory is taken */
+  COPIED_MAX = 4096,   /* bytes: a longer message is not copied, its buffer is moved */
   WAITED_MAX_MS = 2000 /* for answers to be read: see rpc_callbacks_await_answers */
 };
 
@@ -21,13 +21,13 @@ struct callback_message {
   struct callback_message *next;
   struct rpc_callbacks *callbacks; /* of an open call of the thread */
   uint64_t number;                 /* of that call */
-  uint64_t answers;                /* that the client had sent before it */
+  uint64_t answers;                /* answers that the client had sent before the request */
   struct buffer text;
 };
 
 /* ---- the inbox of a thread ---- */
 
-/* Takes the message, whatever call of the thread it is for. Wakes the thread as callback_call_wake does. */
+/* Adds a message for any call of the thread. Wakes the thread as callback_call_wake does. */
 static struct jvm_waiter *add_to_inbox(struct callback_thread *thread, struct callback_message *message)
 {
   message->next = NULL;
@@ -48,7 +48,8 @@ bool callback_inbox_has_turn(const struct rpc_callback_call *call)
   if (call->state != RPC_CALL_ANSWERED)
     return true;
   pthread_mutex_lock(&thread->lock);
-  const struct callback_message *first = thread->first; /* the thread itself, which looks, is who takes it */
+  /* the thread removes messages itself, when it polls */
+  const struct callback_message *first = thread->first;
   bool is_earlier = first->callbacks != call->callbacks || first->answers < call->answer_number;
   pthread_mutex_unlock(&thread->lock);
   return is_earlier;
@@ -73,9 +74,9 @@ static void forget_kept(struct rpc_callbacks *callbacks, size_t length)
   pthread_mutex_unlock(&callbacks->process->lock);
 }
 
-/* The first message of the call; NULL: there is none. */
-static struct callback_message *take_message_of(struct callback_thread *thread,
-                                                const struct rpc_callbacks *callbacks, uint64_t number)
+/* The first message of the call; NULL: the inbox has none. */
+static struct callback_message *remove_message_of(struct callback_thread *thread,
+                                                  const struct rpc_callbacks *callbacks, uint64_t number)
 {
   pthread_mutex_lock(&thread->lock);
   struct callback_message **link = &thread->first;
@@ -96,13 +97,14 @@ static void free_message(struct callback_message *message)
 
 /* ---- answers to nested requests ---- */
 
-/* An answer to a nested request. One that is too long finds no room, and nothing is held back for it. */
+/* Sends an answer to a nested request. An answer that is too long finds no room, and does not wait for
+ * room. */
 static enum rpc_pushed push_answer(struct rpc_callbacks *callbacks, const struct buffer *out)
 {
   return callbacks->push->send(callbacks->duplex, rpc_worker_now(), RPC_PUSH_ANSWER, buffer_text(out));
 }
 
-/* An answer that finds no room, and is as short as an error, ends the connection. */
+/* An error is short: if there is no room even for the error, the connection is ended. */
 static void push_error(struct rpc_callbacks *callbacks, enum rpc_served served, const struct buffer *out)
 {
   if (served != RPC_NO_REPLY && !out->failed)
@@ -124,7 +126,7 @@ void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks 
   if (number == 0)
     return;
   buffer_init(&out);
-  while ((message = take_message_of(thread, callbacks, number)) != NULL) {
+  while ((message = remove_message_of(thread, callbacks, number)) != NULL) {
     struct text text = buffer_text(&message->text);
     buffer_clear(&out);
     push_error(callbacks, callbacks->codec->callbacks->refuse_nested(callbacks->peer, text, &out), &out);
@@ -141,7 +143,7 @@ struct nested_serving {
   struct callback_message *message;
 };
 
-/* What is sent in place of an answer for which there is no room is short. */
+/* An answer for which there is no room is replaced by an error, which is short. */
 static void send_answer(const struct nested_serving *serving, struct rpc_client *client)
 {
   struct rpc_callbacks *callbacks = serving->message->callbacks;
@@ -149,13 +151,14 @@ static void send_answer(const struct nested_serving *serving, struct rpc_client 
   enum rpc_pushed pushed = nested->out.failed ? RPC_PUSH_TOO_LONG : push_answer(callbacks, &nested->out);
   if (pushed == RPC_PUSHED)
     return;
-  rpc_client_take_back(callbacks->peer, &nested->worker, client);
+  rpc_client_release_unsent(callbacks->peer, &nested->worker, client);
   if (pushed == RPC_PUSH_TOO_LONG)
     refuse_message(callbacks, buffer_text(&serving->message->text),
                    "the answer is longer than there is room for (send-buffer-max)", &nested->out);
 }
 
-/* jvm_thread_run's, with a nested_serving. The client is one of its own: the outer requests' may be in use. */
+/* For jvm_thread_run, with a nested_serving. Uses a client struct of its own: that of the outer requests
+ * may be in use. */
 static void run_serving(void *argument)
 {
   const struct nested_serving *serving = argument;
@@ -207,7 +210,7 @@ void callback_call_serve(struct rpc_callback_call *call)
     struct callback_thread *before = callback_thread_set(call->thread);
     const struct callback_message *outer = call->thread->served;
     call->thread->served = message;
-    struct rpc_worker *own = rpc_worker_now(); /* NULL: the thread is none of the crew's */
+    struct rpc_worker *own = rpc_worker_now(); /* NULL: the thread is no crew member */
     if (own != NULL)
       rpc_call_begin_nested(&own->watch, own->runner.thread);
     jvm_thread_run(serving.nested->worker.runner.thread, run_serving, &serving);
@@ -220,10 +223,10 @@ void callback_call_serve(struct rpc_callback_call *call)
   free_message(message);
 }
 
-/* ---- keeping what has been received ---- */
+/* ---- keeping messages ---- */
 
-/* Moves a message out of the transport's buffer. False: memory is short. */
-static bool take_bytes(struct buffer *taken, struct text text, struct buffer *message)
+/* Moves or copies a message out of the transport's buffer. False: memory is short. */
+static bool move_or_copy_bytes(struct buffer *taken, struct text text, struct buffer *message)
 {
   if (message != NULL && text.len > COPIED_MAX) {
     *taken = *message;
@@ -235,7 +238,8 @@ static bool take_bytes(struct buffer *taken, struct text text, struct buffer *me
   return !taken->failed;
 }
 
-/* Under the lock: whether the bytes of another message may be kept. A first one may be as long as messages are. */
+/* Called with the lock held: whether another message of this length may be kept. If nothing is kept, any
+ * length is allowed. */
 static bool has_place(const struct rpc_callbacks *callbacks, size_t length)
 {
   size_t max = callbacks->peer->config.limits.message_max;
@@ -250,7 +254,7 @@ static void note_kept(struct rpc_callbacks *callbacks, size_t length)
 
 /* ---- answers to calls ---- */
 
-/* An answer to a call that is not open, or a second one. */
+/* Drops an answer to a call that is not open, or a second answer. */
 static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
 {
   char session[OP_SESSION_NAME_MAX];
@@ -260,18 +264,18 @@ static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
   pthread_mutex_unlock(&callbacks->process->lock);
   op_session_key_describe(&callbacks->key, session);
   if (is_first)
-    log_warn("session %s: an answer was dropped, because no callback cb-%llu is open; further ones of this "
-             "connection are dropped without a line",
+    log_warn("session %s: an answer was dropped, because no callback cb-%llu is open; later ones of this "
+             "connection are not logged",
              session[0] == '\0' ? "-" : session, (unsigned long long)number);
 }
 
-/* Under the lock: for its answer. */
+/* Called with the lock held: whether the call waits for its answer. */
 static bool is_waiting(const struct rpc_callback_call *call)
 {
   return call->number != 0 && (call->state == RPC_CALL_EXPECTS || call->state == RPC_CALL_HAS_ROOM);
 }
 
-/* Under the lock. NULL: no call of this number waits for its answer. */
+/* Called with the lock held. NULL: no call of this number waits for its answer. */
 static struct rpc_callback_call *find_waiting(const struct rpc_callbacks *callbacks, uint64_t number)
 {
   struct rpc_callback_call *call = number == 0 ? NULL : callbacks->calls;
@@ -282,7 +286,7 @@ static struct rpc_callback_call *find_waiting(const struct rpc_callbacks *callba
 
 enum kept { KEPT_NOT, KEPT_TOO_LONG, KEPT };
 
-/* message: the buffer that the answer is all of; NULL: it is a part. */
+/* message: the buffer, if it has no other content than the answer; NULL: the answer is a part of it. */
 static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
                              struct buffer *message)
 {
@@ -292,7 +296,8 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     size_t length = answer.len;
-    kept = has_place(callbacks, length) && take_bytes(&call->answer, answer, message) ? KEPT : KEPT_TOO_LONG;
+    kept = has_place(callbacks, length) && move_or_copy_bytes(&call->answer, answer, message) ? KEPT
+                                                                                              : KEPT_TOO_LONG;
     if (kept == KEPT) {
       callback_call_set_state(call, RPC_CALL_ANSWERED);
       note_kept(callbacks, length);
@@ -308,8 +313,8 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
   return kept;
 }
 
-static void take_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
-                        struct buffer *message)
+static void accept_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
+                          struct buffer *message)
 {
   enum kept kept = keep_answer(callbacks, answer, number, message);
   if (kept == KEPT_NOT)
@@ -318,16 +323,16 @@ static void take_answer(struct rpc_callbacks *callbacks, struct text answer, uin
     rpc_callbacks_count_unread(callbacks, answer);
 }
 
-static void take_answers(struct rpc_callbacks *callbacks, struct text message)
+static void accept_answers(struct rpc_callbacks *callbacks, struct text message)
 {
   struct text answer;
   uint64_t number;
   size_t at = 0;
   while (callbacks->codec->callbacks->next_answer(message, &at, &answer, &number))
-    take_answer(callbacks, answer, number, NULL);
+    accept_answer(callbacks, answer, number, NULL);
 }
 
-/* ---- what cannot be read ---- */
+/* ---- malformed messages ---- */
 
 /* rpc_callback_form.find_faulty, with the callbacks */
 static void end_call(void *context, uint64_t number, const char *reason)
@@ -355,8 +360,8 @@ static bool has_waiting(struct rpc_callbacks *callbacks)
   return call != NULL;
 }
 
-/* It may be an answer that Java waits for, so that it does not wait for its turn. */
-static void take_faulty(struct rpc_callbacks *callbacks, struct text message, struct buffer *answer)
+/* Refused at once and not in its turn, because Java may wait for this message as an answer. */
+static void refuse_faulty(struct rpc_callbacks *callbacks, struct text message, struct buffer *answer)
 {
   const struct rpc_callback_form *form = callbacks->codec->callbacks;
   form->find_faulty(message, callbacks->peer->config.limits.max_depth, end_call, callbacks);
@@ -367,7 +372,7 @@ static void take_faulty(struct rpc_callbacks *callbacks, struct text message, st
 
 /* ---- nested requests ---- */
 
-/* A message of its own, which is not in an inbox yet; NULL: memory is short. */
+/* Makes a message that is not yet in an inbox; NULL: memory is short. */
 static struct callback_message *make_message(struct rpc_callbacks *callbacks, uint64_t number,
                                              struct buffer *message)
 {
@@ -377,7 +382,7 @@ static struct callback_message *make_message(struct rpc_callbacks *callbacks, ui
   made->callbacks = callbacks;
   made->number = number;
   buffer_init(&made->text);
-  if (take_bytes(&made->text, buffer_text(message), message))
+  if (move_or_copy_bytes(&made->text, buffer_text(message), message))
     return made;
   free_message(made);
   return NULL;
@@ -405,9 +410,10 @@ static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, s
   return kept;
 }
 
-/* What no thread will serve is answered at once: the client may wait for that inside a callback. */
-static void take_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message,
-                        struct buffer *answer)
+/* A request that no thread will serve is answered at once: the client may wait for the answer inside a
+ * callback. */
+static void queue_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message,
+                         struct buffer *answer)
 {
   static const char full[] = "too many requests wait in this connection's callbacks";
   const struct rpc_codec *codec = callbacks->codec;
@@ -424,8 +430,8 @@ static void take_nested(struct rpc_callbacks *callbacks, uint64_t number, struct
 
 /* ---- messages ---- */
 
-enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
-                                  struct buffer *answer)
+enum rpc_received rpc_callbacks_receive(void *context, struct rpc_callbacks *callbacks,
+                                        struct buffer *message, struct buffer *answer)
 {
   (void)context;
   uint64_t number;
@@ -434,22 +440,22 @@ enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks
   bool has_called = callbacks->last_number > 0;
   pthread_mutex_unlock(&callbacks->process->lock);
   if (!has_called)
-    return RPC_ORDINARY; /* nothing was asked, so that an answer is no message, and no `within` is open */
+    return RPC_ORDINARY; /* no call was made: no message can be an answer, and no `within` is open */
   switch (callbacks->codec->callbacks->classify(text, callbacks->peer->config.limits.max_depth, &number)) {
   case RPC_MESSAGE_ANSWER:
-    take_answer(callbacks, text, number, message);
-    return RPC_TAKEN;
+    accept_answer(callbacks, text, number, message);
+    return RPC_CONSUMED;
   case RPC_MESSAGE_ANSWERS:
-    take_answers(callbacks, text);
-    return RPC_TAKEN;
+    accept_answers(callbacks, text);
+    return RPC_CONSUMED;
   case RPC_MESSAGE_NESTED:
-    take_nested(callbacks, number, message, answer);
-    return RPC_TAKEN;
+    queue_nested(callbacks, number, message, answer);
+    return RPC_CONSUMED;
   case RPC_MESSAGE_FAULTY:
     if (!has_waiting(callbacks))
       return RPC_ORDINARY;
-    take_faulty(callbacks, text, answer);
-    return RPC_TAKEN;
+    refuse_faulty(callbacks, text, answer);
+    return RPC_CONSUMED;
   case RPC_MESSAGE_ORDINARY:
     break;
   }
@@ -479,8 +485,8 @@ static void end_too_long(void *context, uint64_t number, const char *reason)
   search->is_answer |= call != NULL;
 }
 
-enum rpc_taken rpc_callbacks_take_beginning(void *context, struct rpc_callbacks *callbacks,
-                                            struct text beginning, bool *is_answer)
+enum rpc_received rpc_callbacks_receive_beginning(void *context, struct rpc_callbacks *callbacks,
+                                                  struct text beginning, bool *is_answer)
 {
   (void)context;
   struct too_long search = {.callbacks = callbacks};
@@ -489,12 +495,12 @@ enum rpc_taken rpc_callbacks_take_beginning(void *context, struct rpc_callbacks 
   callbacks->codec->callbacks->find_faulty(beginning, callbacks->peer->config.limits.max_depth, end_too_long,
                                            &search);
   *is_answer = search.is_answer;
-  return RPC_TAKEN;
+  return RPC_CONSUMED;
 }
 
 /* ---- waiting for answers to be read ---- */
 
-/* Under the lock: until when the answers up to this number are waited for; 0: they were read. */
+/* Called with the lock held: the deadline for reading the answers up to this number; 0: they were read. */
 static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t answers,
                              const struct callback_thread *own)
 {
@@ -509,23 +515,22 @@ static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t ans
 }
 
 /*
- * Messages of a client look as though they ran in their order. Answers are read by the threads that have
- * called, while other threads serve what came behind them. A delete_object among that takes away refs, which
- * an answer may name. So it waits until the answers that came before it were read.
+ * A client may rely on its messages taking effect in their order. Answers are read by the threads that have made the
+ * calls, while other threads serve later messages. A later delete_object may release a ref that such an answer names,
+ * so it waits until the answers before it have been read.
  *
- * Who waits for whom: the thread that serves a delete_object waits for threads that have an answer in hand.
- * These serve what was nested in their calls before it, and convert it. Both may run Java, which may call the
- * client. The thread that waits holds no lock of ours, and its connection is read as in any call.
- *
- * - A thread never waits for itself: an outer call of its own may have an answer already, which it reads when
- *   the nested request has come to its end.
- * - Two threads do not wait for each other, each with a nested delete_object before its own answer: a nested
- *   request waits for answers that came before it alone, and one of the two came first. A request that is not
- *   nested is served by a thread for whose answers nobody waits.
- * - What is left is Java that waits for Java, as a conversion does for a monitor that the waiting thread has;
- *   threads of two connections, whose answers have no common order; and a client that answers an inner call
- *   only after the delete_object. So an answer is waited for at most WAITED_MAX_MS after it came, whatever
- *   number of delete_object come behind it. Its ref may be gone then.
+ * Deadlocks: the thread that serves a delete_object waits for threads that have received an answer. They serve the
+ * requests that were nested in their calls before the answer, and convert the answer. Both may run Java, which may call
+ * the client. The waiting thread holds no lock of ours, and its connection is read as during any call.
+ *   - A thread never waits for itself: an outer call on the same thread may have an answer already, which is read when
+ *     the nested request has ended.
+ *   - Two threads do not wait for each other, each with a nested delete_object before its own answer: a nested request
+ *     waits only for earlier answers, and one of the two requests is the earlier one. No thread waits for the answers
+ *     of a thread that serves a request that is not nested.
+ *   - Three cases remain: Java that waits for Java, as a conversion for a monitor of the waiting thread; threads of two
+ *     connections, whose answers have no common order; and a client that answers an inner call only after the
+ *     delete_object. So the wait for an answer ends WAITED_MAX_MS after the answer was received, for all later
+ *     delete_object. Its ref may be gone then.
  */
 void rpc_callbacks_await_answers(struct rpc_callbacks *callbacks)
 {

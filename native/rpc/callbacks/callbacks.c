@@ -1,4 +1,5 @@
-/* The life of a client's callbacks: how they begin, what they were given, what is released, and how they end. */
+/* The life of a client's callbacks: how they begin, the objects that they were given, the releases, and
+ * how they end. */
 #include "rpc/callbacks/callbacks_state.h"
 
 #include "base/array.h"
@@ -18,7 +19,7 @@ struct rpc_callbacks_list {
   pthread_mutex_t lock;
   struct rpc_callbacks *first;
   struct rpc_process *processes; /* that clients have joined */
-  uint64_t clearings;            /* so far: each looks at every client once */
+  uint64_t clearings;            /* count of clearings so far: each visits every client once */
 };
 
 enum jp_status rpc_callbacks_list_create(struct rpc_callbacks_list **list)
@@ -64,7 +65,7 @@ static void add_record(struct callback_records *records, struct callback_record 
   *bucket = record;
 }
 
-/* Keeps no more records than buckets. False: memory is short. */
+/* Grows the table, so that there are never more records than buckets. False: memory is short. */
 static bool grow_records(struct callback_records *records)
 {
   if (records->count < records->bucket_count)
@@ -107,17 +108,18 @@ static struct callback_record *make_record(struct callback_records *records, int
 
 /* ---- releases ---- */
 
-/* Under the lock: adds an ID, which has no record any more, for the connection that has given it, or else for another. */
+/* Called with the lock held: adds an ID, whose record was removed, for the connection that has given it
+ * or, if that is closed, for another one of the process. */
 static void add_release(struct rpc_process *process, struct rpc_callbacks *giver, int64_t id, uint64_t given)
 {
-  struct rpc_callbacks *told = callbacks_find_open(process, giver);
-  if (told == NULL)
-    return; /* nobody is told any more */
-  struct callback_releases *releases = &told->releases;
+  struct rpc_callbacks *receiver = callbacks_find_open(process, giver);
+  if (receiver == NULL)
+    return; /* no connection is left to receive the release */
+  struct callback_releases *releases = &receiver->releases;
   struct callback_release *items =
       array_grow(releases->items, releases->count, &releases->capacity, sizeof *items);
   if (items == NULL) {
-    log_warn_rarely("memory is short: a client is not told that its callback was let go of");
+    log_warn_rarely("memory is short: the release of a callback is not sent to its client");
     return;
   }
   releases->items = items;
@@ -128,7 +130,7 @@ static void add_release(struct rpc_process *process, struct rpc_callbacks *giver
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record)
 {
   struct rpc_process *process = callbacks->process;
-  if (record->proxy != 0 || record->in_hand > 0)
+  if (record->proxy != 0 || record->in_flight > 0)
     return;
   if (record->given > 0)
     add_release(process, record->giver, record->id, record->given);
@@ -141,7 +143,8 @@ void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_re
   free(record);
 }
 
-/* Under the lock: removes all records, which are released where the client is to hear of that. */
+/* Called with the lock held: removes all records. Their IDs are released if a client is left to receive
+ * that. */
 static void clear_records(struct rpc_process *process, bool are_released)
 {
   struct callback_records *records = &process->records;
@@ -168,7 +171,7 @@ static enum rpc_pushed push_releases(struct rpc_callbacks *callbacks, const stru
                                       : callbacks->push->send(callbacks->duplex, rpc_worker_now(),
                                                               RPC_PUSH_NOTICE, buffer_text(&out));
   if (out.failed)
-    log_warn_rarely("memory is short: a client is not told that its callbacks were let go of");
+    log_warn_rarely("memory is short: the releases of callbacks are not sent to their client");
   buffer_fini(&out);
   return pushed;
 }
@@ -210,7 +213,7 @@ static void send_member_releases(struct rpc_callbacks *callbacks)
     pthread_mutex_lock(&callbacks->process->lock);
     if (pushed == RPC_PUSHED || (pushed != RPC_PUSH_NO_ROOM && process->open <= 1))
       continue;
-    /* They wait for room, or for another connection of the process. */
+    /* the rest waits for room, or for another connection of the process */
     for (size_t i = 0; i < count; i++)
       add_release(process, callbacks, taken[i].id, taken[i].given);
     goes_on = pushed == RPC_PUSH_NO_ROOM && releases->state == RELEASES_GOT_ROOM;
@@ -219,7 +222,7 @@ static void send_member_releases(struct rpc_callbacks *callbacks)
   pthread_mutex_unlock(&callbacks->process->lock);
 }
 
-/* The next member with releases that this round has not seen, held; NULL: there is none. */
+/* Finds the next member with releases that this round has not visited, held; NULL: no such member is left. */
 static struct rpc_callbacks *find_unsent(struct rpc_process *process, uint64_t round)
 {
   pthread_mutex_lock(&process->lock);
@@ -269,7 +272,7 @@ struct rpc_callbacks *callbacks_find_open(const struct rpc_process *process, str
   return member;
 }
 
-/* With one holder. NULL: memory is short. */
+/* The caller is its first holder. NULL: memory is short. */
 static struct rpc_process *create_process(uint64_t client)
 {
   struct rpc_process *made = calloc(1, sizeof *made);
@@ -303,7 +306,7 @@ uint64_t rpc_process_client(const struct rpc_process *process)
   return process->client;
 }
 
-/* Under the list's lock. NULL: there is none. */
+/* Called with the list's lock held. NULL: no process has this name. */
 static struct rpc_process *find_process(const struct rpc_callbacks_list *list,
                                         const struct rpc_client *client, struct text name)
 {
@@ -353,7 +356,7 @@ void rpc_process_leave(struct rpc_peer *peer, struct rpc_client *client)
 
 /* ---- the beginning ---- */
 
-/* Takes the process where it succeeds. */
+/* On success, the callbacks own the process. */
 static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct rpc_client *client,
                                             const struct rpc_codec *codec, struct rpc_process *process)
 {
@@ -419,7 +422,7 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
   return JP_OK;
 }
 
-/* Takes the client into the process of that name, which is made where there is none. */
+/* Makes the client a member of the process of that name, which is made if it does not exist. */
 static enum jp_status enter_process(struct rpc_callbacks_list *list, struct rpc_client *client,
                                     struct text name, struct jp_error *error)
 {
@@ -449,7 +452,8 @@ enum jp_status rpc_process_join(struct rpc_peer *peer, struct rpc_client *client
   enum jp_status status = client->session != NULL ? JP_OK : rpc_client_hold_session(peer, client, error);
   if (status == JP_OK)
     status = enter_process(peer->callbacks, client, name, error);
-  /* From now on it can be called: another connection of the process may be the last one, and end, at any time. */
+  /* From now on the client can be called: another connection of the process may be the last one, and end,
+   * at any time. */
   if (status == JP_OK)
     status = rpc_callbacks_of(peer, client, codec, &callbacks, error);
   if (status != JP_OK)
@@ -487,7 +491,7 @@ static void set_callbacks_state(struct rpc_callbacks *callbacks, enum rpc_callba
   callbacks->state = to;
 }
 
-/* Under the lock. What was ended before stays as it was. */
+/* Called with the lock held. Earlier ends keep their reason. */
 static void end_calls(struct rpc_callbacks *callbacks, enum callback_ending ending)
 {
   for (struct rpc_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
@@ -497,7 +501,7 @@ static void end_calls(struct rpc_callbacks *callbacks, enum callback_ending endi
   }
 }
 
-/* Every open call ends with this, and later ones do at once. The first end stays. Blocks for nothing. */
+/* Ends every open call with this reason, and later ones at once. The first reason stays. Does not wait. */
 static void end_callbacks(struct rpc_callbacks *callbacks, enum rpc_callbacks_state end)
 {
   pthread_mutex_lock(&callbacks->process->lock);
@@ -520,7 +524,7 @@ void callbacks_release_session(struct rpc_callbacks *callbacks)
   rpc_session_release(callbacks->peer->sessions, callbacks->session, NULL, clock_now_ms());
 }
 
-/* Under the lock: other connections of the process are told what it was not told. */
+/* Called with the lock held: other connections of the process get its unsent releases. */
 static void leave_process(struct rpc_callbacks *callbacks)
 {
   struct rpc_process *process = callbacks->process;
@@ -567,7 +571,7 @@ void rpc_callbacks_close(struct rpc_callbacks *callbacks)
 
 /* ---- delete_session ---- */
 
-/* The next client of the session that this clearing has not seen, held; NULL: there is none. */
+/* Finds the next client of the session that this clearing has not visited, held; NULL: none is left. */
 static struct rpc_callbacks *find_uncleared(struct rpc_callbacks_list *list,
                                             const struct rpc_session *session, uint64_t clearing)
 {
@@ -624,10 +628,11 @@ static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, s
       return jp_fail_memory(error, NULL);
     record->epoch = process->epoch;
   }
-  if (callbacks->state == RPC_CALLBACKS_OPEN) /* else what leave_process has seen to would be undone */
+  /* after the end, leave_process has moved the releases away already */
+  if (callbacks->state == RPC_CALLBACKS_OPEN)
     record->giver = callbacks;
   record->given++;
-  record->in_hand++;
+  record->in_flight++;
   *noted = (struct rpc_given_id){.id = id, .epoch = record->epoch};
   return JP_OK;
 }
@@ -656,7 +661,7 @@ void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *giv
     struct callback_record *record = callbacks_find_record(&callbacks->process->records, given->ids[i].id);
     if (record == NULL || record->epoch != given->ids[i].epoch)
       continue; /* delete_session has released the ID */
-    record->in_hand--;
+    record->in_flight--;
     callbacks_settle_record(callbacks, record);
   }
   pthread_mutex_unlock(&callbacks->process->lock);
@@ -665,8 +670,8 @@ void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *giv
   callbacks_send_releases(callbacks);
 }
 
-/* An ID that nobody has read. No limit on objects holds what a client gives in messages that nobody reads, such as
- * answers that nobody waits for. */
+/* Counts an ID that was not read. No limit on objects applies to callbacks in messages that are not read,
+ * such as answers to calls that have ended. */
 static void release_unread(struct rpc_callbacks *callbacks, int64_t id)
 {
   pthread_mutex_lock(&callbacks->process->lock);
@@ -678,7 +683,7 @@ static void release_unread(struct rpc_callbacks *callbacks, int64_t id)
     add_release(callbacks->process, callbacks, id, 1);
   pthread_mutex_unlock(&callbacks->process->lock);
   if (!has_place)
-    log_warn_rarely("a client that leaves %d releases of callbacks unread is told of no further ones",
+    log_warn_rarely("a client that leaves %d releases of callbacks unread is sent no further ones",
                     (int)UNREAD_MAX);
 }
 
@@ -689,7 +694,7 @@ static int compare_ids(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
-/* The first entry that has not a smaller ID, of those in order. */
+/* Returns the first entry whose ID is not smaller, in an ordered list. */
 static size_t find_first(const struct rpc_given *given, int64_t id)
 {
   size_t low = 0;
@@ -703,14 +708,15 @@ static size_t find_first(const struct rpc_given *given, int64_t id)
   return low;
 }
 
-/* What a message gives, and what of that was noted. */
+/* What a message gives, and which of these arguments were noted. */
 struct unread_search {
   struct rpc_callbacks *callbacks;
   struct rpc_given *noted; /* in the order of the IDs */
 };
 
-/* Each entry stands for one argument, whatever has become of its record: the others of its ID were not read. */
-static bool take_noted(struct rpc_given *noted, int64_t id)
+/* Removes one entry of the ID. Each entry stands for one argument that was read, even if its record is
+ * gone; further arguments with its ID were not read. */
+static bool remove_noted(struct rpc_given *noted, int64_t id)
 {
   size_t first = find_first(noted, id);
   if (first == noted->count)
@@ -726,7 +732,7 @@ static bool take_noted(struct rpc_given *noted, int64_t id)
 static void count_unless_noted(void *context, int64_t id)
 {
   const struct unread_search *search = context;
-  if (!take_noted(search->noted, id))
+  if (!remove_noted(search->noted, id))
     release_unread(search->callbacks, id);
 }
 
@@ -814,7 +820,7 @@ static enum jp_status add_proxy(struct callback_record *record, uint64_t number)
   return JP_OK;
 }
 
-/* Where delete_session has removed the record in the meantime, the proxy is one whose calls throw. */
+/* If delete_session has removed the record in between, calls of the proxy throw. */
 enum jp_status callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number,
                                     uint64_t newest, bool *is_taken)
 {

@@ -1,6 +1,6 @@
 #ifndef JPEER_RPC_CALLBACKS_CALLBACKS_STATE_H
 #define JPEER_RPC_CALLBACKS_CALLBACKS_STATE_H
-/* What the files of this folder share about callbacks and their calls. Not for others. */
+/* State of callbacks and their calls that the files of this folder share. Private to them. */
 #include "base/transitions.h"
 #include "judge/judge.h"
 #include "rpc/callbacks/callback_form.h"
@@ -11,18 +11,18 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What is known of an object that the client has given. */
+/* An object that the client has given. */
 struct callback_record {
   struct callback_record *next; /* in its bucket */
   int64_t id;
   struct rpc_callbacks *giver; /* that has given it last; NULL: it is closed */
-  uint64_t epoch;              /* of struct rpc_process, when it was made */
-  uint64_t given;              /* arguments that were read since it was made */
+  uint64_t epoch;              /* of struct rpc_process, when the record was made */
+  uint64_t given;              /* arguments with this ID that were read since then */
   uint64_t proxy;              /* the number of the last proxy that jni has made of it; 0: Java has none */
-  uint64_t *older;             /* the numbers of others that Java has, in their order */
+  uint64_t *older;             /* the numbers of the older proxies that Java still has, in their order */
   size_t older_count;
   size_t older_capacity;
-  size_t in_hand; /* arguments of messages that are being served, and open calls */
+  size_t in_flight; /* arguments of messages that are being served, and open calls */
 };
 
 /* The records by their IDs. Begins as zero. */
@@ -30,26 +30,26 @@ struct callback_records {
   struct callback_record **buckets;
   size_t bucket_count; /* a power of two */
   size_t count;
-  uint64_t seed; /* clients choose the IDs; they must not choose the buckets */
+  uint64_t seed; /* clients choose the IDs, but must not be able to choose the buckets */
 };
 
 /*
  * Who sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
  *
  * | state             | what holds                                        | who leaves it, on what                    |
- * | RELEASES_WAIT     | nobody sends; they wait for a thread, or for room | callbacks_send_releases                   |
- * | RELEASES_LEAVE    | a thread sends them, those that are added during  | that thread; rpc_callbacks_has_room       |
- * |                   | that included                                     |                                           |
- * | RELEASES_GOT_ROOM | likewise; room was made since it has begun to     | that thread: the next message, or the end |
+ * | RELEASES_WAIT     | no thread sends; they wait for one, or for room   | callbacks_send_releases                   |
+ * | RELEASES_LEAVE    | a thread sends them, including those that are     | that thread; rpc_callbacks_has_room       |
+ * |                   | added during that time                            |                                           |
+ * | RELEASES_GOT_ROOM | likewise; room was made since the thread began to | that thread: the next message, or the end |
  * |                   | send the last message                             |                                           |
  */
 enum callback_releases_state {
   RELEASES_WAIT,    /* no thread sends the releases */
   RELEASES_LEAVE,   /* a thread sends the releases */
-  RELEASES_GOT_ROOM /* a thread sends the releases, and room was made during that */
+  RELEASES_GOT_ROOM /* a thread sends the releases, and room was made during that time */
 };
 
-/* The IDs that are to be released, and were not told to the client yet. */
+/* The IDs that are to be released, and were not yet sent to the client. */
 struct callback_releases {
   struct callback_release *items;
   size_t count;
@@ -72,35 +72,36 @@ struct callback_releases {
  */
 enum rpc_callbacks_state {
   RPC_CALLBACKS_OPEN,          /* calls may begin */
-  RPC_CALLBACKS_CLIENT_GONE,   /* no answer can come */
+  RPC_CALLBACKS_CLIENT_GONE,   /* no answer can be received */
   RPC_CALLBACKS_STOPPED,       /* the grace time of a stop is over */
-  RPC_CALLBACKS_CLOSED,        /* no answer can come, and the client is closed */
+  RPC_CALLBACKS_CLOSED,        /* no answer can be received, and the client is closed */
   RPC_CALLBACKS_STOPPED_CLOSED /* the grace time of a stop is over, and the client is closed */
 };
 
 /*
- * The objects that a process of a client's has given, over any of its connections. A connection that belongs to no process
- * is one of its own. Counted: each struct rpc_callbacks holds it, and so does each client that has joined it.
+ * The objects that a process of a client's has given, over any of its connections. A connection that belongs
+ * to no process has a struct of its own. Reference-counted: held by each struct rpc_callbacks, and by each
+ * client that has joined it.
  */
 struct rpc_process {
   _Atomic size_t holders;
-  uint64_t client; /* the number that `control session` tells. Constant */
+  uint64_t client; /* the number that `control session` returns. Constant */
 
-  /* Of one that clients join, under the lock of the peer's list: */
+  /* For processes that clients join, under the lock of the peer's list: */
   struct rpc_process *next;
-  const struct rpc_session *session; /* theirs; each of them holds it */
-  bool is_local;                     /* they come over Unix sockets */
+  const struct rpc_session *session; /* of the members; each of them holds it */
+  bool is_local;                     /* the members are connected over Unix sockets */
   struct text name;
   size_t joined; /* clients */
 
-  pthread_mutex_t lock; /* guards all below, and what struct rpc_callbacks says */
-  uint64_t epoch;       /* counts delete_session */
-  uint64_t cleared;     /* the clearing that has cleared the records last */
+  pthread_mutex_t lock; /* guards the fields below, and those of struct rpc_callbacks that say so */
+  uint64_t epoch;       /* count of delete_session */
+  uint64_t cleared;     /* the last clearing that has cleared the records */
   struct callback_records records;
-  struct rpc_callbacks *members; /* those that are not closed */
-  size_t open;                   /* of these, in RPC_CALLBACKS_OPEN */
-  size_t unsent;                 /* releases of the members */
-  uint64_t rounds;               /* of callbacks_send_releases, so far: each sees a member once */
+  struct rpc_callbacks *members; /* connections that are not closed */
+  size_t open;                   /* count of members in RPC_CALLBACKS_OPEN */
+  size_t unsent;                 /* count of the members' releases */
+  uint64_t rounds;               /* of callbacks_send_releases, so far: each visits a member once */
 };
 
 struct rpc_callbacks {
@@ -111,51 +112,52 @@ struct rpc_callbacks {
   const struct rpc_push *push;
   struct rpc_duplex *duplex;
 
-  /* Copies of the client's; constant. */
+  /* Copies of the client's values; constant. */
   enum op_channel channel;
   struct op_session_key key;
   struct rpc_session_maker maker;
   struct rpc_session *session; /* held until callbacks_are_closed, and while calls_open > 0 */
 
-  /* Of the peer's list, under its lock: */
+  /* In the peer's list, under its lock: */
   struct rpc_callbacks *next;
   struct rpc_callbacks *before;
-  uint64_t cleared; /* the clearing that has seen it last */
+  uint64_t cleared; /* the last clearing that has visited it */
 
   /* Under the lock of the process: */
   enum rpc_callbacks_state state;
   struct rpc_callbacks *next_member;
-  uint64_t round;                  /* that has seen it last */
+  uint64_t round;                  /* the last round that has visited it */
   struct rpc_callback_call *calls; /* the newest first */
   size_t calls_open;
-  uint64_t last_number; /* of a call that expects an answer; 0: there was none */
-  size_t kept;          /* nested requests that wait, and answers that nobody has read */
+  uint64_t last_number; /* the last number of a call that expects an answer; 0: no call has */
+  size_t kept;          /* nested requests that wait, and answers that were not read yet */
   size_t kept_bytes;
-  uint64_t answers; /* that were kept for their calls, so far */
+  uint64_t answers; /* answers that were kept for their calls, so far */
   size_t waiting;   /* threads in rpc_callbacks_await_answers */
   pthread_cond_t was_read;
-  bool has_dropped; /* an answer was dropped, and a line in the log says so: the only one */
+  bool has_dropped; /* an answer was dropped, and the log has its line about that */
   bool has_misfit;  /* an answer did not fit, likewise */
   struct callback_releases releases;
 };
 
 /*
- * A thread that has calls open. It belongs to its outermost one, and is found by the others on the same thread through
- * a thread-local variable: that is set while C of ours is on the stack, in which Java may run, and put back before that
- * returns. A virtual thread with frames of C is pinned, so that the variable is its own; without such frames it has
- * none, and nothing survives its park but the call itself.
+ * A thread that has calls open. It belongs to its outermost call. Inner calls on the same thread find it
+ * through a thread-local variable, which is set while our C functions are on the stack, and restored before
+ * they return; Java may run inside them. A virtual thread with C frames is pinned, so that it does not share
+ * the variable. Without such frames the variable is not set, and only the call itself lives while the thread
+ * is parked.
  *
- * The requests that are nested in any of its calls come into one inbox: a thread that waits in an inner call, also of
- * another connection, serves those of the outer ones.
+ * The requests that are nested in any of its calls share one inbox: a thread that waits in an inner call,
+ * even of another connection, serves those of the outer calls.
  */
 struct callback_thread {
-  pthread_mutex_t lock; /* guards the inbox and `innermost`; behind the callbacks' lock */
+  pthread_mutex_t lock; /* guards the inbox and `innermost`; taken after the callbacks' lock */
   struct callback_message *first;
   struct callback_message **last;
   _Atomic size_t count;                  /* of the inbox; changed under the lock */
-  struct rpc_callback_call *innermost;   /* in which it waits, if it does */
-  size_t depth;                          /* calls that are open; the thread's own */
-  const struct callback_message *served; /* the innermost nested request in hand; likewise. NULL: none */
+  struct rpc_callback_call *innermost;   /* the call in which it waits, if any */
+  size_t depth;                          /* count of its open calls; used by the thread only */
+  const struct callback_message *served; /* the innermost nested request being served; likewise. NULL: none */
 };
 
 /* Why a call has ended, or cannot begin. */
@@ -166,12 +168,12 @@ enum callback_ending {
   CALLBACK_SESSION_DELETED,
   CALLBACK_TIMED_OUT,
   CALLBACK_ANSWER_TOO_LONG,
-  CALLBACK_ANSWER_FAULTY /* it cannot be read as one */
+  CALLBACK_ANSWER_FAULTY /* the answer is malformed */
 };
 
 /*
- * What a call waits for. Under the callbacks' lock. callback_call_has_ended is true from RPC_CALL_ENDING on, and call->ending
- * is CALLBACK_GOES_ON before that only.
+ * What a call waits for. Under the callbacks' lock. callback_call_has_ended is true from RPC_CALL_ENDING on, and
+ * call->ending is CALLBACK_GOES_ON only before that.
  *
  * | state             | what holds                                             | who leaves it, on what               |
  * | RPC_CALL_UNSENT   | it is written, or is an event that has found room      | its thread sends it; its end         |
@@ -183,7 +185,7 @@ enum callback_ending {
  * | RPC_CALL_ENDING   | call->ending says why; its thread is still to be woken | callbacks_wake_ended                 |
  * | RPC_CALL_ENDED    | likewise, and its thread knows, or was woken           | nobody                               |
  *
- * Its thread closes it in each of the last three states, and where its message cannot be sent.
+ * Its thread closes the call in each of the last three states, or if its message cannot be sent.
  */
 enum rpc_call_state {
   RPC_CALL_UNSENT,   /* the call expects nothing */
@@ -207,41 +209,43 @@ static const uint16_t rpc_call_transitions[] = {
 
 struct callback_message; /* a nested request: callback_incoming.c */
 
-/* One method of a client's object that Java has called (callback_call.c). On the heap, and in the list of its
- * callbacks, from open to close, under the number N of "cb-N". Its own thread alone uses its members, except those that
- * the lock of the callbacks guards. */
+/* A call of one method of a client's object by Java (callback_call.c). On the heap, and in the list of its
+ * callbacks, from open to close, under the number N of "cb-N". Its own thread uses its members, except
+ * those that the lock of the callbacks guards. */
 struct rpc_callback_call {
   struct rpc_callbacks *callbacks; /* held */
   struct callback_thread *thread;
-  struct callback_thread own_thread; /* of an outermost call */
-  struct rpc_callback_call *outer;   /* on the same thread; NULL: it is the outermost */
-  uint64_t number;                   /* 0: it is a notification */
+  struct callback_thread own_thread; /* used by an outermost call */
+  struct rpc_callback_call *outer;   /* on the same thread; NULL: this call is the outermost */
+  uint64_t number;                   /* 0: a notification */
   int64_t id;
   uint64_t epoch;
   bool borrows;
   bool sends_origin;
-  const struct jvm_callback_method *method; /* jni's, as long as the call */
-  struct jvm_waiter *waiter;                /* held; NULL: worker waits */
-  struct rpc_worker *worker;                /* of the crew, whose thread this is; NULL: another thread */
+  const struct jvm_callback_method *method; /* owned by jni, as long as the call */
+  struct jvm_waiter *waiter;                /* held; NULL: the worker waits */
+  struct rpc_worker *worker;                /* the crew member whose thread this is; NULL: another thread */
   int64_t deadline_ms;                      /* INT64_MAX: none, or an event that has found room so far */
 
   /* Under the callbacks' lock: */
   struct rpc_callback_call *next;
   struct rpc_callback_call **link;
   enum rpc_call_state state;
-  enum callback_ending ending; /* set by callback_call_end alone */
-  struct buffer answer;        /* of CALLBACK_ANSWER_FAULTY: what is wrong with it */
+  enum callback_ending ending; /* set by callback_call_end only */
+  struct buffer answer;        /* or, for CALLBACK_ANSWER_FAULTY, a description of its fault */
   uint64_t answer_number;      /* of rpc_callbacks.answers */
   int64_t answered_ms;         /* clock_coarse_ms */
 
   bool has_thread;       /* counted in the peer's callback_threads, from open to close. Constant in between */
-  _Atomic bool has_news; /* since its thread has looked: set by callback_call_wake */
+  _Atomic bool has_news; /* since its thread has polled last: set by callback_call_wake */
 
-  /* The thread's own: */
-  bool is_sent; /* its message has left: in RPC_CALL_UNSENT of an event; its answer may come before */
+  /* Used by its thread only: */
+  /* its message was sent. An event stays in RPC_CALL_UNSENT; other calls may be answered before this is
+   * set */
+  bool is_sent;
   struct buffer message;    /* that found no room */
-  struct jvm_stored stored; /* what its arguments tell */
-  bool was_read;            /* its answer, as a whole; a part of RPC_CALL_ANSWERED that needs no lock */
+  struct jvm_stored stored; /* refs that its arguments name */
+  bool was_read;            /* the whole answer was read; belongs to RPC_CALL_ANSWERED, but needs no lock */
   struct rpc_given given;   /* in its answer */
   struct callback_thread *previous_thread; /* between enter and leave */
   struct nested_worker *nested;            /* likewise */
@@ -262,28 +266,30 @@ static inline bool callbacks_are_locked(struct rpc_callbacks *callbacks)
   return pthread_mutex_trylock(&callbacks->process->lock) != 0;
 }
 
-/* Under the lock: a member of the process that calls may begin on, `preferred` where that is one. NULL: there is none. */
+/* Called with the lock held: finds a member of the process on which calls may begin, `preferred` if
+ * possible. NULL: none. */
 struct rpc_callbacks *callbacks_find_open(const struct rpc_process *process, struct rpc_callbacks *preferred);
 
-/* Under the lock. */
+/* Called with the lock held. */
 static inline bool callbacks_are_closed(const struct rpc_callbacks *callbacks)
 {
   return callbacks->state >= RPC_CALLBACKS_CLOSED;
 }
 
 void callbacks_release(struct rpc_callbacks *callbacks);
-/* The hold of the callbacks on their session, when neither the client nor a call is open any more. Without the lock. */
+/* Releases the hold of the callbacks on their session, after the client and its last call are closed.
+ * Called without the lock. */
 void callbacks_release_session(struct rpc_callbacks *callbacks);
 
-/* Under the lock. NULL: there is none. */
+/* Called with the lock held. NULL: no record. */
 struct callback_record *callbacks_find_record(const struct callback_records *records, int64_t id);
-/* Under the lock: whether the number is that of a proxy of the record, which may be NULL. */
+/* Called with the lock held: whether the number is that of a proxy of the record, which may be NULL. */
 bool callbacks_has_proxy(const struct callback_record *record, uint64_t number);
-/* Under the lock: the ID is released, and the record goes, where nothing holds it. */
+/* Called with the lock held: releases the ID and removes the record if nothing holds it. */
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record);
-/* Without the lock: sends the members of the process their releases, as many as they read. */
+/* Called without the lock: sends the members of the process their releases, as far as there is room. */
 void callbacks_send_releases(struct rpc_callbacks *callbacks);
-/* Likewise, and for a thread that sends them: there is room again. */
+/* The same when there is room again; also notifies a thread that is sending them. */
 void callbacks_resume_releases(struct rpc_callbacks *callbacks);
 
 /* The hooks find, made, owner and released. */
@@ -295,16 +301,17 @@ void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64
 
 /* ---- callback_call.c ---- */
 
-/* The thread in hand, as inner calls find it; NULL: no call is open on it. Setting it returns the one before. */
+/* The callback_thread of the calling thread, for inner calls; NULL: no call is open on this thread.
+ * Setting it returns the one before. */
 struct callback_thread *callback_thread_now(void);
 struct callback_thread *callback_thread_set(struct callback_thread *thread);
 
-/* Under the lock: wakes a thread of the crew. A thread that parks in Java is the caller's to wake after the unlock: its
- * waiter is returned, and held; NULL: there is none. */
+/* Called with the lock held: wakes the call's thread, if it belongs to the crew. For a thread that parks
+ * in Java, returns the waiter, held, which the caller wakes after the unlock; else NULL. */
 struct jvm_waiter *callback_call_wake(struct rpc_callback_call *call) JP_MUST_CHECK;
-/* Without it: wakes and releases a waiter; NULL is fine. */
+/* Called without the lock: wakes and releases a waiter; NULL is fine. */
 void callback_waiter_wake(struct jvm_waiter *waiter);
-/* Under the lock. Not to end a call, except from RPC_CALL_ENDING to RPC_CALL_ENDED. */
+/* Called with the lock held. Must not end a call, except from RPC_CALL_ENDING to RPC_CALL_ENDED. */
 static inline void callback_call_set_state(struct rpc_callback_call *call, enum rpc_call_state to)
 {
   assert(callbacks_are_locked(call->callbacks));
@@ -313,8 +320,8 @@ static inline void callback_call_set_state(struct rpc_callback_call *call, enum 
   call->state = to;
 }
 
-/* Under the lock: the call ends without an answer. to: RPC_CALL_ENDING, or RPC_CALL_ENDED where its thread is the caller
- * or is woken by the caller. */
+/* Called with the lock held: ends the call without an answer. to: RPC_CALL_ENDING, or RPC_CALL_ENDED if
+ * its thread is the caller or is woken by the caller. */
 static inline void callback_call_end(struct rpc_callback_call *call, enum rpc_call_state to,
                                      enum callback_ending ending)
 {
@@ -327,15 +334,16 @@ static inline bool callback_call_has_ended(const struct rpc_callback_call *call)
   return call->state >= RPC_CALL_ENDING;
 }
 
-/* Without it: wakes every call that has ended and was not woken. */
+/* Called without the lock: wakes every call that has ended and was not woken. */
 void callbacks_wake_ended(struct rpc_callbacks *callbacks);
 
 /* ---- callback_incoming.c ---- */
 
-/* Under the callbacks' lock: the call's thread is to serve its inbox next, because that has a message, and the
- * call no answer that came before it. A message after the answer is of an outer call, and that serves it. */
+/* Called with the lock held: whether the call's thread has to serve its inbox next, because the inbox has
+ * a message that was received before the call's answer. A message after the answer belongs to an outer
+ * call, which serves it. */
 bool callback_inbox_has_turn(const struct rpc_callback_call *call);
-/* The messages of a call that has ended: they are answered with an error. */
+/* Answers the messages of a call that has ended with an error. */
 void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks *callbacks, uint64_t number);
 /* The hook serve: serves the first message of the inbox, on the thread of the call. */
 void callback_call_serve(struct rpc_callback_call *call);

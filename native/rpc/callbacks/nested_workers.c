@@ -10,9 +10,9 @@ enum { BUFFER_KEPT = 64 * 1024 };
 
 struct nested_workers {
   struct rpc_peer *peer;
-  struct nested_worker *_Atomic handy; /* the last one given back, or NULL: changes hands without the lock */
-  pthread_mutex_t lock;                /* guards the others */
-  struct nested_worker *idle;          /* those before it, the last one first */
+  struct nested_worker *_Atomic handy; /* the last one returned, or NULL: exchanged without the lock */
+  pthread_mutex_t lock;                /* guards the other fields */
+  struct nested_worker *idle;          /* those returned earlier, the last one first */
   size_t idle_count;
 };
 

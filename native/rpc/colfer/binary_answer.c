@@ -1,11 +1,11 @@
-/* A binary answer: from an outcome to structs and bytes, under an id of its own. */
+/* Writes a binary answer: from an outcome to structs and bytes, with a new id. */
 #include "rpc/colfer/binary_answer.h"
 
 #include "rpc/values/value_write.h"
 
 /* ---- ids ---- */
 
-enum { COUNTING = 12 /* hexadecimal digits of an id that count */ };
+enum { COUNTING = 12 /* hexadecimal digits of an id that count up */ };
 
 void rpc_colfer_ids_init(struct rpc_colfer_ids *ids)
 {
@@ -22,14 +22,14 @@ struct text rpc_colfer_ids_next(struct rpc_colfer_ids *ids)
   for (;; digit--) {
     *digit = *digit == '9' ? 'a' : *digit == 'f' ? '0' : (char)(*digit + 1);
     if (*digit != '0' || digit == first)
-      break; /* nothing is carried */
+      break; /* a void result has no value */
   }
   return (struct text){ids->text, UUID_TEXT_LENGTH};
 }
 
 /* ---- texts ---- */
 
-/* A binary text is UTF-8: a lone surrogate becomes U+FFFD, which takes as many bytes. */
+/* A binary text is UTF-8: a lone surrogate is replaced by U+FFFD, which has the same length in bytes. */
 static struct text make_utf8(struct arena *arena, struct text t)
 {
   static const struct text replacement = TEXT("\xEF\xBF\xBD");
@@ -81,7 +81,7 @@ static struct colfer_field *describe_field(struct described_member *described,
   return &described->field;
 }
 
-/* NULL: none was reached. */
+/* NULL: no member was reached. */
 static struct colfer_reflectable *describe_member(struct described_member *described,
                                                   const struct rpc_colfer_answer *answer)
 {
@@ -165,7 +165,7 @@ static void write_instance_put(struct buffer *out, const struct rpc_colfer_answe
   write_exec(out, COLFER_PUT_FIELD_DONE, &exec, answer);
 }
 
-/* The type of the throwable for a failure that no Java throwable stands for. */
+/* The throwable's type for a failure without a Java throwable. */
 static struct text throwable_type(const struct outcome *outcome)
 {
   static const struct text types[] = {
@@ -181,7 +181,7 @@ static struct text throwable_type(const struct outcome *outcome)
   return has_own ? outcome->throwable_type : types[outcome->failure];
 }
 
-/* The causes, in the arena; where memory ends, they end. */
+/* The causes, in the arena; the list ends early if memory is short. */
 static struct colfer_throwable *describe_causes(const struct outcome_throwable *cause, struct arena *arena)
 {
   struct colfer_throwable *first = NULL;

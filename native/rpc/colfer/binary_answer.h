@@ -5,32 +5,32 @@
 #include "rpc/colfer/binary_request.h"
 #include "rpc/run.h"
 
-/* The ids of a worker's answers: a random UUID whose last twelve digits count. */
+/* The ids of a worker's answers: a random UUID whose last twelve digits count up. */
 struct rpc_colfer_ids {
   char text[UUID_TEXT_LENGTH + 1];
 };
 
 void rpc_colfer_ids_init(struct rpc_colfer_ids *ids);
-/* Borrowed: until the next one. */
+/* Borrowed: valid until the next call. */
 struct text rpc_colfer_ids_next(struct rpc_colfer_ids *ids);
 
-/* What an answer says beside the outcome. */
+/* The parts of an answer that are not in the outcome. */
 struct rpc_colfer_answer {
   enum rpc_colfer_part part;
   uint8_t asked;                         /* the request's message type */
-  uint8_t command;                       /* or service: the request's */
-  struct text request_id;                /* data NULL: it has none */
-  struct text id;                        /* the answer's own */
-  const struct rpc_reached_member *from; /* NULL: no member was asked for */
-  struct arena *arena;                   /* for causes, and for text that has to be mended */
-  /* Takes the JSON text of a value; of an OUTCOME_BODY it has the text already. NULL: the outcome has no value. */
+  uint8_t command;                       /* or service: those of the request */
+  struct text request_id;                /* data NULL: the request has none */
+  struct text id;                        /* the answer's own id */
+  const struct rpc_reached_member *from; /* NULL: the request names no member */
+  struct arena *arena;                   /* for causes, and for text with lone surrogates */
+  /* For the JSON text of a value, which an OUTCOME_BODY has already. NULL: the outcome has no value. */
   struct buffer *scratch;
 };
 
-/* The answer to a request, with nothing else in it yet. */
+/* Makes the answer to a request, with no result yet. */
 struct rpc_colfer_answer rpc_colfer_answer_to(const struct rpc_colfer_request *request);
 
-/* Appends the answer, in the part of the message that asked. */
+/* Appends the answer, in the part of the message in which the request was. */
 void rpc_colfer_answer_write(struct buffer *out, const struct outcome *outcome,
                              const struct rpc_colfer_answer *answer);
 

@@ -15,16 +15,16 @@ extern const struct rpc_codec rpc_codec_colfer;
 enum {
   SCRATCH_KEPT = 64 * 1024,
   BODY_STEP = 64 * 1024,
-  PING_MAX = 4096 /* a longer message is no ping, and is not read before its turn */
+  PING_MAX = 4096 /* a longer message is no ping, and waits for its turn */
 };
 
-/* A message on its way. */
+/* A message being served. */
 struct serving {
   const struct rpc_peer *peer;
   struct rpc_runner *runner;
   struct rpc_colfer_worker *own; /* of the worker */
   struct buffer *out;
-  size_t start; /* of the answer in out */
+  size_t start; /* where the answer begins in out */
   size_t reply_max;
   struct rpc_run run;
   struct rpc_colfer_request request;
@@ -70,7 +70,7 @@ static void begin_serving(struct serving *serving, const struct known_call *call
   rpc_run_init(&serving->run, call->runner, call->client, call->reply_max);
 }
 
-/* Gives up what a large message needed, once its answer is written. */
+/* Frees the memory that a large message has used, after its answer is written. */
 static void free_memory(struct serving *serving)
 {
   struct buffer *scratch = &serving->own->scratch;
@@ -93,7 +93,7 @@ static void fail_too_long(struct serving *serving, struct outcome *outcome)
                serving->reply_max);
 }
 
-/* Reads metadata into the scratch buffer, or makes the outcome an error. */
+/* Reads metadata into the scratch buffer. If that fails, the outcome becomes an error. */
 static void collect_body(struct serving *serving, struct outcome *outcome)
 {
   struct outcome_body body = outcome->body;
@@ -124,7 +124,7 @@ static void write_answer(struct serving *serving, struct outcome *outcome)
     return;
   buffer_truncate(serving->out, serving->start);
   if (!rpc_run_become_ref(&serving->run, false, outcome)) {
-    rpc_run_take_back(&serving->run);
+    rpc_run_release_result(&serving->run);
     fail_too_long(serving, outcome);
   }
   rpc_colfer_answer_write(serving->out, outcome, &answer);
@@ -229,7 +229,8 @@ static void fail_refused(struct outcome *outcome, struct arena *arena, const cha
                reason);
 }
 
-static enum rpc_served refuse(void *context, struct text message, const char *reason, struct buffer *out)
+static enum rpc_served refuse_message(void *context, struct text message, const char *reason,
+                                      struct buffer *out)
 {
   (void)context;
   struct arena arena;
@@ -243,8 +244,8 @@ static enum rpc_served refuse(void *context, struct text message, const char *re
   return RPC_REPLY;
 }
 
-static void reject(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
-                   struct buffer *out)
+static void reject_message(void *context, enum rpc_rejection rejection, struct text beginning,
+                           const char *reason, struct buffer *out)
 {
   (void)context, (void)rejection;
   struct arena arena;
@@ -317,9 +318,9 @@ out:
 
 /* ---- the codec ---- */
 
-/* A message begins with the index of its first field, or with its end. An empty one is answered in this form, too: a
- * client of JSON-RPC never sends it. */
-static bool recognizes(struct text message)
+/* A message begins with the index of its first field, or with its end. An empty message is accepted here,
+ * too, because a JSON-RPC client never sends one. */
+static bool recognizes_message(struct text message)
 {
   enum { LAST_FIELD = 8, END = 0x7f };
   return message.len == 0 || (unsigned char)message.data[0] <= LAST_FIELD || message.data[0] == END;
@@ -328,9 +329,9 @@ static bool recognizes(struct text message)
 const struct rpc_codec rpc_codec_colfer = {.name = "binary",
                                            .worker_create = create_worker,
                                            .worker_destroy = destroy_worker,
-                                           .recognizes = recognizes,
+                                           .recognizes = recognizes_message,
                                            .serve = serve_binary_message,
                                            .serve_without_worker = serve_without_worker,
                                            .lane = find_lane,
-                                           .refuse = refuse,
-                                           .reject = reject};
+                                           .refuse = refuse_message,
+                                           .reject = reject_message};

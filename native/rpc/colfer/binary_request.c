@@ -1,9 +1,9 @@
-/* A binary request: from its bytes to the part that asks, and from that part to an operation. */
+/* Reads a binary request: from its bytes to the part that asks, and from that part to an operation. */
 #include "rpc/colfer/binary_request.h"
 
 #include "rpc/values/value_read.h"
 
-/* What a message's type says, and which part it goes with. */
+/* The meaning of a message's type, and the part that belongs to it. */
 static const struct kind {
   bool asks;
   bool answers;
@@ -26,7 +26,7 @@ static const struct kind {
     [COLFER_META_RESPONSE] = {.answers = true},
 };
 
-/* A request on its way to an operation. */
+/* A request being decoded into an operation. */
 struct reader {
   const struct rpc_colfer_rules *rules;
   struct arena *arena;
@@ -57,7 +57,8 @@ static void find_sender(struct rpc_colfer_request *request)
   }
 }
 
-/* Intercept messages are the fields behind the last one that is known. They come alone, behind the type. */
+/* Intercept messages are the fields after the last known one. Such a message has no other fields except
+ * the type. */
 static bool is_intercept(struct text bytes)
 {
   enum { TYPE_SIZE = 2, FIRST_INTERCEPT = 4, LAST_INTERCEPT = 8 };
@@ -115,7 +116,7 @@ enum jp_status rpc_colfer_request_read(struct text bytes, struct arena *arena,
 
 void rpc_colfer_request_glance(struct text beginning, struct arena *arena, struct rpc_colfer_request *request)
 {
-  /* What was decoded before a failure stays. */
+  /* Fields that were decoded before a failure stay. */
   enum jp_status status = colfer_decode(&colfer_message_type, beginning, arena, &request->message, NULL);
   (void)status;
   find_sender(request);
@@ -140,7 +141,7 @@ enum jp_status rpc_colfer_session_read(const struct rpc_colfer_request *request,
 
 /* ---- values ---- */
 
-static enum jp_status fail(struct reader *reader, const char *what)
+static enum jp_status fail_request(struct reader *reader, const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
   return JP_INVALID;
@@ -177,7 +178,8 @@ static enum jp_status read_ref(struct reader *reader, uint32_t ref, struct op_va
   return JP_INVALID;
 }
 
-/* What a client was given it may hand back as it came: an object with a value beside its ref is the object. */
+/* Clients may send objects back as they have received them: an object with both a value and a ref means
+ * the ref. */
 static enum jp_status read_value(struct reader *reader, const struct colfer_obj *obj, struct op_value *value)
 {
   *value = (struct op_value){.kind = OP_NULL};
@@ -297,9 +299,9 @@ static struct member_request open_instance_field_put(const void *request)
 /* By the type of the message. */
 static const struct exec_kind {
   enum op_kind op;
-  const char *missing; /* the error where the member has no name */
+  const char *missing; /* the error if the member has no name */
   const char *name;    /* of its struct */
-  size_t offset;       /* of the pointer to that in the message */
+  size_t offset;       /* of the pointer to this part in the message */
   struct member_request (*open)(const void *request);
 } exec_kinds[] = {
 #define EXEC_KIND(op, missing, name)                                                                         \
@@ -322,7 +324,7 @@ enum { EXEC_KINDS = sizeof exec_kinds / sizeof exec_kinds[0] };
 static enum jp_status check_name(struct reader *reader, struct text name, size_t most, const char *missing)
 {
   if (name.len == 0)
-    return fail(reader, missing);
+    return fail_request(reader, missing);
   if (name.len <= most)
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
@@ -348,7 +350,7 @@ static enum jp_status read_target(struct reader *reader, const struct exec_kind 
   if (status == JP_OK)
     status = check_name(reader, operation->member, OP_NAME_MAX, kind->missing);
   if (status == JP_OK && wanted->object_ref > RPC_REF_MAX)
-    return fail(reader, "'instance' must be an integer from 1 to 2147483647");
+    return fail_request(reader, "'instance' must be an integer from 1 to 2147483647");
   if (status == JP_OK && !reader->rules->values.compat_pal)
     status = rpc_piece_read(operation, reader->arena, reader->outcome);
   return status;
@@ -357,7 +359,7 @@ static enum jp_status read_target(struct reader *reader, const struct exec_kind 
 static enum jp_status read_put_value(struct reader *reader, const struct member_request *wanted)
 {
   if (wanted->value == NULL && wanted->value_ref == 0)
-    return fail(reader, "Value is missing in 'put' request");
+    return fail_request(reader, "Value is missing in 'put' request");
   struct colfer_obj obj = {0};
   if (wanted->value != NULL)
     obj = *wanted->value;
@@ -469,7 +471,7 @@ enum argument { COMPRESS_ENCODE, MERGE_ANCESTRY, EXCLUDE_PREFIXES, INCLUDE_CLASS
 
 static const struct rule {
   struct text name;
-  bool is_list; /* of texts; otherwise it is true or false */
+  bool is_list; /* a list of texts; else a boolean */
 } rules[ARGUMENTS] = {
     [COMPRESS_ENCODE] = {TEXT("compress_encode"), false},
     [MERGE_ANCESTRY] = {TEXT("merge_ancestry"), false},
@@ -562,7 +564,7 @@ static enum jp_status read_by_place(struct reader *reader, const struct op_value
   return JP_OK;
 }
 
-/* NULL: the object has none of this name. */
+/* NULL: the object has no member of this name. */
 static const struct op_value *find_member(const struct op_value *object, struct text name)
 {
   for (size_t i = 0; i < object->map.count; i++) {

@@ -44,7 +44,7 @@ static bool is_listed(const struct rpc_procedure *procedure, const struct rpc_se
   return !procedure->unlisted && !(procedure->is_own && facts->compat_pal);
 }
 
-/* The address of HTTP over TCP among them, which is a URL; data NULL: there is none. */
+/* Finds the address of HTTP over TCP, which is a URL; data NULL: none. */
 static struct text find_http_address(const char *const *addresses)
 {
   for (; addresses != NULL && *addresses != NULL; addresses++) {
@@ -117,11 +117,12 @@ void rpc_help_write(struct buffer *out, const struct rpc_service_facts *facts)
     address = TEXT("ADDRESS");
   buffer_printf(out, "%.*s: the objects of a Java virtual machine over JSON-RPC 2.0 and 1.1.\n\n",
                 TEXT_ARGS(facts->name));
-  buffer_printf(out,
-                "POST %.*s\n  {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":"
-                "\"ping\"}}\nGET %.*s/control?method=ping\n  for what only reads: get, meta, control with "
-                "method=ping, and the descriptions.\n",
-                TEXT_ARGS(address), TEXT_ARGS(address));
+  buffer_printf(
+      out,
+      "POST %.*s\n  {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":"
+      "\"ping\"}}\nGET %.*s/control?method=ping\n  for requests that only read: get, meta, control with "
+      "method=ping, and the descriptions.\n",
+      TEXT_ARGS(address), TEXT_ARGS(address));
   for (size_t i = 0; i < rpc_procedure_count; i++) {
     if (!(rpc_procedures[i].is_own && facts->compat_pal))
       write_help_of(out, &rpc_procedures[i]);

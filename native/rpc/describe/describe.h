@@ -18,7 +18,7 @@ struct rpc_service_facts {
 /* Writes the JSON object that system.describe returns. */
 void rpc_description_write(struct buffer *out, const struct rpc_service_facts *facts);
 
-/* Writes the same as text for people: GET /help shows it, and the description's `help` names that address. */
+/* Writes the same as text for people: GET /help returns it, and the description's `help` is that address. */
 void rpc_help_write(struct buffer *out, const struct rpc_service_facts *facts);
 
 #endif

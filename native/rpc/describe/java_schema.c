@@ -44,8 +44,8 @@ void java_component_key_write(struct text class_name, struct buffer *out)
 
 bool java_class_matches(struct text pattern, struct text class_name)
 {
-  /* The latest star of each kind and the end of its match. Only the latest has to be tried again; where a
-   * single star meets a dot, which it does not match, the double star before it goes on. */
+  /* The latest star of each kind and the end of its match. It is enough to retry the latest star; if a
+   * single star meets a dot, which it does not match, the match continues with the double star before it. */
   size_t star = SIZE_MAX;
   size_t star_end = 0;
   size_t wide = SIZE_MAX;
@@ -95,7 +95,7 @@ struct folded_name {
   char text[LENGTH_MAX + 1];
 };
 
-/* Words that are no names of parameters in TypeScript or Python, folded; in order. */
+/* Words that cannot be names of parameters in TypeScript or Python, folded; sorted. */
 static const char *const words[] = {
     "and",      "any",     "arguments", "as",         "assert",    "async",       "await",      "boolean",
     "break",    "case",    "catch",     "class",      "const",     "constructor", "continue",   "debugger",
@@ -190,7 +190,7 @@ static const struct {
     {'F', "number", ""},           {'D', "number", ""},          {'V', "null", ""},
 };
 
-/* A result as a whole that cannot travel by value. What is inside one travels with it. */
+/* A result that is too large to travel by value. Values inside a result have no such alternative. */
 #define LARGE_RESULT "{\"$ref\":\"#/components/schemas/LargeResult\"}"
 #define OBJECT_REF   "{\"$ref\":\"#/components/schemas/ObjectRef\"}"
 
@@ -215,7 +215,7 @@ static void append_json(struct buffer *out, const char *json)
   buffer_append_text(out, text_of(json));
 }
 
-/* Begins the schema of a type or null. What is written next belongs to the type; then end_nullable. */
+/* Begins the schema of a type or null. The caller then writes the type's schema, and calls end_nullable. */
 static void begin_nullable(const struct java_schemas *schemas, const char *type, struct buffer *out)
 {
   if (schemas->for_generators)
@@ -266,7 +266,7 @@ static enum container container_named(struct text name)
   return text_equal(name, TEXT("java.util.Map")) ? CONTAINER_MAP : CONTAINER_NONE;
 }
 
-/* Finds whether a class is a Collection or a Map, as far as the catalog knows its ancestors. levels bounds
+/* Finds whether a class is a Collection or a Map, as far as the catalog knows its ancestors. levels limits
  * the walk: class files can inherit in a circle. */
 static enum container container_of(const struct catalog_tables *tables, struct catalog_link link,
                                    unsigned levels)
@@ -332,7 +332,7 @@ static void write_class_argument(const struct java_schemas *schemas, struct text
   write_description(name, out);
 }
 
-/* Of an object that has no text: with --compat pal, of every one. */
+/* For an object that has no text: with --compat pal, for every object. */
 static void write_ref_result(struct text name, struct buffer *out)
 {
   append_json(out, "{\"anyOf\":[" OBJECT_REF ",{\"type\":\"null\"}]");
@@ -354,7 +354,7 @@ static void write_class_result(const struct java_schemas *schemas, struct text n
   write_description(name, out);
 }
 
-/* The names of an enum's constants, with commas between them. False: there is none. */
+/* The names of an enum's constants, separated by commas. False: the enum has none. */
 static bool write_constants(const struct catalog_tables *tables, uint32_t class_index, struct buffer *out)
 {
   const struct catalog_class *class = &tables->classes[class_index];
@@ -408,7 +408,7 @@ static bool is_wrapper(struct text type)
   return false;
 }
 
-/* False where a key may turn out to be an object, or the text "ref", for then the result is a ref to the map. */
+/* False if a key may be an object, or the text "ref": the result is then a ref to the map. */
 static bool has_plain_keys(const struct java_schemas *schemas, struct signature_arguments arguments)
 {
   if (arguments.count != 2)
@@ -427,21 +427,21 @@ static void write_container(struct java_schemas *schemas, enum container contain
                             struct buffer *out)
 {
   bool is_map = container == CONTAINER_MAP;
-  bool is_told = arguments.count == (is_map ? 2 : 1);
+  bool has_arguments = arguments.count == (is_map ? 2 : 1);
   bool may_be_ref = is_map && is_result && !has_plain_keys(schemas, arguments);
   bool may_be_large = may_be_large_result(schemas, is_result, depth);
   if (may_be_ref || may_be_large)
     append_json(out, may_be_ref ? "{\"anyOf\":[" OBJECT_REF "," : "{\"anyOf\":[");
   begin_nullable(schemas, is_map ? "object" : "array", out);
   append_json(out, is_map ? ",\"additionalProperties\":" : ",\"items\":");
-  write_element(schemas, is_told ? signature_argument_type(arguments.last) : TEXT_ABSENT, is_result, depth,
-                out);
+  write_element(schemas, has_arguments ? signature_argument_type(arguments.last) : TEXT_ABSENT, is_result,
+                depth, out);
   end_nullable(schemas, out);
   if (may_be_ref || may_be_large)
     append_json(out, may_be_large ? "," LARGE_RESULT "]}" : "]}");
 }
 
-/* The schema of an Optional's content, of null where it is empty, or of the Optional itself. */
+/* Writes the schema of an Optional's content, of null for an empty Optional, or of the Optional itself. */
 static void write_optional_result(struct java_schemas *schemas, struct signature_arguments arguments,
                                   unsigned depth, struct buffer *out)
 {

@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_DESCRIBE_JAVA_SCHEMA_H
 #define JPEER_RPC_DESCRIBE_JAVA_SCHEMA_H
 /*
- * What documents say of Java: JSON Schemas (draft 7) for the arguments and results of members that are called
- * by their own names (docs/descriptions.md, "Types"), and the names of classes and of parameters. One owner,
- * one thread at a time.
+ * Schemas of Java for documents: JSON Schemas (draft 7) for the arguments and results of members that are
+ * called by their own names (docs/descriptions.md, "Types"), and the names of classes and of parameters. One
+ * owner, one thread at a time.
  */
 #include "base/array.h"
 #include "base/buffer.h"
@@ -13,11 +13,11 @@
 
 struct java_schemas {
   const struct catalog_tables *tables;
-  bool
-      for_generators; /* one type a schema, and no component but ObjectRef (docs/descriptions.md, "Generators") */
-  bool compat_pal;    /* results have no texts, and none of them is a LargeResult */
+  /* a schema has one type, and there is no component except ObjectRef (docs/descriptions.md, "Generators") */
+  bool for_generators;
+  bool compat_pal;    /* results have no texts, and none is a LargeResult */
   struct array enums; /* uint32_t: class indexes of the enums that schemas refer to, each once */
-  uint8_t *enum_seen; /* one bit for each class */
+  uint8_t *enum_seen; /* a bit for each class */
 };
 
 /* JP_NO_MEMORY. Caller calls java_schemas_fini, also after a failure. */
@@ -35,8 +35,8 @@ void java_schema_write(struct java_schemas *schemas, struct text type, bool is_r
 /* Writes the schema of a constructor's result: a ref, or a value for wrappers and Strings. */
 void java_schema_write_new(const struct java_schemas *schemas, struct text class_name, struct buffer *out);
 
-/* Whether an object of the class may be given as a bare text: it is a String, a wrapper, an enum, or made
- * from text. */
+/* True if an object of the class may be given as a bare text: a String, a wrapper, an enum, or a class
+ * made from text. */
 bool java_schema_has_text(const struct catalog_tables *tables, struct text class_name);
 
 /* Writes the component schema of an enum. */
@@ -50,14 +50,14 @@ void java_schema_write_enum(const struct catalog_tables *tables, uint32_t class_
  */
 void java_component_key_write(struct text class_name, struct buffer *out);
 
-/* True where the pattern covers the class: '*' matches any text without a dot, '**' any text. */
+/* True if the pattern covers the class: '*' matches any text without a dot, '**' any text. */
 bool java_class_matches(struct text pattern, struct text class_name);
 
 /*
- * Whether a generator can take the names of a method's parameters for parameters in its own language: false
- * where a name is not of ASCII letters, digits and inner underscores, is longer than 64 bytes, or is a word
- * of TypeScript or Python, and where two names (or `instance`) differ in case and underscores alone, which
- * generators change.
+ * True if a generator can use the names of a method's parameters in its own language. False if a name has
+ * characters other than ASCII letters, digits and inner underscores, is longer than 64 bytes, or is a word of
+ * TypeScript or Python. Also false if two names (or a name and `instance`) differ only in case and
+ * underscores, which generators change.
  */
 bool parameter_names_are_identifiers(const struct java_method *method);
 

@@ -18,9 +18,9 @@
 
 /* How methods are named in a document. */
 enum openrpc_names {
-  OPENRPC_OWN_NAMES, /* as they are called: dotted, with a suffix where there are several overloads */
-  /* rpc/methods/identifiers.h, of the full names; rpc.discover itself is left out. All else in the document
-   * is as generators of typed clients need it (docs/descriptions.md, "Generators"). */
+  OPENRPC_OWN_NAMES, /* as they are called: dotted, with a suffix if there are several overloads */
+  /* Identifiers (rpc/methods/identifiers.h) of the full names, without rpc.discover. The rest of the
+   * document has the form that generators of typed clients need (docs/descriptions.md, "Generators"). */
   OPENRPC_IDENTIFIERS,
   OPENRPC_NAMES
 };
@@ -104,7 +104,7 @@ static void write_head(const struct openrpc_config *config, const json_t *parts,
 {
   char uuid[UUID_TEXT_LENGTH + 1];
   uuid_format(&config->uuid, uuid);
-  /* Generators know versions up to 1.2.6, and the documents have nothing that came later. */
+  /* Generators know versions up to 1.2.6, and the documents use no later feature. */
   buffer_append_text(out, names == OPENRPC_IDENTIFIERS ? TEXT("{\"openrpc\":\"1.2.6\"")
                                                        : TEXT("{\"openrpc\":\"1.3.2\""));
   BUFFER_LITERAL(out, ",\"info\":{\"title\":");
@@ -166,13 +166,13 @@ static void write_name(const struct rpc_procedure *procedure, enum openrpc_names
   buffer_append_char(out, '"');
 }
 
-/* With --compat pal there are no names but those that members are called by. */
+/* With --compat pal the only listed names are those by which members are called. */
 static bool is_param_listed(const struct openrpc *openrpc, enum rpc_param param)
 {
   return param != RPC_PARAM_NAMES || !openrpc->config.compat_pal;
 }
 
-/* Those that are required, or the others. */
+/* Writes the required params, or the optional ones. */
 static void write_params(const struct openrpc *openrpc, const struct rpc_procedure *procedure, bool required,
                          const json_t *schemas, bool *any, struct buffer *out)
 {
@@ -203,12 +203,13 @@ static void write_procedure(const struct openrpc *openrpc, const struct rpc_proc
   write_name(procedure, names, out);
   BUFFER_LITERAL(out, ",\"summary\":");
   json_write_string(out, text_of(procedure->summary));
-  /* JSON-RPC 2.0 takes none of the six methods' by position (docs/protocol.md, "Messages"). */
+  /* In JSON-RPC 2.0 the six methods do not accept params by position (docs/protocol.md, "Messages"). */
   bool by_position = procedure->kind == RPC_PROCEDURE_DISCOVER || procedure->is_own;
   BUFFER_LITERAL(out, ",\"paramStructure\":");
   json_write_string(out, by_position ? TEXT("either") : TEXT("by-name"));
   BUFFER_LITERAL(out, ",\"params\":[");
-  /* OpenRPC wants those that are required first; where positions count, they are so in the table. */
+  /* OpenRPC wants the required params first; if they may be given by position, the table has that order
+   * already. */
   bool any = false;
   write_params(openrpc, procedure, true, json_object_get(part, "params"), &any, out);
   write_params(openrpc, procedure, false, json_object_get(part, "params"), &any, out);
@@ -267,7 +268,7 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
   write_tree(out, json_object_get(json_object_get(parts, "components"), "schemas"));
   buffer_append_char(out, '}');
   if (names == OPENRPC_OWN_NAMES && !openrpc->config.compat_pal) {
-    /* What OpenRPC has no place for: members of a request beside its params, and batches. */
+    /* OpenRPC cannot describe members of a request other than its params, nor batches. */
     BUFFER_LITERAL(
         out, ",\"x-request-options\":{\"$ref\":\"#/components/schemas/RequestOptions\"},\"x-requests\":");
     write_tree(out, json_object_get(parts, "requests"));
@@ -295,7 +296,7 @@ static void drop_examples(json_t *examples, const json_t *names)
   }
 }
 
-/* The parts say themselves, under "compat", what --compat pal changes. False: no memory. */
+/* Applies the changes of --compat pal, which the parts have under the key "compat". False: no memory. */
 static bool restrict_parts(json_t *parts)
 {
   json_t *compat = json_object_get(parts, "compat");
@@ -318,15 +319,16 @@ static bool restrict_parts(json_t *parts)
 
 static const char component_prefix[] = "#/components/schemas/";
 
-/* A component that generators make a class of, whose fields are the properties. None can be named `class`. */
+/* True for a component from which generators make a class, with the properties as fields. No field can be
+ * named `class`. */
 static bool is_model(const json_t *component)
 {
   const json_t *properties = json_object_get(component, "properties");
   return properties != NULL && json_object_get(properties, "class") == NULL;
 }
 
-/* The component that a reference names, or NULL where the reference may stay. */
-static const json_t *component_in_place(const json_t *schema, const json_t *components)
+/* Finds the component that replaces a reference; NULL: the reference stays. */
+static const json_t *find_component(const json_t *schema, const json_t *components)
 {
   const char *reference = json_string_value(json_object_get(schema, "$ref"));
   if (reference == NULL || strncmp(reference, component_prefix, sizeof component_prefix - 1) != 0)
@@ -337,7 +339,7 @@ static const json_t *component_in_place(const json_t *schema, const json_t *comp
 
 static bool append_type(json_t *any_of, const char *type)
 {
-  /* Generators make the name of an array's type from its items. */
+  /* Generators derive the name of an array's type from its items. */
   json_t *schema = strcmp(type, "array") == 0 ? json_pack("{s:s,s:{}}", "type", type, "items")
                                               : json_pack("{s:s}", "type", type);
   return json_array_append_new(any_of, schema) == 0;
@@ -353,7 +355,7 @@ static bool split_types(json_t *schema)
   bool good = any_of != NULL;
   for (size_t i = 0; good && i < json_array_size(types); i++) {
     const char *type = json_string_value(json_array_get(types, i));
-    /* Where a number is a float, 5 would become 5.0, which Java takes for a double. */
+    /* A generator that reads a number as a float would send 5 as 5.0, which Java reads as a double. */
     if (strcmp(type, "number") == 0)
       good = append_type(any_of, "integer");
     good = good && append_type(any_of, type);
@@ -372,7 +374,7 @@ static bool is_property_required(const json_t *schema, const char *name)
   return false;
 }
 
-/* Generators that do not look at "required" know by the default that a property may be absent. */
+/* Generators that ignore "required" see from the default that a property may be absent. */
 static bool default_optional(json_t *schema)
 {
   const char *name;
@@ -385,13 +387,13 @@ static bool default_optional(json_t *schema)
   return true;
 }
 
-static json_t *simplify(const json_t *value, const json_t *components);
+static json_t *simplify_value(const json_t *value, const json_t *components);
 
 static json_t *simplify_array(const json_t *array, const json_t *components)
 {
   json_t *made = json_array();
   for (size_t i = 0; made != NULL && i < json_array_size(array); i++) {
-    if (json_array_append_new(made, simplify(json_array_get(array, i), components)) != 0) {
+    if (json_array_append_new(made, simplify_value(json_array_get(array, i), components)) != 0) {
       json_decref(made);
       return NULL;
     }
@@ -401,16 +403,16 @@ static json_t *simplify_array(const json_t *array, const json_t *components)
 
 static json_t *simplify_object(const json_t *object, const json_t *components)
 {
-  const json_t *component = component_in_place(object, components);
+  const json_t *component = find_component(object, components);
   if (component != NULL)
-    return simplify(component, components);
+    return simplify_value(component, components);
   json_t *made = json_object();
   const char *key;
   json_t *value;
   bool good = made != NULL;
   json_object_foreach((json_t *)object, key, value)
   {
-    good = good && json_object_set_new(made, key, simplify(value, components)) == 0;
+    good = good && json_object_set_new(made, key, simplify_value(value, components)) == 0;
   }
   if (good && split_types(made) && default_optional(made))
     return made;
@@ -418,8 +420,8 @@ static json_t *simplify_object(const json_t *object, const json_t *components)
   return NULL;
 }
 
-/* A copy. The references of the parts have no circle, so that this ends. */
-static json_t *simplify(const json_t *value, const json_t *components)
+/* Returns a simplified copy. Ends, because the references of the parts have no circle. */
+static json_t *simplify_value(const json_t *value, const json_t *components)
 {
   if (json_is_object(value))
     return simplify_object(value, components);
@@ -428,7 +430,7 @@ static json_t *simplify(const json_t *value, const json_t *components)
 
 static bool simplify_member(json_t *holder, const char *key, const json_t *components)
 {
-  return json_object_set_new(holder, key, simplify(json_object_get(holder, key), components)) == 0;
+  return json_object_set_new(holder, key, simplify_value(json_object_get(holder, key), components)) == 0;
 }
 
 static json_t *simplify_components(const json_t *components)
@@ -440,7 +442,7 @@ static json_t *simplify_components(const json_t *components)
   json_object_foreach((json_t *)components, name, schema)
   {
     if (is_model(schema))
-      good = good && json_object_set_new(made, name, simplify(schema, components)) == 0;
+      good = good && json_object_set_new(made, name, simplify_value(schema, components)) == 0;
   }
   if (good)
     return made;
@@ -449,10 +451,10 @@ static json_t *simplify_components(const json_t *components)
 }
 
 /*
- * The schemas mean the same afterwards. Only components that are objects with properties, none of them
- * `class`, stay; others are written in place of their references. A schema has one type: a list of types
- * becomes an anyOf. An optional property has the default null. False where memory is short; parts is then
- * half changed.
+ * Simplifies the schemas without changing their meaning. Components stay if they are objects with properties,
+ * none of them `class`; references to other components are replaced by their schemas. A list of types becomes
+ * an anyOf of schemas with one type each. An optional property gets the default null. False if memory is
+ * short; parts is then half changed.
  */
 static bool simplify_parts(json_t *parts)
 {
@@ -481,7 +483,7 @@ static bool has_failed(const struct openrpc *openrpc)
 static void write_texts(struct openrpc *made, const json_t *parts, enum openrpc_names names)
 {
   write_head(&made->config, parts, names, &made->head[names]);
-  /* Those that the schemas of Java types name, the ones that --compat pal has first. */
+  /* The components to which schemas of Java types refer; those used with --compat pal come first. */
   static const char *const keys[] = {"ObjectRef",   "Ref",           "ClassRef",
                                      "LargeResult", "ReceiverValue", "TypeName"};
   size_t count = made->config.compat_pal ? 2 : sizeof keys / sizeof keys[0];
@@ -489,13 +491,13 @@ static void write_texts(struct openrpc *made, const json_t *parts, enum openrpc_
   bool any = false;
   for (size_t i = 0; i < count; i++) {
     const json_t *schema = json_object_get(schemas, keys[i]);
-    if (schema == NULL) /* simplified parts have it in place of its references */
+    if (schema == NULL) /* simplify_parts has replaced the references to it */
       continue;
     buffer_printf(&made->ref_schemas[names], "%s\"%s\":", any ? "," : "", keys[i]);
     write_tree(&made->ref_schemas[names], schema);
     any = true;
   }
-  if (made->head[names].data != NULL) /* else there is no memory, as has_failed says */
+  if (made->head[names].data != NULL) /* else memory is short, which has_failed reports */
     write_own(made, parts, names, &made->own[names]);
 }
 
@@ -554,16 +556,16 @@ struct text openrpc_own_document(const struct openrpc *openrpc)
 
 /* ---- the documents of the application: the methods of its classes ---- */
 
-/* The classes that a document is asked for. */
+/* The classes for which a document is asked. */
 struct openrpc_scope {
   const struct text *patterns;
   size_t count;
   enum openrpc_names names;
-  const struct catalog_tables *tables; /* with all that the patterns cover */
+  const struct catalog_tables *tables; /* of the classes that the patterns cover */
   const struct meta_reach *reach;      /* the classes that can be named */
 };
 
-/* A document that is being written. */
+/* A document while it is written. */
 struct document {
   const struct openrpc *openrpc;
   const struct catalog_tables *tables;
@@ -572,11 +574,11 @@ struct document {
   struct arena arena; /* of one class */
   const struct openrpc_scope *scope;
   struct buffer *out;
-  size_t end; /* what out may grow to */
+  size_t end; /* the maximal length of out */
   bool any_method;
 };
 
-/* An identifier is that of the full name, so that it stays when overloads come and go. */
+/* The identifier is that of the full name, so that it stays the same when overloads are added or removed. */
 static void write_java_name(struct document *document, struct text class_name,
                             const struct java_method *method)
 {
@@ -629,7 +631,7 @@ static void write_java_params(struct document *document, struct text class_name,
   for (unsigned i = 0; i < method->parameter_count; i++) {
     if (i > 0 || method->has_receiver)
       buffer_append_char(out, ',');
-    /* Params by position need no names: where one of them is a word of a language, all are numbered. */
+    /* Params by position need no names: if the name of one cannot be used in a language, all are numbered. */
     BUFFER_LITERAL(out, "{\"name\":");
     if (is_numbered)
       buffer_printf(out, "\"arg%u\",\"summary\":", i);
@@ -663,7 +665,7 @@ static void write_method(struct document *document, struct text class_name, cons
   buffer_append_char(out, '}');
 }
 
-/* Members that every object inherits are described with java.lang.Object alone. */
+/* Members that every object inherits are described with java.lang.Object only. */
 static bool is_of_object(const struct document *document, uint32_t class_index,
                          const struct java_method *method)
 {
@@ -753,16 +755,16 @@ static enum jp_status write_java_document(const struct openrpc *openrpc, const s
 
 /* ---- rpc.discover: its arguments ---- */
 
-/* Each class is compared with each pattern, and a star before a pattern's end makes that dearer. */
+/* Each class is compared with each pattern, and a star before a pattern's end makes the comparison slower. */
 enum { PATTERNS_MAX = 1000, STARRED_MAX = 100, PATTERN_LENGTH_MAX = 1024 };
 
 /* The arguments of rpc.discover. */
 struct question {
   struct arena *arena;
   struct outcome *outcome;
-  struct text *patterns; /* NULL: the peer's own procedures */
+  struct text *patterns; /* NULL: the peer's own procedures are meant */
   size_t count;
-  bool compat_pal; /* no names but those that members are called by */
+  bool compat_pal; /* the only names are those by which members are called */
   enum openrpc_names names;
 };
 
@@ -896,7 +898,7 @@ static enum jp_status describe_reached(struct openrpc *openrpc, struct question 
   const struct openrpc_scope scope = {question->patterns, question->count, question->names, tables, reach};
   size_t start = out->len;
   buffer_init(&key);
-  /* Names all that a document depends on; the catalog never changes. */
+  /* Everything on which a document depends; the catalog never changes. */
   const uint64_t facts[] = {policy_generation(view->policy), view->channel, question->names, reach->stamp};
   buffer_append(&key, facts, sizeof facts);
   for (size_t i = 0; i < question->count; i++) {
@@ -917,7 +919,7 @@ static enum jp_status describe_reached(struct openrpc *openrpc, struct question 
   return outcome_fail_error(question->outcome, question->arena, &error);
 }
 
-/* The names that patterns cover, as long as they are few. */
+/* The class names that patterns cover, unless they are many. */
 struct covered {
   const struct question *question;
   struct text *names;
@@ -944,7 +946,7 @@ static void note_covered(void *context, struct text name)
   }
 }
 
-/* Opens the classes that the document needs, which are all where the patterns cover many. */
+/* Opens the classes that the document needs: all classes if the patterns cover many. */
 static enum jp_status open_classes(struct catalog *catalog, const struct question *question,
                                    struct catalog_excerpt **excerpt, struct jp_error *error)
 {

@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_DESCRIBE_OPENRPC_H
 #define JPEER_RPC_DESCRIBE_OPENRPC_H
 /*
- * Answers rpc.discover with documents of OpenRPC 1.3.2 (docs/descriptions.md). The table of procedures
- * describes the peer's own procedures, as it serves them. The catalog and the policy describe the
- * application's members: no class is loaded for it.
+ * Answers rpc.discover with documents of OpenRPC 1.3.2 (docs/descriptions.md). The peer's own procedures are
+ * described from the table of procedures. The application's members are described from the catalog and the
+ * policy, without loading a class.
  *
  * Constant once made, except for its cache; any thread.
  */

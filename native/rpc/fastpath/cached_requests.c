@@ -64,7 +64,7 @@ static bool answer_message(void *context, struct rpc_cached_request *cached, con
   return answer_request(serving, cached, failed, written);
 }
 
-/* False: the general path says why. */
+/* False: the general path makes the error. */
 static bool count_callback(const struct serving *serving, int64_t id)
 {
   struct rpc_client *client = serving->client;
@@ -119,9 +119,9 @@ enum jsonrpc_handled serving_run_cached(void *context)
 {
   struct serving *serving = context;
   size_t used = serving->out->len - serving->start;
-  size_t room = serving->reply_max; /* 0: as much as the answer likes */
+  size_t room = serving->reply_max; /* 0: no limit */
   if (room > 0)
-    room = room > used ? room - used : 1; /* in which no answer fits */
+    room = room > used ? room - used : 1; /* 1 byte: no answer fits */
   const struct rpc_cached_call call = {.runner = &serving->worker->runner,
                                        .client = serving->run.client,
                                        .reply_max = room,
@@ -153,11 +153,11 @@ void rpc_find_value_places(const void *message, const struct operation *operatio
     places->arguments = members.value[arguments].span;
 }
 
-/* Requests of 1.1, by HTTP GET, with results by value, of batches whose requests name results, and those of a batch that
- * give callbacks always go the general path. */
+/* Some requests always take the general path: those of 1.1, by HTTP GET, with results by value, of batches
+ * whose requests name results, and those of a batch that give callbacks. */
 static bool may_cache(const struct serving *serving)
 {
-  /* The error of a request could name a member of its params, which are not read again. */
+  /* The error of a request could name a member of its params, which the fast path does not read. */
   const struct json_value params = serving->request->params;
   return serving->request->version == JSONRPC_2_0 && !serving->by_value && serving->results == NULL &&
          !serving->run.client->only_safe &&

@@ -1,6 +1,6 @@
 /*
- * Known binary messages (rpc/colfer/known_messages.h): the head of a message is read in place, its body is compared with
- * those that are kept, and its reply is written from a template.
+ * Known binary messages (rpc/colfer/known_messages.h): the head of a message is read in place, its body is
+ * compared with those that are kept, and its reply is written from a template.
  */
 #include "rpc/colfer/known_messages.h"
 
@@ -22,7 +22,8 @@
 enum {
   MESSAGES = 8,
   NAMES_MAX = 256, /* of a class and its member */
-  /* After so many messages that were not known, only one in so many is kept: others pay next to nothing. */
+  /* After this many unknown messages in a row only one in MISSES_STEP is kept, so that programs that do
+   * not repeat messages pay little. */
   MISSES_MAX = 64,
   MISSES_STEP = 16,
   VISITS = 16,          /* a power of two */
@@ -37,41 +38,43 @@ enum {
 };
 
 /*
- * The head of an exec message: who sends it, its id, and times and counters that no operation depends on. It is what
- * changes most between messages that ask the same.
+ * The head of an exec message: its sender, its id, and times and counters that do not change the operation.
+ * These fields differ most between messages that ask the same.
  *
- * Read is the usual form alone, which the decoder always takes: ASCII of at most SHORT_MAX bytes, numbers in the form
- * that Colfer writes. Whatever else the decoder takes goes the general path.
+ * Only the usual form is read, which the decoder always accepts: ASCII of at most SHORT_MAX bytes, numbers in
+ * the form that Colfer writes. Any other form that the decoder accepts takes the general path.
  */
 struct exec_head {
   uint8_t message_type;
   struct text peer_uuid;  /* 16 bytes; data NULL: the message names no session */
   struct text message_id; /* not empty */
-  struct text rest;       /* of the message: all other fields, and its ends */
+  struct text rest;       /* of the message: all other fields, and the ends of its structs */
 };
 
-/* What is in a hole of a body: a ref after a header, this one or the other of its number; where there is no header, the
- * JSON text of an argument, with its length. */
+/* The content of a hole in a body: a ref after its header (the field of this number or of the other one)
+ * or, without a header, the JSON text of an argument, with its length. */
 struct exec_hole {
-  size_t length; /* of the body's bytes between the hole before and this one */
+  size_t length; /* count of the body's bytes between the hole before and this one */
   size_t arg;    /* index of the argument */
   uint8_t ref_header;
 };
 
 /*
- * The body of an exec message: what is after its head, that is the operation. The general path has read one and found
- * no fault with it; it is kept with holes for its whole numbers and its object's ref. A body that is the same outside
- * of the holes, with a number or a ref in each, is the same operation with other values and just as good.
+ * The body of an exec message: the bytes after its head, which are the operation. The general path has read
+ * it without finding a fault; it is kept with holes for its whole numbers and its object's ref. A body that
+ * has the same bytes outside of the holes, and a number or a ref in each hole, is the same operation with
+ * other values, and valid, too.
  */
 struct exec_body {
-  /* What the body that fitted last asks, as far as it is about whole numbers: its names are absent. */
+  /* The operation of the body that fitted last. Its names are absent, because a call of whole numbers does
+   * not need them. */
   struct operation operation;
   struct op_value args[ARGS_MAX];
   uint8_t message_type; /* 0: nothing is kept */
   size_t length;
   size_t hole_count;
   struct exec_hole holes[HOLES_MAX];
-  char bytes[BODY_MAX]; /* without what was in the holes */
+  char bytes[BODY_MAX]; /* without the contents of the holes */
 };
 
 enum reply_hole {
@@ -82,15 +85,16 @@ enum reply_hole {
 };
 
 struct reply_piece {
-  size_t length; /* of the bytes before the hole */
+  size_t length; /* count of the bytes before the hole */
   enum reply_hole hole;
 };
 
-/* The bytes of a known message's replies: all but their own ids, the request's id and the whole number that came back. */
+/* The bytes of a known message's replies, except their own ids, the request's id and the resulting whole
+ * number. */
 struct reply_template {
   struct reply_piece pieces[REPLY_PIECES_MAX]; /* the last one ends with REPLY_END */
   size_t piece_count;
-  size_t length; /* of all pieces, without what is in the holes */
+  size_t length; /* of all pieces, without the contents of the holes */
   bool has_number;
   char bytes[REPLY_BYTES_MAX + REPLY_STEP]; /* of one piece after the other */
 };
@@ -103,7 +107,7 @@ struct known_message {
   char names[NAMES_MAX];
 };
 
-/* When a message that named a session has last held it, so that its TTL began again. */
+/* When a message that named a session last held the session, which restarted its TTL. */
 struct visit {
   struct uuid session;
   int64_t at_ms;
@@ -112,10 +116,10 @@ struct visit {
 struct known_messages {
   struct known_message messages[MESSAGES];
   struct visit visits[VISITS];
-  struct known_message *fitting; /* what the message in hand is; NULL: it is not known */
+  struct known_message *fitting; /* the known message that the current message fits; NULL: none */
   size_t last;                   /* the message that fitted last */
   size_t oldest;                 /* the message that is replaced next */
-  unsigned misses;               /* since one fitted */
+  unsigned misses;               /* unknown messages since one fitted */
 };
 
 /* Fields by their indexes: of a message, and the first ones of an exec message. */
@@ -132,7 +136,8 @@ enum {
 enum {
   BEFORE_HEAD = 3, /* the type of the message, with its header, and the header of the exec message */
   WORD = sizeof(uint64_t),
-  /* So many bytes are there when a field is read: its header, and a word. A head with an operation after it has them. */
+  /* Bytes that must be present to read a field: its header, and a word. A head with an operation after it
+   * has them. */
   ROOM = 1 + WORD
 };
 
@@ -140,7 +145,7 @@ enum {
 
 /* How Colfer writes numbers of a type. */
 struct number_form {
-  size_t varint_max; /* bytes of a number below fixed_from */
+  size_t varint_max; /* the longest form, in bytes, of a number below fixed_from */
   size_t fixed_size;
   uint64_t fixed_from;
 };
@@ -170,8 +175,8 @@ static inline bool is_ascii(struct text t)
   return ((bits | load_word(t.data + t.len - WORD)) & HIGH_BITS) == 0;
 }
 
-/* Takes a text or binary at p, if it is there, and returns where the message goes on. NULL where it has another form. */
-static inline const char *take_bytes(const char *p, const char *end, unsigned index, struct text *value)
+/* Reads a text or binary at p, if present, and returns the position after it. NULL if it has another form. */
+static inline const char *consume_bytes(const char *p, const char *end, unsigned index, struct text *value)
 {
   if (end - p < ROOM)
     return NULL;
@@ -185,7 +190,8 @@ static inline const char *take_bytes(const char *p, const char *end, unsigned in
 
 /* ---- the head: numbers ---- */
 
-/* The length of a varint that is not 0 and has no more bytes than it needs; 0: it is none. A word can be read. */
+/* The length of a varint that is not 0 and uses no more bytes than needed; 0: it is none. A whole word
+ * must be readable. */
 static inline size_t varint_length(const char *p, const struct number_form *form)
 {
   uint64_t ends = ~le64toh(load_word(p)) & HIGH_BITS;
@@ -207,9 +213,9 @@ static inline size_t number_length(const char *p, bool fixed, const struct numbe
   return read_fixed(p, form) >= form->fixed_from ? form->fixed_size : 0;
 }
 
-/* Takes a number as take_bytes does a text. */
-static inline const char *take_number(const char *p, const char *end, unsigned index,
-                                      const struct number_form *form)
+/* Reads a number as consume_bytes reads a text. */
+static inline const char *consume_number(const char *p, const char *end, unsigned index,
+                                         const struct number_form *form)
 {
   if (end - p < ROOM)
     return NULL;
@@ -220,8 +226,8 @@ static inline const char *take_number(const char *p, const char *end, unsigned i
   return length > 0 ? p + 1 + length : NULL;
 }
 
-/* Reads a number of Colfer's type uint32 after its header, of which fixed tells. Returns its length in bytes, or 0
- * where it has not the form that Colfer writes. */
+/* Reads a number of Colfer's type uint32 after its header; is_fixed: the header says that the number has
+ * four bytes. Returns its length in bytes, or 0 if it has not the form that Colfer writes. */
 static size_t read_number_at(struct text t, bool fixed, uint32_t *number)
 {
   if (t.len < WORD)
@@ -235,35 +241,36 @@ static size_t read_number_at(struct text t, bool fixed, uint32_t *number)
 
 /* ---- the head ---- */
 
-static inline const char *take_ascii(const char *p, const char *end, unsigned index, struct text *value)
+static inline const char *consume_ascii(const char *p, const char *end, unsigned index, struct text *value)
 {
   *value = TEXT("");
-  p = take_bytes(p, end, index, value);
+  p = consume_bytes(p, end, index, value);
   return p != NULL && is_ascii(*value) ? p : NULL;
 }
 
-static const char *take_head(const char *p, const char *end, struct exec_head *head)
+static const char *consume_head(const char *p, const char *end, struct exec_head *head)
 {
   struct text thread_name;
   head->peer_uuid = TEXT_ABSENT;
-  p = take_bytes(p, end, FIELD_PEER_UUID, &head->peer_uuid);
+  p = consume_bytes(p, end, FIELD_PEER_UUID, &head->peer_uuid);
   if (head->peer_uuid.data != NULL && head->peer_uuid.len != sizeof(struct uuid))
     return NULL; /* a session is named in the usual way, or none is */
-  p = p == NULL ? NULL : take_ascii(p, end, FIELD_MESSAGE_ID, &head->message_id);
-  p = p == NULL ? NULL : take_ascii(p, end, FIELD_THREAD_NAME, &thread_name);
-  p = p == NULL ? NULL : take_number(p, end, FIELD_CURRENT_TIME, &uint64_form);
-  p = p == NULL ? NULL : take_number(p, end, FIELD_DISPATCH_SEQ, &uint32_form);
-  return p == NULL ? NULL : take_number(p, end, FIELD_BUILDER_SEQ, &uint32_form);
+  p = p == NULL ? NULL : consume_ascii(p, end, FIELD_MESSAGE_ID, &head->message_id);
+  p = p == NULL ? NULL : consume_ascii(p, end, FIELD_THREAD_NAME, &thread_name);
+  p = p == NULL ? NULL : consume_number(p, end, FIELD_CURRENT_TIME, &uint64_form);
+  p = p == NULL ? NULL : consume_number(p, end, FIELD_DISPATCH_SEQ, &uint32_form);
+  return p == NULL ? NULL : consume_number(p, end, FIELD_BUILDER_SEQ, &uint32_form);
 }
 
-/* Everything is borrowed from the message. False: the message is no exec message, or its head has another form. */
+/* The head is borrowed from the message. False: the message is no exec message, or its head has another
+ * form. */
 static bool read_head(struct text message, struct exec_head *head)
 {
   if (message.len < BEFORE_HEAD || message.data[0] != FIELD_MESSAGE_TYPE ||
       message.data[2] != FIELD_EXEC_MESSAGE)
     return false;
   const char *end = message.data + message.len;
-  const char *rest = take_head(message.data + BEFORE_HEAD, end, head);
+  const char *rest = consume_head(message.data + BEFORE_HEAD, end, head);
   if (rest == NULL || head->message_id.len == 0)
     return false;
   head->message_type = (uint8_t)message.data[1];
@@ -276,10 +283,10 @@ enum { FIELD_REF_OF_CALL = 2, FIELD_REF_OF_FIELD = 1 };
 
 /* ---- the body: fitting ---- */
 
-/* Each of these takes a part from p on, and returns where the message goes on, or NULL. */
+/* Each of these functions reads a part at p, and returns the position after it, or NULL. */
 
-/* Reads a whole number as JSON has it. Others are left to the general path: those of more digits than always fit, and
- * -0, which is another double than 0. */
+/* Reads a whole number as JSON has it. Two kinds are left to the general path: numbers with too many
+ * digits to always fit, and -0, which as a double differs from 0. */
 static inline bool read_integer(struct text t, int64_t *integer)
 {
   enum { DIGITS_MAX = 18 };
@@ -298,8 +305,8 @@ static inline bool read_integer(struct text t, int64_t *integer)
   return true;
 }
 
-/* A text's length and the text, which is a whole number and no more. */
-static inline const char *take_integer(const char *p, const char *end, int64_t *integer)
+/* Reads the length of a text and the text, which must be a whole number. */
+static inline const char *consume_integer(const char *p, const char *end, int64_t *integer)
 {
   if (p == end)
     return NULL;
@@ -308,7 +315,7 @@ static inline const char *take_integer(const char *p, const char *end, int64_t *
   return is_there && read_integer(t, integer) ? t.data + t.len : NULL;
 }
 
-static const char *take_ref(const char *p, const char *end, uint8_t header, uint32_t *ref)
+static const char *consume_ref(const char *p, const char *end, uint8_t header, uint32_t *ref)
 {
   if (p == end || ((uint8_t)*p & ~(unsigned)COLFER_FLAG) != header)
     return NULL;
@@ -317,15 +324,16 @@ static const char *take_ref(const char *p, const char *end, uint8_t header, uint
   return length > 0 && *ref <= RPC_REF_MAX ? p + length : NULL;
 }
 
-static inline const char *take_hole(struct exec_body *body, const struct exec_hole *hole, const char *p,
-                                    const char *end)
+static inline const char *consume_hole(struct exec_body *body, const struct exec_hole *hole, const char *p,
+                                       const char *end)
 {
   if (hole->ref_header != 0)
-    return take_ref(p, end, hole->ref_header, &body->operation.instance);
-  return take_integer(p, end, &body->args[hole->arg].integer);
+    return consume_ref(p, end, hole->ref_header, &body->operation.instance);
+  return consume_integer(p, end, &body->args[hole->arg].integer);
 }
 
-/* True where the message has this body; body->operation then has its values. Otherwise they are garbage. */
+/* True if the message has this body; body->operation then has its values. Otherwise the values are
+ * garbage. */
 static bool fits_body(struct exec_body *body, const struct exec_head *head)
 {
   const char *p = head->rest.data;
@@ -336,7 +344,7 @@ static bool fits_body(struct exec_body *body, const struct exec_head *head)
   for (const struct exec_hole *hole = body->holes; hole < body->holes + body->hole_count; hole++) {
     if (hole->length > (size_t)(end - p) || !text_equal_bytes(p, literal, hole->length))
       return false;
-    p = take_hole(body, hole, p + hole->length, end);
+    p = consume_hole(body, hole, p + hole->length, end);
     if (p == NULL)
       return false;
     literal += hole->length;
@@ -347,16 +355,16 @@ static bool fits_body(struct exec_body *body, const struct exec_head *head)
 
 /* ---- the body: keeping ---- */
 
-/* Where a message has its ref and its values. */
+/* The places of the ref and the values in a message. */
 struct places {
-  const char *ref; /* its header, if it has one */
+  const char *ref; /* its header, if the message has a ref */
   uint8_t ref_header;
   const struct colfer_obj *values;
   size_t value_count;
 };
 
-/* Behind the last byte of a class. */
-static const char *end_of_class(const struct colfer_class *class)
+/* Returns the position after the last byte of a class. */
+static const char *find_class_end(const struct colfer_class *class)
 {
   return class == NULL || class->name.data == NULL ? NULL : class->name.data + class->name.len + 1;
 }
@@ -373,9 +381,9 @@ static struct places find_places(uint8_t message_type, const struct colfer_exec_
     return (struct places){.values = exec->class_method_call->args.items,
                            .value_count = exec->class_method_call->args.count};
   case COLFER_GETS_FIELD:
-    return (struct places){end_of_class(exec->instance_field_get->clazz), FIELD_REF_OF_FIELD, NULL, 0};
+    return (struct places){find_class_end(exec->instance_field_get->clazz), FIELD_REF_OF_FIELD, NULL, 0};
   case COLFER_PUTS_FIELD:
-    return (struct places){end_of_class(exec->instance_field_put->clazz), FIELD_REF_OF_FIELD,
+    return (struct places){find_class_end(exec->instance_field_put->clazz), FIELD_REF_OF_FIELD,
                            exec->instance_field_put->value_object,
                            exec->instance_field_put->value_object != NULL};
   case COLFER_PUTS_STATIC:
@@ -388,14 +396,14 @@ static struct places find_places(uint8_t message_type, const struct colfer_exec_
 
 static bool may_keep(const struct exec_head *head, const struct operation *operation)
 {
-  /* Without a type, each object of another class means another member. */
+  /* Without a type, objects of different classes may mean different members. */
   bool has_type = operation->type.data != NULL;
   if (operation->kind == OP_NEW || !has_type || operation->piece != NULL || operation->arg_count > ARGS_MAX ||
       operation->thread_affinity.data != NULL || head->rest.len > BODY_MAX)
     return false;
   for (const struct op_value *arg = operation->args; arg < operation->args + operation->arg_count; arg++)
     if (arg->kind != OP_INTEGER || arg->suffix != 0 || arg->literal.data != NULL)
-      return false; /* no whole number */
+      return false; /* not a whole number */
   return true;
 }
 
@@ -411,7 +419,7 @@ static bool copy_until(struct exec_body *body, struct text *rest, const char *pl
   return true;
 }
 
-/* The same, with the hole there; the rest then begins behind what is in it. */
+/* The same, with a hole at the place; the rest then begins after the hole's content. */
 static bool add_hole(struct exec_body *body, struct exec_hole hole, struct text *rest, const char *place)
 {
   size_t before = body->length;
@@ -420,10 +428,10 @@ static bool add_hole(struct exec_body *body, struct exec_hole hole, struct text 
   hole.length = body->length - before;
   body->holes[body->hole_count++] = hole;
   const char *end = rest->data + rest->len;
-  const char *behind = take_hole(body, &hole, rest->data, end);
-  if (behind == NULL)
+  const char *after = consume_hole(body, &hole, rest->data, end);
+  if (after == NULL)
     return false;
-  *rest = (struct text){behind, (size_t)(end - behind)};
+  *rest = (struct text){after, (size_t)(end - after)};
   return true;
 }
 
@@ -449,7 +457,8 @@ static bool cut_body(struct exec_body *body, const struct exec_head *head, const
   return cut_values(body, places, &rest) && copy_until(body, &rest, rest.data + rest.len);
 }
 
-/* What was cut must come to the operation again: a length in an unusual form or a number with spaces does not. */
+/* Checks that reading the template gives the operation again, which fails for a length in an unusual form
+ * or a number with spaces. */
 static bool reads_as(struct exec_body *body, const struct exec_head *head, const struct operation *operation)
 {
   if (!fits_body(body, head) || (operation->has_instance && body->operation.instance != operation->instance))
@@ -460,8 +469,8 @@ static bool reads_as(struct exec_body *body, const struct exec_head *head, const
   return true;
 }
 
-/* Keeps the body of a message that was read as exec, and exec as the operation; it stays where it is from now on.
- * False where it cannot be kept: then nothing is. */
+/* Keeps the body of a message that was read as exec, and exec's operation; body must not be moved
+ * afterwards. False if it cannot be kept: body is then empty. */
 static bool keep_body(struct exec_body *body, const struct exec_head *head,
                       const struct colfer_exec_message *exec, const struct operation *operation)
 {
@@ -485,10 +494,10 @@ static bool keep_body(struct exec_body *body, const struct exec_head *head,
 
 struct cutting {
   struct reply_template *template;
-  struct text rest; /* of the reply: what is in no piece yet */
+  struct text rest; /* of the reply: bytes that are in no piece yet */
 };
 
-/* Ends a piece before `place`, and goes on behind what is there. */
+/* Ends a piece before `place`, and continues after the content of the hole. */
 static bool add_piece(struct cutting *cutting, const char *place, enum reply_hole hole, size_t skipped)
 {
   struct reply_template *template = cutting->template;
@@ -503,7 +512,7 @@ static bool add_piece(struct cutting *cutting, const char *place, enum reply_hol
   return true;
 }
 
-/* A text whose length is the byte before it; where there is none, nothing is cut. */
+/* Cuts out a text whose length is the byte before it, if the reply has the text. */
 static bool cut_short(struct cutting *cutting, struct text value, enum reply_hole hole)
 {
   return value.len == 0 || (value.len <= SHORT_MAX && (uint8_t)value.data[-1] == value.len &&
@@ -524,8 +533,8 @@ static struct text put_id_of(const struct colfer_exec_message *exec)
   return TEXT("");
 }
 
-/* Cuts up a reply, of which reply is what its bytes were decoded to. False where it is no reply of a usual form to the
- * request of that id. */
+/* Cuts a reply into pieces; `reply` is its decoded form. False if it is not the usual form of a reply to
+ * the request with that id. */
 static bool cut_reply(struct reply_template *template, struct text bytes, const struct colfer_message *reply,
                       struct text request_id)
 {
@@ -546,13 +555,13 @@ static bool cut_reply(struct reply_template *template, struct text bytes, const 
 
 /* ---- the reply: writing ---- */
 
-/* The length that no reply to a request of that id passes. */
+/* The maximal length of replies to a request with that id. */
 static size_t find_reply_length_max(const struct reply_template *template, size_t id_length)
 {
   return template->length + UUID_TEXT_LENGTH + 2 * (1 + id_length) + 1 + NUMBER_TEXT_MAX;
 }
 
-/* The last step of a text may lie over the one before it. */
+/* The last step of a text may overlap the one before it. */
 static char *write_text(char *at, struct text t)
 {
   *at++ = (char)t.len;
@@ -566,8 +575,8 @@ static char *write_text(char *at, struct text t)
   return at + t.len;
 }
 
-/* Appends a reply; number is not used where the template has none. request_id has at most SHORT_MAX bytes. A failed
- * allocation leaves out->failed. */
+/* Appends a reply; number is ignored if the template has none. request_id has at most SHORT_MAX bytes. A
+ * failed allocation leaves out->failed. */
 static void write_reply(const struct reply_template *template, const char own_id[UUID_TEXT_LENGTH],
                         struct text request_id, int64_t number, struct buffer *out)
 {
@@ -579,7 +588,7 @@ static void write_reply(const struct reply_template *template, const char own_id
   size_t length;
   for (const struct reply_piece *piece = template->pieces;; piece++) {
     for (size_t i = 0; i < piece->length;
-         i += REPLY_STEP) /* there is room for whole steps, and so many bytes to read */
+         i += REPLY_STEP) /* the destination has room for whole steps, and the source has as many bytes */
       memcpy(at + i, bytes + i, REPLY_STEP);
     at += piece->length;
     bytes += piece->length;
@@ -620,8 +629,9 @@ static void note_visit(struct known_messages *known, struct text session)
 }
 
 /*
- * A call that needs no object needs no session either, but it keeps alive the one that it names. Holding it takes as
- * long as all the rest, so that is left to the general path, and done again when a small part of the TTL is over.
+ * A call that needs no object needs no session, but it has to keep alive the session that it names. Holding
+ * the session would double the time of the call. So the general path does that once, and again after a small
+ * part of the TTL.
  */
 static bool has_visited(const struct known_messages *known, const struct rpc_peer *peer, struct text session)
 {
@@ -648,7 +658,7 @@ static struct known_message *find_message(struct known_messages *known, const st
   return NULL;
 }
 
-/* Before the request's frame is closed. Out of line: most calls need no room for it. */
+/* Called before the request's frame is closed. Not inlined: most calls do not need its stack. */
 static __attribute__((noinline)) void answer_failed(const struct jvm_request *jvm,
                                                     const struct known_message *message,
                                                     const struct exec_head *head,
@@ -662,7 +672,7 @@ static __attribute__((noinline)) void answer_failed(const struct jvm_request *jv
   call->answer_failed(call, head->message_id, &message->reached, &failed);
 }
 
-/* The call was ended, and has returned all the same. */
+/* The call was ended, although it has returned. */
 static __attribute__((noinline)) bool answer_ended(enum rpc_call_cause cause, const struct jvm_request *jvm,
                                                    const struct known_message *message,
                                                    const struct exec_head *head,
@@ -687,23 +697,23 @@ static bool run_framed(const struct known_message *message, struct jvm_objects *
   int64_t result = 0;
   rpc_call_begin(runner->watch, &message->body.operation, &message->reached, call->client->number, false);
   rpc_call_reach(runner->watch);
-  enum jvm_whole_number told = jvm_whole_number_call_run(&jvm, &message->call, &result);
-  if (told == JVM_WHOLE_NUMBER_THREW)
-    answer_failed(&jvm, message, head, call); /* before the end, which may call the JVM */
+  enum jvm_whole_number ending = jvm_whole_number_call_run(&jvm, &message->call, &result);
+  if (ending == JVM_WHOLE_NUMBER_THREW)
+    answer_failed(&jvm, message, head, call); /* before rpc_call_end, which may call the JVM */
   enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
-  if (cause != RPC_CALL_RETURNS && told != JVM_WHOLE_NUMBER_THREW)
+  if (cause != RPC_CALL_RETURNS && ending != JVM_WHOLE_NUMBER_THREW)
     return answer_ended(cause, &jvm, message, head, call);
-  if (told == JVM_WHOLE_NUMBER_UNFIT)
+  if (ending == JVM_WHOLE_NUMBER_UNFIT)
     return false;
   call->client->calls++;
-  if (told == JVM_WHOLE_NUMBER_THREW)
+  if (ending == JVM_WHOLE_NUMBER_THREW)
     return true;
   write_reply(&message->reply, rpc_colfer_ids_next(&call->own->ids).data, head->message_id, result,
               call->out);
   return true;
 }
 
-/* objects: NULL where the call has no receiver. */
+/* objects: NULL if the call has no receiver. */
 static bool run_message(const struct known_message *message, struct jvm_objects *objects,
                         const struct exec_head *head, const struct known_call *call)
 {
@@ -720,7 +730,7 @@ static __attribute__((noinline)) bool run_in_session(const struct known_message 
 {
   struct rpc_run run;
   struct rpc_session *session;
-  struct outcome failed; /* the general path tells it */
+  struct outcome failed; /* the general path writes this error */
   struct uuid uuid;
   rpc_run_init(&run, call->runner, call->client, 0);
   if (head->peer_uuid.data != NULL)
@@ -765,14 +775,14 @@ static bool copy_name(struct known_message *message, size_t at, struct text *nam
   return true;
 }
 
-/* A template is good that comes to the reply it was made of. */
+/* A template is valid if it reproduces the reply from which it was made. */
 static bool reproduces_reply(const struct reply_template *reply, const struct colfer_message *decoded,
                              struct text request_id, int64_t number, struct buffer *out, size_t start)
 {
   char own_id[UUID_TEXT_LENGTH];
   size_t length = out->len - start;
   memcpy(own_id, decoded->exec_message->message_id.data, sizeof own_id);
-  write_reply(reply, own_id, request_id, number, out); /* decoded may be lost here */
+  write_reply(reply, own_id, request_id, number, out); /* decoded may be overwritten from here on */
   struct text both = buffer_text(out);
   bool is_same =
       text_equal(text_slice(both, start, start + length), text_slice(both, start + length, both.len));
@@ -792,7 +802,7 @@ static bool keep_reply(struct known_message *message, struct text request_id, co
                           made->reply);
 }
 
-/* Where the message is to be kept; NULL: it is kept already, or passed over. */
+/* Chooses the place for the message; NULL: it is known already, or not to be kept. */
 static struct known_message *choose_place(struct known_messages *known,
                                           const struct jvm_whole_number_call *java)
 {
@@ -803,7 +813,7 @@ static struct known_message *choose_place(struct known_messages *known,
   return is_skipped ? NULL : &known->messages[known->oldest];
 }
 
-/* The next one takes the same place, where this one cannot be kept. */
+/* If the message cannot be kept, the next one uses the same place. */
 static void keep_message(struct known_messages *known, const struct exec_head *head,
                          const struct jvm_whole_number_call *java, const struct known_call *call,
                          const struct known_outcome *made)

@@ -8,14 +8,15 @@
 
 #include <stdlib.h>
 
-/* After so many texts that fitted nothing, only one in so many is looked at: others pay next to nothing. */
+/* After this many texts in a row that fit no shape only one in MISSES_STEP is examined, so that programs
+ * that do not repeat texts pay little. */
 enum { MISSES_MAX = 64, MISSES_STEP = 16 };
 
 enum { LIST_FIRST_ROOM = 16 };
 
 /* ---- scalars ---- */
 
-/* An argument's number or string: itself, or a member of it. */
+/* The number or string of an argument: the argument itself, or a member of it. */
 static struct json_value scalar_of(struct json_value argument)
 {
   static const struct text names[] = {TEXT("value"), TEXT("ref")};
@@ -26,23 +27,23 @@ static struct json_value scalar_of(struct json_value argument)
   return members.has[1] ? members.value[1] : members.value[0];
 }
 
-/* True where a hole may take the place of the scalar. */
+/* True if a hole may replace the scalar. */
 static bool fits_hole(struct json_value scalar)
 {
   return scalar.kind == JSON_KIND_NUMBER ||
          (scalar.kind == JSON_KIND_STRING && json_unescaped_string_at(scalar.span) == scalar.span.len);
 }
 
-/* The same of the scalar of a value. A number that was written as a text (the encoding "number") is none of those that
- * fill_scalar reads. */
+/* The same for the scalar of a value. fill_scalar does not read a number that was written as a text (the
+ * encoding "number"). */
 static bool fits_hole_of(const struct op_value *value, struct json_value scalar)
 {
   bool is_number = op_value_is_number(value);
   return fits_hole(scalar) && (!is_number || scalar.kind == JSON_KIND_NUMBER);
 }
 
-/* Gives a value the scalar, as what the value's kind says. False where that is an OP_REF and the scalar is no ref, or
- * where a number is too long. */
+/* Sets a value from the scalar, according to the value's kind. False if the kind is OP_REF and the scalar
+ * is no ref, or if a number is too long. */
 static bool fill_scalar(struct op_value *value, struct json_value scalar)
 {
   switch (value->kind) {
@@ -91,8 +92,9 @@ static bool cut_element(struct json_value json, const struct op_value *item, str
   return true;
 }
 
-/* Finds what the elements of a list have in common that was read as items; it borrows from the list's text.
- * *scalars becomes the text from the first scalar to the last. False: they are not alike, or there are none. */
+/* Finds the text that is common to the elements of a list, which was read as items; the result borrows
+ * from the list's text. *scalars becomes the text from the first scalar to the last. False: the elements
+ * differ, or there are none. */
 static bool find_list(struct json_value list, const struct op_value *items, struct shape_list *found,
                       struct text *scalars)
 {
@@ -131,7 +133,7 @@ static void fill_integer(struct op_value *value, int64_t integer)
 
 /* ---- lists: taking one ---- */
 
-static bool take_scalar(struct text *rest, bool is_string, struct op_value *value)
+static bool consume_scalar(struct text *rest, bool is_string, struct op_value *value)
 {
   int64_t integer;
   size_t length = is_string || value->kind == OP_REF ? 0 : json_bare_integer_at(*rest, &integer);
@@ -159,9 +161,10 @@ static bool make_room(struct arena *arena, struct op_value *list, size_t room)
   return true;
 }
 
-/* Takes all scalars, and what is between them, from the beginning of rest. The items are in the arena. False
- * where one is wrong, or memory is short. */
-static bool take_list(struct text *rest, struct shape_list *shape, struct arena *arena, struct op_value *list)
+/* Reads all scalars, and the text between them, from the beginning of rest. The items are in the arena.
+ * False if one does not fit, or memory is short. */
+static bool consume_list(struct text *rest, struct shape_list *shape, struct arena *arena,
+                         struct op_value *list)
 {
   size_t room = shape->last_count > LIST_FIRST_ROOM ? shape->last_count : LIST_FIRST_ROOM;
   size_t most = rest->len / 2 + 1; /* an element, and a comma */
@@ -176,7 +179,7 @@ static bool take_list(struct text *rest, struct shape_list *shape, struct arena 
       return false;
     struct op_value *item = &list->list.items[list->list.count++];
     *item = shape->element;
-    if (list->list.count > SHAPE_LIST_ITEMS_MAX || !take_scalar(rest, shape->is_string, item))
+    if (list->list.count > SHAPE_LIST_ITEMS_MAX || !consume_scalar(rest, shape->is_string, item))
       return false;
     has_next = shape->between.len > 0 && text_starts_with(*rest, shape->between);
     if (has_next)
@@ -188,7 +191,7 @@ static bool take_list(struct text *rest, struct shape_list *shape, struct arena 
 
 /* ---- fitting a text ---- */
 
-static bool take_text(struct text *rest, const char *wanted, size_t length)
+static bool consume_text(struct text *rest, const char *wanted, size_t length)
 {
   if (rest->len < length || !text_equal_bytes(rest->data, wanted, length))
     return false;
@@ -205,7 +208,7 @@ static bool fill_hole(struct shape *shape, const struct shape_hole *hole, struct
     return hole->is_string || !number_has_suffix(span);
   case HOLE_INSTANCE:
     return rpc_ref_read(value, &shape->request.operation.instance);
-  case HOLE_CALLBACK: /* no plain whole number */
+  case HOLE_CALLBACK: /* not a plain whole number */
     return false;
   default:
     return fill_scalar(&shape->args[hole->arg], value);
@@ -241,7 +244,7 @@ static bool fill_hole_integer(struct shape *shape, const struct shape_hole *hole
   return true;
 }
 
-static bool take_integer(struct shape *shape, const struct shape_hole *hole, struct text *rest)
+static bool consume_integer(struct shape *shape, const struct shape_hole *hole, struct text *rest)
 {
   int64_t integer;
   size_t length = json_bare_integer_at(*rest, &integer);
@@ -251,12 +254,13 @@ static bool take_integer(struct shape *shape, const struct shape_hole *hole, str
   return true;
 }
 
-/* Anything but a plain whole number; not inlined, so that reading those needs no room on the stack for it. */
-static __attribute__((noinline)) bool take_other(struct shape *shape, const struct shape_hole *hole,
-                                                 struct text *rest, struct arena *arena)
+/* Anything except a plain whole number; not inlined, so that reading plain whole numbers needs no stack
+ * for it. */
+static __attribute__((noinline)) bool consume_other(struct shape *shape, const struct shape_hole *hole,
+                                                    struct text *rest, struct arena *arena)
 {
   if (hole->kind == HOLE_LIST)
-    return take_list(rest, &shape->lists[hole->list], arena, &shape->args[hole->arg]);
+    return consume_list(rest, &shape->lists[hole->list], arena, &shape->args[hole->arg]);
   size_t length = hole->is_string ? json_unescaped_string_at(*rest) : number_at(*rest);
   if (length == 0 || !fill_hole(shape, hole, (struct text){rest->data, length}))
     return false;
@@ -264,27 +268,27 @@ static __attribute__((noinline)) bool take_other(struct shape *shape, const stru
   return true;
 }
 
-/* Takes the shape from the beginning of rest. Where it does not fit, its holes hold garbage until another
- * text fills them. */
-static bool take_shape(struct shape *shape, struct text *rest, struct arena *arena)
+/* Reads a text that begins with the shape from rest. If it does not fit, the holes contain garbage until
+ * another text fills them. */
+static bool consume_shape(struct shape *shape, struct text *rest, struct arena *arena)
 {
   size_t at = 0;
   if (shape->length == 0) /* its holes may be those of a text that could not be kept */
     return false;
   for (size_t i = 0; i < shape->hole_count; i++) {
     const struct shape_hole *hole = &shape->holes[i];
-    if (!take_text(rest, shape->text + at, hole->at - at))
+    if (!consume_text(rest, shape->text + at, hole->at - at))
       return false;
-    /* What is wrong in a hole the general path says. */
+    /* The general path reports an error in a hole. */
     bool may_be_integer = !hole->is_string && hole->kind != HOLE_LIST;
-    if (!(may_be_integer && take_integer(shape, hole, rest)) && !take_other(shape, hole, rest, arena))
+    if (!(may_be_integer && consume_integer(shape, hole, rest)) && !consume_other(shape, hole, rest, arena))
       return false;
     at = hole->at;
   }
-  return take_text(rest, shape->text + at, shape->length - at);
+  return consume_text(rest, shape->text + at, shape->length - at);
 }
 
-/* Looks at the end first, so that a long list is not taken in vain. */
+/* Checks the end first, so that a long list is not read in vain. */
 static bool has_end_of(const struct shape *shape, struct text whole)
 {
   size_t at = shape->holes[shape->hole_count - 1].at;
@@ -298,13 +302,14 @@ static bool is_skipped(const struct rpc_fastpath *fastpath)
   return fastpath->misses > MISSES_MAX && fastpath->misses % MISSES_STEP != 0;
 }
 
-static bool fits(struct shape *shape, struct text text, bool is_whole, struct arena *arena, struct text *rest)
+static bool fits_shape(struct shape *shape, struct text text, bool is_whole, struct arena *arena,
+                       struct text *rest)
 {
   struct arena_mark mark = arena_mark(arena);
   *rest = text;
   if (is_whole && shape->list_count > 0 && !has_end_of(shape, text))
     return false;
-  if (take_shape(shape, rest, arena) && (!is_whole || rest->len == 0))
+  if (consume_shape(shape, rest, arena) && (!is_whole || rest->len == 0))
     return true;
   arena_rewind(arena, mark);
   return false;
@@ -319,7 +324,7 @@ struct rpc_cached_request *rpc_fastpath_find(struct rpc_fastpath *fastpath, stru
     size_t at = (fastpath->last + i) % SHAPES;
     struct shape *shape = &fastpath->shapes[at];
     struct text rest;
-    if (!fits(shape, text, length == NULL, arena, &rest))
+    if (!fits_shape(shape, text, length == NULL, arena, &rest))
       continue;
     if (length != NULL)
       *length = text.len - rest.len;
@@ -336,7 +341,7 @@ struct rpc_cached_request *rpc_fastpath_find(struct rpc_fastpath *fastpath, stru
 struct keeping {
   struct shape *shape;
   struct text message; /* the request's text */
-  size_t taken;        /* bytes of it that are in the shape's text, or in holes */
+  size_t taken;        /* bytes of the message that are in the shape's text, or in holes */
 };
 
 /* Copies the message up to `to` into the shape's text. */
@@ -361,7 +366,7 @@ static bool add_hole(struct keeping *keeping, enum hole_kind kind, size_t arg, s
   struct shape *shape = keeping->shape;
   if (shape->hole_count == SHAPE_HOLES)
     return false;
-  /* Sorted by their places in the text. */
+  /* Holes are sorted by their places in the text. */
   size_t i = shape->hole_count++;
   for (; i > 0 && shape->holes[i - 1].at > offset_of(keeping, span); i--)
     shape->holes[i] = shape->holes[i - 1];
@@ -384,7 +389,7 @@ static bool add_list(struct keeping *keeping, size_t i, struct json_value list)
   return add_hole(keeping, HOLE_LIST, i, scalars);
 }
 
-/* Its ID; the rest is part of the text. */
+/* A hole for the callback's ID; its other facts are part of the text. */
 static bool add_callback(struct keeping *keeping, size_t i, struct json_value argument)
 {
   static const struct text names[] = {TEXT("callback")};
@@ -454,7 +459,7 @@ static bool copy_message(struct keeping *keeping)
   return copy_text(keeping, keeping->message.len);
 }
 
-/* Copies what is between the elements of lists behind the shape's own text. */
+/* Appends the texts between the elements of lists to the shape's own text. */
 static bool copy_betweens(struct shape *shape)
 {
   size_t at = shape->length;
@@ -470,8 +475,8 @@ static bool copy_betweens(struct shape *shape)
   return true;
 }
 
-/* Lets a text that is borrowed from the message be borrowed from the shape. False where it is not there: it
- * had escapes, and was decoded into the arena. */
+/* Makes a text that is borrowed from the message one that is borrowed from the shape. False if the text is
+ * not in the message: it had escapes, and was decoded into the arena. */
 static bool rebase_text(const struct shape *shape, struct text *t)
 {
   if (t->data == NULL)
@@ -491,7 +496,7 @@ static bool rebase_texts(struct shape *shape)
                  rebase_text(shape, &request->epoch) && rebase_text(shape, &operation->type) &&
                  (operation->kind == OP_NEW || rebase_text(shape, &operation->member));
   for (size_t i = 0; rebased && i < operation->arg_count; i++) {
-    shape->args[i].literal = TEXT_ABSENT; /* that of a hole, which is filled each time */
+    shape->args[i].literal = TEXT_ABSENT; /* the literal of a hole, which is filled each time */
     rebased = rebase_text(shape, &shape->args[i].type);
   }
   for (size_t i = 0; rebased && i < shape->list_count; i++) {
@@ -503,7 +508,7 @@ static bool rebase_texts(struct shape *shape)
 
 static bool is_cacheable(const struct operation *operation)
 {
-  /* Without a type, each object of another class means another member. */
+  /* Without a type, objects of different classes may mean different members. */
   if (operation->kind == OP_CONTROL ? operation->command_text.data != NULL : operation->type.data == NULL)
     return false;
   return operation->kind < OP_META && operation->receiver == NULL && operation->piece == NULL &&
@@ -547,14 +552,14 @@ void rpc_fastpath_keep(struct rpc_fastpath **fastpath, const struct rpc_read_req
     shape->length = 0;
     return;
   }
-  shape->request.depth = 0; /* at most as many as there are brackets */
+  shape->request.depth = 0; /* at most the number of brackets */
   for (size_t i = 0; i < shape->length; i++)
     shape->request.depth += shape->text[i] == '{' || shape->text[i] == '[';
   kept->last = kept->oldest;
   kept->oldest = (kept->oldest + 1) % SHAPES;
 }
 
-/* ---- serving what fits ---- */
+/* ---- serving a request ---- */
 
 bool rpc_fastpath_serve(struct rpc_cached_request *request, const struct rpc_cached_call *call)
 {

@@ -17,7 +17,7 @@ static bool copy_part(char *room, size_t room_length, struct text part, size_t *
   return true;
 }
 
-/* Copies what an answer consists of. False where it is too long; the template is unusable then. */
+/* Copies the parts of an answer. False if it is too long; the template is then unusable. */
 static bool fill_template(struct answer_template *template, const struct rpc_written_answer *written)
 {
   template->has_number = written->has_number;
@@ -29,7 +29,7 @@ static bool fill_template(struct answer_template *template, const struct rpc_wri
                    &template->after_number_length);
 }
 
-/* Appends an answer; number is not used where the template has none. A failed allocation leaves out->failed. */
+/* Appends an answer; number is ignored if the template has none. A failed allocation leaves out->failed. */
 static void write_answer(const struct answer_template *template, struct text id, int64_t number,
                          struct buffer *out)
 {
@@ -42,7 +42,8 @@ static void write_answer(const struct answer_template *template, struct text id,
   at += template->before_id_length;
   memcpy(at, id.data, id.len);
   at += id.len;
-  for (size_t i = 0; i < template->after_id_length; i += ANSWER_STEP) /* there is room for whole steps */
+  /* the destination has room for whole steps */
+  for (size_t i = 0; i < template->after_id_length; i += ANSWER_STEP)
     memcpy(at + i, template->after_id + i, ANSWER_STEP);
   at += template->after_id_length;
   if (template->has_number)
@@ -81,7 +82,7 @@ bool whole_number_path_is_allowed(const struct jvm_whole_number_call *call, cons
   return verdicts != NULL && judge_has_allowed(&judge, operation->kind, verdicts);
 }
 
-/* Before the request's frame is closed. Out of line: most calls need no room for it. */
+/* Called before the request's frame is closed. Not inlined: most calls do not need its stack. */
 static __attribute__((noinline)) void answer_failed(const struct jvm_request *jvm,
                                                     struct rpc_cached_request *request,
                                                     const struct rpc_cached_call *call)
@@ -94,7 +95,7 @@ static __attribute__((noinline)) void answer_failed(const struct jvm_request *jv
   (void)call->answer(call->context, request, &failed, NULL);
 }
 
-/* The call was ended, and has returned all the same. */
+/* The call was ended, although it has returned. */
 static __attribute__((noinline)) bool answer_ended(enum rpc_call_cause cause, const struct jvm_request *jvm,
                                                    struct rpc_cached_request *request,
                                                    const struct rpc_cached_call *call)
@@ -117,16 +118,16 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
                                   .limits = &runner->peer->config.limits.java};
   int64_t result = 0;
   rpc_call_begin(runner->watch, &request->operation, NULL, call->client->number, false);
-  enum jvm_whole_number told = jvm_whole_number_call_run(&jvm, &path->call, &result);
-  if (told == JVM_WHOLE_NUMBER_THREW)
-    answer_failed(&jvm, request, call); /* before the end, which may call the JVM */
+  enum jvm_whole_number ending = jvm_whole_number_call_run(&jvm, &path->call, &result);
+  if (ending == JVM_WHOLE_NUMBER_THREW)
+    answer_failed(&jvm, request, call); /* before rpc_call_end, which may call the JVM */
   enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
-  if (cause != RPC_CALL_RETURNS && told != JVM_WHOLE_NUMBER_THREW)
+  if (cause != RPC_CALL_RETURNS && ending != JVM_WHOLE_NUMBER_THREW)
     return answer_ended(cause, &jvm, request, call);
-  if (told == JVM_WHOLE_NUMBER_UNFIT)
+  if (ending == JVM_WHOLE_NUMBER_UNFIT)
     return false;
   call->client->calls++;
-  if (told != JVM_WHOLE_NUMBER_THREW)
+  if (ending != JVM_WHOLE_NUMBER_THREW)
     write_answer(&path->answer, request->id, result, call->out);
   return true;
 }

@@ -1,11 +1,12 @@
 #ifndef JPEER_RPC_FASTPATH_WHOLE_NUMBER_PATH_H
 #define JPEER_RPC_FASTPATH_WHOLE_NUMBER_PATH_H
 /*
- * A request that fits a shape and whose operation takes and gives whole numbers alone
- * (jni/fastpath/whole_number_call.h): straight from the values in the holes to the call and to the bytes of the
- * answer. The general path has found the member, its conversions and the policy's verdict for an operation of
- * the same shape, and has written the answer from which the template is. Whatever has changed since, or is
- * out of the ordinary, goes the general path again. For this folder alone; on the worker's own thread.
+ * A request that fits a shape and whose arguments and result are all whole numbers
+ * (jni/fastpath/whole_number_call.h): the values in the holes are passed directly to the call, and the bytes
+ * of the answer are written from a template. The general path has found the member, its conversions and the
+ * policy's verdict for an operation of the same shape, and has written the answer from which the template was
+ * made. If something has changed since, or is unusual, the request takes the general path again. For this
+ * folder only; on the worker's own thread.
  */
 #include "jni/fastpath/whole_number_call.h"
 #include "rpc/fastpath/fastpath.h"
@@ -18,8 +19,8 @@ enum {
   ANSWER_AFTER_NUMBER_MAX = ANSWER_STEP
 };
 
-/* The text of a shape's answers: all of it but the id and the whole number. Begins as zero: an answer is written by
- * copying whole parts, the unused bytes of which are then written over. */
+/* The text of a shape's answers without the id and the whole number. Begins as zero. An answer is written
+ * by copying whole parts; the next part overwrites the unused bytes of the last one. */
 struct answer_template {
   size_t before_id_length;
   size_t after_id_length;
@@ -30,22 +31,23 @@ struct answer_template {
   char after_number[ANSWER_AFTER_NUMBER_MAX];
 };
 
-/* What a shape keeps for it. */
+/* What a shape keeps for this path. */
 struct whole_number_path {
   struct jvm_whole_number_call call; /* member NULL: the shape has no such path yet */
   struct answer_template answer;
 };
 
-/* Keeps the call and the template where an operation that the general path has run fits. */
+/* Keeps the call and the template if an operation that the general path has run is of this kind. */
 void whole_number_path_keep(struct whole_number_path *path, const struct jvm_thread *thread,
                             const struct operation *operation, const struct rpc_written_answer *written);
 
-/* Runs the request and appends its answer. False: nothing was run, and the request has to go the general
+/* Runs the request and appends its answer. False: nothing was run, and the request has to take the general
  * path. */
 bool whole_number_path_serve(const struct whole_number_path *path, struct rpc_cached_request *request,
                              const struct rpc_cached_call *call);
 
-/* True where the member of a kept call is still there, and the policy has allowed such an operation to the client. */
+/* True if the member of a kept call still exists, and the policy has allowed such an operation to the
+ * client. */
 bool whole_number_path_is_allowed(const struct jvm_whole_number_call *call, const struct operation *operation,
                                   struct rpc_runner *runner, const struct rpc_client *client);
 

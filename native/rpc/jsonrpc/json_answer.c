@@ -1,4 +1,5 @@
-/* The answer of a request from its outcome: a long body in pieces, and what takes the place of an answer that is too long. */
+/* Writes the answer of a request from its outcome: a long body in pieces, and what replaces an answer that
+ * is too long. */
 #include "rpc/compat.h"
 #include "rpc/jsonrpc/json_codec.h"
 #include "json/writer.h"
@@ -7,16 +8,16 @@
 
 /* ---- bodies ---- */
 
-/* The inside of a JSON string: what the source gives is escaped piece by piece, so that an answer of any size
- * is never held whole. */
+/* The content of a JSON string: the bytes of the source are escaped piece by piece, so that an answer of
+ * any size is never in memory as a whole. */
 struct body_stream {
   struct outcome_body source;
-  struct buffer piece; /* read and not yet passed on; between two calls at most the start of a character */
+  struct buffer piece; /* read and not yet returned; between two calls at most the start of a character */
   bool ended;
 };
 
-/* The bytes of the piece up to a character that is cut off at its end. */
-static size_t whole_characters(struct text t)
+/* The length of a text without a character that is cut off at its end. */
+static size_t count_whole_characters(struct text t)
 {
   size_t back = 0;
   while (back < 3 && back < t.len && ((unsigned char)t.data[t.len - 1 - back] & 0xC0) == 0x80)
@@ -42,7 +43,7 @@ static enum jp_status read_escaped(void *state, struct buffer *out, size_t max)
       return status;
     stream->ended = status == JP_CLOSED;
     struct text piece = buffer_text(&stream->piece);
-    size_t whole = stream->ended ? piece.len : whole_characters(piece);
+    size_t whole = stream->ended ? piece.len : count_whole_characters(piece);
     json_write_escaped(out, (struct text){piece.data, whole});
     buffer_consume(&stream->piece, whole);
   }
@@ -57,8 +58,8 @@ static void close_stream(void *state)
   free(stream);
 }
 
-/* Makes *escaped give the text of *source, escaped. Takes source, even on failure (then it is closed).
- * JP_NO_MEMORY. */
+/* Makes *escaped a body with the text of *source, escaped. Takes source, even on failure (then it is
+ * closed). JP_NO_MEMORY. */
 static enum jp_status escape_body(const struct outcome_body *source, struct outcome_body *escaped)
 {
   struct body_stream *stream = malloc(sizeof *stream);
@@ -74,7 +75,7 @@ static enum jp_status escape_body(const struct outcome_body *source, struct outc
 }
 
 /* The JSON before and after the text of an OUTCOME_BODY. */
-static struct text body_head(const struct rpc_answer *answer)
+static struct text get_body_head(const struct rpc_answer *answer)
 {
   if (answer->compat_pal)
     return TEXT("{\"void\":false,\"isVoid\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,"
@@ -82,7 +83,7 @@ static struct text body_head(const struct rpc_answer *answer)
   return TEXT("{\"void\":false,\"value\":{\"type\":\"java.lang.String\",\"null\":false,\"value\":\"");
 }
 
-static struct text body_tail(void)
+static struct text get_body_tail(void)
 {
   return TEXT("\",\"status\":\"OK\"}}");
 }
@@ -99,24 +100,25 @@ static bool is_too_long(const struct serving *serving)
 static void write_error(struct serving *serving, struct jsonrpc_response *response,
                         const struct outcome *outcome, const struct rpc_answer *answer)
 {
-  struct outcome told = *outcome;
+  struct outcome answered = *outcome;
   if (answer->compat_pal)
-    rpc_compat_reword(&told);
-  int code = rpc_failure_code(told.failure);
+    rpc_compat_reword(&answered);
+  int code = rpc_failure_code(answered.failure);
   struct buffer *data = jsonrpc_error(response, code, jsonrpc_code_message(code));
   serving->has_failed = true;
   serving->error_at = data->len;
-  rpc_error_data_write(data, &told, answer);
+  rpc_error_data_write(data, &answered, answer);
 }
 
-/* Without the cause that another failed request is: a batch whose answer is full would grow by it again and again. */
+/* Drops the cause that is the error of another failed request: an answer of a batch that is full would
+ * otherwise grow with every cause. */
 static void fail_too_long(struct serving *serving, struct jsonrpc_response *response,
                           const struct rpc_answer *answer)
 {
   struct outcome outcome;
   struct rpc_answer short_answer = *answer;
   short_answer.cause = TEXT_ABSENT;
-  rpc_run_take_back(&serving->run);
+  rpc_run_release_result(&serving->run);
   outcome_fail(&outcome, &serving->run.runner->arena, FAILURE_SERVER, NULL,
                "the answer is longer than the %zu bytes that may be held for it (send-buffer-max; on ZeroMQ "
                "message-max)",
@@ -138,13 +140,13 @@ static void write_whole_body(struct serving *serving, struct jsonrpc_response *r
                              struct outcome_body *body, const struct rpc_answer *answer)
 {
   struct buffer *out = jsonrpc_result(response);
-  buffer_append_text(out, body_head(answer));
+  buffer_append_text(out, get_body_head(answer));
   enum jp_status status;
   do
     status = body->read(body->state, out, BODY_STEP);
   while (status == JP_OK && !is_too_long(serving));
   body->close(body->state);
-  buffer_append_text(out, body_tail());
+  buffer_append_text(out, get_body_tail());
   if (is_too_long(serving))
     fail_too_long(serving, response, answer);
   else if (status != JP_CLOSED)
@@ -163,9 +165,9 @@ static void write_body(struct serving *serving, struct jsonrpc_response *respons
     write_whole_body(serving, response, &escaped, answer);
     return;
   }
-  buffer_append_text(jsonrpc_result(response), body_head(answer));
+  buffer_append_text(jsonrpc_result(response), get_body_head(answer));
   serving->stream = escaped;
-  jsonrpc_result_stream(response, &serving->stream, body_tail());
+  jsonrpc_result_stream(response, &serving->stream, get_body_tail());
 }
 
 void serving_note_result(struct serving *serving, const struct outcome *outcome)
@@ -192,8 +194,8 @@ static void write_result(struct serving *serving, struct jsonrpc_response *respo
   rpc_outs_write(serving->out, outcome);
 }
 
-/* A call that has run does not lose its result: where that can be an object of the session, its ref takes the place
- * of an answer that is too long; all else is as short as an error. */
+/* Replaces an answer that is too long. If the result can be an object of the session, its ref is sent, so
+ * that a call that has run does not lose its result; else a short error. */
 static void shorten_answer(struct serving *serving, struct jsonrpc_response *response,
                            struct outcome *outcome, const struct rpc_answer *answer)
 {
@@ -213,7 +215,7 @@ static void shorten_answer(struct serving *serving, struct jsonrpc_response *res
   }
 }
 
-/* The outcome becomes what is told in its place, if that has to be shorter. */
+/* *outcome becomes the outcome that was sent, if the answer had to be shortened. */
 static void write_answer(struct serving *serving, struct jsonrpc_response *response, struct outcome *outcome)
 {
   const struct rpc_answer answer = {.request_id = serving->request->id,
@@ -221,14 +223,15 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
                                     .from = &serving->run.reached,
                                     .scratch = &serving->own->scratch,
                                     .cause = serving->cause == NULL ? TEXT_ABSENT : serving->cause->json,
-                                    /* in --compat pal an answer tells of more than the number */
+                                    /* with --compat pal an answer has more parts that change than the
+                                     * number */
                                     .number = serving->places != NULL && !serving->peer->config.compat_pal
                                                   ? &serving->places->number
                                                   : NULL};
   if (outcome->kind == OUTCOME_ERROR) {
     write_error(serving, response, outcome, &answer);
   } else if (serving_is_unkept(serving)) {
-    /* Of a request whose result is told to nobody. */
+    /* The request has asked for no result. */
     const struct outcome nothing = {.kind = OUTCOME_VOID};
     if (outcome->kind == OUTCOME_BODY)
       outcome->body.close(outcome->body.state);
@@ -250,8 +253,8 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome)
 {
-  struct outcome told = *outcome;
+  struct outcome answered = *outcome;
   serving->has_failed = false;
-  write_answer(serving, response, &told);
-  serving_note_result(serving, &told);
+  write_answer(serving, response, &answered);
+  serving_note_result(serving, &answered);
 }

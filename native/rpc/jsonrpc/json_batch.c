@@ -9,11 +9,12 @@
 #include <string.h>
 
 enum {
-  COPIES_OF_ROOM = 32, /* a batch may use a long value in many requests, but cannot take minutes with it */
-  LONG_TEXT = 1024,    /* bytes; a shorter one costs a request no more to copy than some names cost to read */
-  BUCKETS = 1024,      /* as many as a batch has requests by default */
-  /* The data of an error holds the data of the error that led to it: a chain in which each request depends on the
-   * one before would grow by the square of its length. So from this depth on the first of these errors is told. */
+  COPIES_OF_ROOM = 32, /* times `room`: a batch may use a long value in many requests, but not for minutes */
+  LONG_TEXT = 1024,    /* bytes; copying a shorter text costs a request no more than reading some names */
+  BUCKETS = 1024,      /* the number of requests that a batch may have by default */
+  /* The data of an error contains the data of the error that caused it. If each request depended on the
+   * one before, the answer would grow by the square of its length. So beyond this depth only the first of
+   * these errors is named. */
   CAUSES_MAX = 8
 };
 
@@ -21,7 +22,7 @@ struct batch_results {
   struct arena *arena;
   size_t room;                 /* for values that are noted */
   size_t copies_room;          /* for their copies in requests */
-  struct batch_result *shared; /* those that are, by next_shared */
+  struct batch_result *shared; /* those that are shared, linked by next_shared */
   struct batch_result *buckets[BUCKETS];
 };
 
@@ -53,7 +54,8 @@ struct batch_result *batch_results_find(const struct batch_results *results, str
   return result;
 }
 
-/* Makes a result that is a long text one that arguments share. NULL: it is none, or memory is short. */
+/* Makes a result that is a long text one that arguments share. NULL: the result is no long text, or memory
+ * is short. */
 static struct op_shared_text *share_text(struct batch_results *results, struct batch_result *result)
 {
   if (result->kind != BATCH_RESULT_VALUE || !result->is_long_text || result->shared != NULL)
@@ -78,8 +80,8 @@ void batch_results_end(struct batch_results *results,
   results->shared = NULL;
 }
 
-/* False where the batch has no room for another copy. A short batch could otherwise name a long value
- * thousands of times, and take minutes. */
+/* False if the batch has no room for another copy. A short batch could otherwise name a long value
+ * thousands of times, and run for minutes. */
 static bool count_copy(struct batch_results *results, const struct batch_result *result)
 {
   if (result->json.len > results->copies_room)
@@ -88,7 +90,8 @@ static bool count_copy(struct batch_results *results, const struct batch_result 
   return true;
 }
 
-/* NULL: the request has no id, memory is short, or another one had the id: then neither can be named. */
+/* NULL: the request has no id, memory is short, or another request has the same id: then neither can be
+ * named. */
 static struct batch_result *add_result(struct batch_results *results, struct text id)
 {
   if (id.data == NULL)
@@ -117,8 +120,8 @@ static bool copy_json(struct batch_results *results, struct text json, struct ba
   return result->json.data != NULL;
 }
 
-/* Lists and maps by value have no one class that their JSON would need, and what is told of an Optional is what is in
- * it. */
+/* Lists and maps by value have no single class that their JSON would need, and the type of an Optional's
+ * value is that of its content. */
 static bool needs_type(const struct outcome *outcome)
 {
   bool is_array = outcome->type.len > 0 && *outcome->type.data == '[';
@@ -133,7 +136,7 @@ static bool needs_type(const struct outcome *outcome)
 
 static void write_inside(struct buffer *out, const struct op_value *value);
 
-/* As a reader of arguments takes it, not as a result is told. */
+/* Writes a value in the form of arguments, which differs from that of results. */
 static void write_argument(struct buffer *out, const struct op_value *value)
 {
   switch (value->kind) {
@@ -155,7 +158,7 @@ static void write_argument(struct buffer *out, const struct op_value *value)
     }
     buffer_append_char(out, '}');
     break;
-  case OP_REF: /* what stands beside the number is for readers of results */
+  case OP_REF: /* the text beside the number is only for readers of results */
     BUFFER_LITERAL(out, "{\"ref\":");
     json_write_integer(out, value->ref);
     buffer_append_char(out, '}');
@@ -175,8 +178,8 @@ static bool looks_like_argument(const struct op_value *value)
   return false;
 }
 
-/* Inside a list or a map, a map that has a member of an argument would be read as one: "value" says that it
- * is a map. */
+/* Inside a list or a map, a map that has a member of an argument would be read as an argument: {"value":
+ * map} avoids that. */
 static void write_inside(struct buffer *out, const struct op_value *value)
 {
   bool is_wrapped = looks_like_argument(value);
@@ -210,7 +213,8 @@ static void note_value(struct batch_results *results, struct batch_result *resul
       !outcome->is_null && outcome->value.kind == OP_PACKED && outcome->value.packed.form == OP_PACKED_BASE64;
 }
 
-/* The ref that the result is; 0: it is a value. The ref of a result by value may be of a part of it. */
+/* The ref of the result; 0: the result is a value. The ref in a result by value may belong to a part of
+ * it. */
 static uint32_t ref_of(const struct outcome *outcome, bool by_value)
 {
   if (outcome->is_null)
@@ -256,7 +260,7 @@ void batch_results_note_failure(struct batch_results *results, struct text id, s
 struct filling {
   const struct batch_fill *fill;
   struct buffer out;
-  const char *copied_to; /* what comes before it in the request is in out */
+  const char *copied_to; /* the request up to here is in out already */
   bool has_changed;
   const struct batch_result *failed;
 };
@@ -303,7 +307,7 @@ struct op_shared_text *batch_fill_find_shared(struct batch_results *results, str
   return result == NULL || result->kind != BATCH_RESULT_VALUE ? NULL : result->shared;
 }
 
-/* takes_text: the place of the name takes a text that is shared. */
+/* takes_text: a shared text may replace the name at this place. */
 static enum jp_status find_result(struct filling *filling, struct text id, bool takes_text,
                                   const struct batch_result **found)
 {
@@ -339,7 +343,7 @@ static enum jp_status find_result(struct filling *filling, struct text id, bool 
   case BATCH_RESULT_NONE:
     break;
   }
-  return fail_id(filling, id, "that request gave nothing that could be named");
+  return fail_id(filling, id, "that request has no result that could be named");
 }
 
 /* ---- writing ---- */
@@ -350,8 +354,8 @@ static void copy_up_to(struct filling *filling, const char *end)
   filling->copied_to = end;
 }
 
-/* Ends what is written in place of a text that ends there. */
-static enum jp_status go_on_behind(struct filling *filling, const char *end)
+/* Continues after the text that was replaced, which ends there. */
+static enum jp_status continue_after(struct filling *filling, const char *end)
 {
   filling->copied_to = end;
   filling->has_changed = true;
@@ -360,14 +364,14 @@ static enum jp_status go_on_behind(struct filling *filling, const char *end)
   return filling->out.len > filling->fill->max_size ? fail_size(filling->fill) : JP_OK;
 }
 
-/* As members of an argument whose text is found by its name. */
+/* Writes a shared text as members of an argument: the name stays. */
 static void write_shared(struct buffer *out, struct json_value name)
 {
   BUFFER_LITERAL(out, "\"type\":\"java.lang.String\",\"ref\":");
   buffer_append_text(out, name.span);
 }
 
-/* As members of an argument: "ref":N or "type":T,"value":V, with an encoding where V has one. */
+/* Writes a value as members of an argument: "ref":N or "type":T,"value":V, with an encoding if V has one. */
 static void write_members(struct buffer *out, const struct batch_result *result, bool has_type)
 {
   if (result->kind == BATCH_RESULT_REF) {
@@ -386,7 +390,7 @@ static void write_members(struct buffer *out, const struct batch_result *result,
     BUFFER_LITERAL(out, ",\"encoding\":\"base64\"");
 }
 
-/* In place of {"result": ID}: the bare ref, or a value. */
+/* Replaces {"result": ID} by the bare ref, or a value. */
 static enum jp_status write_named(struct filling *filling, struct json_value name, struct text id)
 {
   const struct batch_result *result = NULL;
@@ -404,14 +408,13 @@ static enum jp_status write_named(struct filling *filling, struct json_value nam
       write_members(&filling->out, result, false);
     buffer_append_char(&filling->out, '}');
   }
-  return go_on_behind(filling, name.span.data + name.span.len);
+  return continue_after(filling, name.span.data + name.span.len);
 }
 
-/* What an argument declares beside a name: nothing; before it a type that any String is of, as it is; or
- * another type. */
+/* The type that an argument declares beside a name: none; a type that any String has; or another type. */
 enum declared_type { DECLARES_NOTHING, DECLARES_TEXT, DECLARES_OTHER };
 
-/* In place of the member "ref": {"result": ID}. */
+/* Replaces the member "ref": {"result": ID}. */
 static enum jp_status write_ref(struct filling *filling, struct text key, struct json_value ref,
                                 struct text id, enum declared_type type)
 {
@@ -422,20 +425,20 @@ static enum jp_status write_ref(struct filling *filling, struct text key, struct
     return status;
   bool is_shared = takes_text && result->shared != NULL;
   if (is_shared && type == DECLARES_TEXT)
-    return JP_OK;                    /* as it stands */
+    return JP_OK;                    /* the text stays */
   copy_up_to(filling, key.data - 1); /* with its quote */
   if (is_shared)
     write_shared(&filling->out, ref);
   else
     write_members(&filling->out, result, type != DECLARES_NOTHING);
-  return go_on_behind(filling, ref.span.data + ref.span.len);
+  return continue_after(filling, ref.span.data + ref.span.len);
 }
 
 /* ---- a name is taken where the reader of arguments takes {"ref": N} ---- */
 
 static enum jp_status fill_value(struct filling *filling, struct json_value json);
 
-/* Inside "value" an object is a map, whatever its members are called. */
+/* Inside "value" an object is a map, whatever its members are named. */
 static enum jp_status fill_contents(struct filling *filling, struct json_value json)
 {
   enum jp_status status = JP_OK;
@@ -459,7 +462,8 @@ enum argument_member { ARGUMENT_TYPE, ARGUMENT_VALUE, ARGUMENT_REF, ARGUMENT_MEM
 static const struct text argument_names[ARGUMENT_MEMBERS] = {
     [ARGUMENT_TYPE] = TEXT("type"), [ARGUMENT_VALUE] = TEXT("value"), [ARGUMENT_REF] = TEXT("ref")};
 
-/* Types as which a String is taken as it is. Any other one reads the text, each time that it is named. */
+/* True for types that accept a String as it is. Any other type parses the text, each time that it is
+ * named. */
 static bool is_text_type(struct json_value type)
 {
   static const struct text types[] = {
@@ -510,7 +514,7 @@ static enum jp_status fill_value(struct filling *filling, struct json_value json
   return fill_contents(filling, json);
 }
 
-/* A member of params or of options; not all of them are values. */
+/* Fills a member of params or of options; not all of them are values. */
 static enum jp_status fill_member(struct filling *filling, struct text key, struct json_value value)
 {
   enum batch_fill_form form = filling->fill->form;
@@ -539,8 +543,8 @@ static enum jp_status fill_all(struct filling *filling, struct json_value json)
   return status;
 }
 
-/* A result may be deep itself, so that the depth is looked at again. */
-static enum jp_status take_filled(struct filling *filling, struct json_value *json)
+/* The result that was filled in may be deep itself: checks the depth again. */
+static enum jp_status accept_filled(struct filling *filling, struct json_value *json)
 {
   const struct batch_fill *fill = filling->fill;
   struct json_fault fault;
@@ -567,7 +571,7 @@ enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *j
   buffer_init(&filling.out);
   enum jp_status status = fill_all(&filling, *json);
   if (status == JP_OK && filling.has_changed)
-    status = take_filled(&filling, json);
+    status = accept_filled(&filling, json);
   buffer_fini(&filling.out);
   *failed = filling.failed;
   return status;
@@ -576,7 +580,7 @@ enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *j
 /* ---- results that no answer has ("keep": false) ---- */
 
 struct unkept_object {
-  struct uuid session; /* that the request has named itself; else zero */
+  struct uuid session; /* that the request has named; else zero */
   uint32_t ref;
 };
 

@@ -1,16 +1,17 @@
 #ifndef JPEER_RPC_JSONRPC_JSON_BATCH_H
 #define JPEER_RPC_JSONRPC_JSON_BATCH_H
 /*
- * A batch whose requests use results of earlier ones: {"ref": {"result": ID}} as an argument, an element, a
- * map's value or a put value, and "instance": {"result": ID} (docs/protocol.md, "Results of the same batch").
+ * A batch whose requests use results of earlier requests: {"ref": {"result": ID}} as an argument, an element,
+ * a map's value or a put value, and "instance": {"result": ID} (docs/protocol.md, "Results of the same
+ * batch").
  *
- * What a request gave is noted. A later request that names it is rewritten: each name is replaced by the ref
- * or by the value with its type, so that whoever reads params knows nothing of names, except of those of long
- * Strings: these names stay, with the type, and rpc/values finds the text by the name, so that naming one
- * costs no copy of it.
+ * The result of each request is noted. A later request that names it is rewritten: each name is replaced by
+ * the ref or by the value with its type, so that the readers of params need not know names. Names of long
+ * Strings are an exception: they stay, with the type, and rpc/values finds the text by the name, so that
+ * naming it does not copy it.
  *
- * All is one message's, on the thread of that message. The results live in the arena that they were made in,
- * which must outlive the requests of the batch.
+ * For one message, on its thread. The results live in the arena in which they were made, which must outlive
+ * the requests of the batch.
  */
 #include "base/arena.h"
 #include "op/outcome.h"
@@ -19,11 +20,11 @@
 
 enum batch_result_kind {
   BATCH_RESULT_REF,    /* ref */
-  BATCH_RESULT_VALUE,  /* type and json; type data NULL: the JSON alone */
+  BATCH_RESULT_VALUE,  /* type and json; type data NULL: only the JSON */
   BATCH_RESULT_FAILED, /* json: the data of its error */
-  BATCH_RESULT_NONE,   /* void, or a query: there is nothing to name */
+  BATCH_RESULT_NONE,   /* void, or a query: there is no result to name */
   BATCH_RESULT_TWICE,  /* several requests have this id */
-  BATCH_RESULT_LARGE   /* it would not fit beside the values that were noted before */
+  BATCH_RESULT_LARGE   /* it would not fit in addition to the values that were noted before */
 };
 
 struct op_shared_text;
@@ -46,27 +47,28 @@ struct batch_results;
 
 /* ---- results ---- */
 
-/* True where requests of the message may name results: it is a batch that has the word. No other needs notes. */
+/* True if requests of the message may name results: it is a batch that contains the word. Other messages
+ * need no notes. */
 bool batch_results_may_be_named(struct text message);
 
-/* NULL: no memory. room: bytes that all noted values may take together; their copies in requests may take 32
- * times as many. */
+/* NULL: no memory. room: the maximal bytes of all noted values; their copies in requests may have 32 times
+ * as many. */
 struct batch_results *batch_results_create(struct arena *arena, size_t room);
 
-/* Notes what a request came to; id as written, data NULL: none, and nothing is noted. Without memory nothing is
- * noted either: whoever names the result gets an error. by_value: of the operation. */
+/* Notes the result of a request; id as written, data NULL: none, and nothing is noted. Without memory
+ * nothing is noted either: a request that names the result gets an error. by_value: of the operation. */
 void batch_results_note(struct batch_results *results, struct text id, const struct outcome *outcome,
                         bool by_value);
 
-/* The same of a request that failed. data: the JSON of its error's data, which is copied, or null where there is no
- * room; cause: the result that it named and that had failed before, or NULL. */
+/* The same for a request that failed. data: the JSON of its error's data, which is copied, or null if
+ * there is no room; cause: the failed result that the request has named, or NULL. */
 void batch_results_note_failure(struct batch_results *results, struct text id, struct text data,
                                 const struct batch_result *cause);
 
 /* NULL: no earlier request has the id. */
 struct batch_result *batch_results_find(const struct batch_results *results, struct text id);
 
-/* Calls `release` for each Java String that sharing has made. Before the arena ends. */
+/* Calls `release` for each Java String that sharing has made. Call it before the arena ends. */
 void batch_results_end(struct batch_results *results,
                        void (*release)(void *context, struct op_shared_text *text), void *context);
 
@@ -75,29 +77,29 @@ void batch_results_end(struct batch_results *results,
 /* The JSON that is searched for names. */
 enum batch_fill_form {
   BATCH_FILL_PROCEDURE, /* params of one of the six methods */
-  BATCH_FILL_VALUES,    /* params of which each is a value */
+  BATCH_FILL_VALUES,    /* params that are all values */
   BATCH_FILL_OPTIONS    /* options, of which "loader" may be {"result": ID} */
 };
 
 struct batch_fill {
-  struct batch_results *results; /* counts what is copied of them */
+  struct batch_results *results; /* counts the copies of its results */
   struct json_limits limits;
-  size_t max_size; /* of what comes of it */
+  size_t max_size; /* of the filled JSON */
   enum batch_fill_form form;
   bool shares_texts; /* the names of long Strings stay, for batch_fill_find_shared */
   struct arena *arena;
-  struct outcome *outcome; /* takes the errors */
+  struct outcome *outcome; /* receives the errors */
 };
 
 /*
- * *json stays where it names nothing, and else is in the arena. Anything but JP_OK leaves an OUTCOME_ERROR:
- * JP_INVALID, an id that names no result; JP_CLOSED, the request of that id failed, and *failed is its result;
+ * json stays if it names no result, and else is in the arena. Anything but JP_OK leaves an OUTCOME_ERROR.
+ * JP_INVALID: an id names no result. JP_CLOSED: the request of that id failed, and *failed is its result.
  * JP_LIMIT; JP_NO_MEMORY.
  */
 enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *json,
                              const struct batch_result **failed) JP_MUST_CHECK;
 
-/* The text that {"result": ID} in a filled request is the name of; NULL: it is none. */
+/* The text that {"result": ID} in a filled request names; NULL: it names none. */
 struct op_shared_text *batch_fill_find_shared(struct batch_results *results, struct json_value name);
 
 /* ---- results that no answer has ("keep": false) ---- */
@@ -105,9 +107,9 @@ struct op_shared_text *batch_fill_find_shared(struct batch_results *results, str
 struct unkept_object;
 
 /*
- * Results of requests that asked for it ("keep": false): steps of a chain, which later requests of the batch
- * may use. At the end of the message they count as not told, so that an object stays only where another
- * answer has told of it. Begins as zero.
+ * Results of requests with "keep": false: steps of a chain, which later requests of the batch may use. At the
+ * end of the message their refs count as not sent, so that an object stays only if another answer has sent
+ * its ref. Begins as zero.
  */
 struct unkept_results {
   struct unkept_object *items;
@@ -115,11 +117,11 @@ struct unkept_results {
   size_t capacity;
 };
 
-/* Takes the notes of what the result of the request in hand would tell. Without memory the objects stay in the
+/* Moves the stored refs of the current request's result to *unkept. Without memory the objects stay in the
  * session. */
 void unkept_results_note(struct unkept_results *unkept, struct rpc_run *run);
 
-/* At the end of the message, also for what was noted. */
+/* Releases the refs at the end of the message. */
 void unkept_results_drop(struct unkept_results *unkept, struct rpc_run *run);
 
 #endif

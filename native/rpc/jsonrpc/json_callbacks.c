@@ -42,9 +42,10 @@ static uint64_t read_number(struct json_value json)
   return number;
 }
 
-/* ---- what a message is ---- */
+/* ---- the kind of a message ---- */
 
-/* Whether the options of a request say that it is nested; in which call: 0: a wrong name. */
+/* Finds whether the options of a request say that it is nested, and in which call; number 0: the name is
+ * wrong. */
 static bool read_within(struct json_value request, uint64_t *number)
 {
   enum { METHOD, OPTIONS, MEMBERS };
@@ -75,7 +76,7 @@ static bool are_answers(struct json_value array)
   return count > 0;
 }
 
-/* Something without a method that has the number of a call as its id. */
+/* True for a message without a method whose id is the number of a call. */
 static bool is_named(struct json_value message, uint64_t *number)
 {
   enum { ID, METHOD, MEMBERS };
@@ -120,7 +121,7 @@ static enum rpc_callback_message classify_value(struct json_value message, uint6
   return read_within(message, number) ? RPC_MESSAGE_NESTED : RPC_MESSAGE_ORDINARY;
 }
 
-static bool take_text(struct text *rest, struct text wanted)
+static bool consume_text(struct text *rest, struct text wanted)
 {
   if (!text_starts_with(*rest, wanted))
     return false;
@@ -128,44 +129,45 @@ static bool take_text(struct text *rest, struct text wanted)
   return true;
 }
 
-static bool take_string(struct text *rest)
+static bool consume_string(struct text *rest)
 {
   size_t length = json_unescaped_string_at(*rest);
   *rest = text_slice(*rest, length, rest->len);
   return length > 0;
 }
 
-static bool take_scalar(struct text *rest)
+static bool consume_scalar(struct text *rest)
 {
   int64_t unused;
   size_t length = json_bare_integer_at(*rest, &unused);
   *rest = text_slice(*rest, length, rest->len);
-  return length > 0 || take_string(rest) || take_text(rest, TEXT("null")) || take_text(rest, TEXT("true")) ||
-         take_text(rest, TEXT("false"));
+  return length > 0 || consume_string(rest) || consume_text(rest, TEXT("null")) ||
+         consume_text(rest, TEXT("true")) || consume_text(rest, TEXT("false"));
 }
 
-/* The very bytes that libjpeer-client writes around a scalar, alone or with a type: most answers. They are valid, and
- * need not be read to see what they are. */
+/* Compares with the exact bytes that libjpeer-client writes around a scalar, alone or with a type, as in
+ * most answers. Such a message is valid, and its kind is known without parsing it. */
 static bool is_usual_answer(struct text message, uint64_t *number)
 {
   enum { NUMBER_MAX = 32 };
   struct text rest = message;
-  if (!take_text(&rest, TEXT("{\"jsonrpc\":\"2.0\",\"id\":\"")))
+  if (!consume_text(&rest, TEXT("{\"jsonrpc\":\"2.0\",\"id\":\"")))
     return false;
   const char *end = memchr(rest.data, '"', rest.len < NUMBER_MAX ? rest.len : NUMBER_MAX);
   *number = end == NULL ? 0 : rpc_call_number_read((struct text){rest.data, (size_t)(end - rest.data)});
   if (*number == 0)
     return false;
   rest = text_slice(rest, (size_t)(end - rest.data), rest.len);
-  if (!take_text(&rest, TEXT("\",\"result\":")))
+  if (!consume_text(&rest, TEXT("\",\"result\":")))
     return false;
-  bool is_typed = take_text(&rest, TEXT("{\"type\":"));
-  if (is_typed && (!take_string(&rest) || !take_text(&rest, TEXT(",\"value\":"))))
+  bool is_typed = consume_text(&rest, TEXT("{\"type\":"));
+  if (is_typed && (!consume_string(&rest) || !consume_text(&rest, TEXT(",\"value\":"))))
     return false;
-  return take_scalar(&rest) && text_equal(rest, is_typed ? TEXT("}}") : TEXT("}"));
+  return consume_scalar(&rest) && text_equal(rest, is_typed ? TEXT("}}") : TEXT("}"));
 }
 
-/* rpc_callback_form.classify. Numbers may have suffixes in the result of an answer, as in the params of a request. */
+/* rpc_callback_form.classify. Numbers may have suffixes in the result of an answer, as in the params of a
+ * request. */
 static enum rpc_callback_message classify_message(struct text message, size_t depth_max, uint64_t *number)
 {
   const struct json_limits limits = {.max_depth = depth_max};
@@ -182,14 +184,15 @@ static enum rpc_callback_message classify_message(struct text message, size_t de
   return kind == RPC_MESSAGE_ANSWER || kind == RPC_MESSAGE_ANSWERS ? kind : RPC_MESSAGE_FAULTY;
 }
 
-static enum jp_status validate(struct text message, size_t depth_max, struct json_fault *fault)
+static enum jp_status validate_message(struct text message, size_t depth_max, struct json_fault *fault)
 {
   const struct json_limits limits = {.max_depth = depth_max};
   enum jp_status status = json_validate(message, limits, TEXT("params"), fault);
   return status == JP_OK ? status : json_validate(message, limits, TEXT("result"), fault);
 }
 
-/* Of a message that cannot be read; 0: it cannot be found. One that is too deep is known up to the fault alone. */
+/* The number of a malformed message; 0: not found. Of a message that is too deep only the part before the
+ * fault is searched. */
 static uint64_t salvage_number(struct text message, enum jp_status status, const struct json_fault *fault)
 {
   struct text known = status == JP_LIMIT ? text_slice(message, 0, fault->offset) : message;
@@ -197,7 +200,7 @@ static uint64_t salvage_number(struct text message, enum jp_status status, const
   return id.data == NULL ? 0 : read_number(json_root(id));
 }
 
-/* Those of a message that is valid JSON. */
+/* The numbers in a message that is valid JSON. */
 static void find_named(struct json_value message,
                        void (*found)(void *context, uint64_t number, const char *reason), void *context)
 {
@@ -211,7 +214,7 @@ static void find_named(struct json_value message,
   struct json_value element;
   while (json_next_element(&cursor, &element)) {
     if (is_named(element, &number))
-      found(context, number, "something else than answers is in its array");
+      found(context, number, "its array has elements that are no answers");
   }
 }
 
@@ -219,7 +222,7 @@ static void find_faulty(struct text message, size_t depth_max,
                         void (*found)(void *context, uint64_t number, const char *reason), void *context)
 {
   struct json_fault fault;
-  enum jp_status status = validate(message, depth_max, &fault);
+  enum jp_status status = validate_message(message, depth_max, &fault);
   uint64_t number = status == JP_OK ? 0 : salvage_number(message, status, &fault);
   if (number != 0)
     found(context, number, status == JP_LIMIT ? "it is nested too deeply" : fault.reason);
@@ -244,7 +247,7 @@ static bool find_next_answer(struct text message, size_t *at, struct text *answe
 
 /* ---- answers ---- */
 
-static enum jp_status fail(struct arena *arena, struct outcome *outcome, const char *what)
+static enum jp_status fail_answer(struct arena *arena, struct outcome *outcome, const char *what)
 {
   outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
   return JP_INVALID;
@@ -254,7 +257,7 @@ static enum jp_status read_text(struct arena *arena, struct json_value json, con
                                 struct text *t, struct outcome *outcome)
 {
   if (json.kind != JSON_KIND_STRING)
-    return fail(arena, outcome, otherwise);
+    return fail_answer(arena, outcome, otherwise);
   *t = json_read_string(json, arena);
   if (t->data != NULL)
     return JP_OK;
@@ -278,7 +281,7 @@ static enum jp_status read_line(struct arena *arena, struct json_value json, int
       return JP_OK;
     }
   }
-  return fail(arena, outcome, "a line of the error's data.stack_trace is no integer of 32 bits");
+  return fail_answer(arena, outcome, "a line of the error's data.stack_trace is no integer of 32 bits");
 }
 
 static enum jp_status read_frame(struct arena *arena, struct json_value json,
@@ -291,11 +294,11 @@ static enum jp_status read_frame(struct arena *arena, struct json_value json,
       "\"line\": N}";
   struct json_members members;
   if (json.kind != JSON_KIND_OBJECT)
-    return fail(arena, outcome, wrong);
+    return fail_answer(arena, outcome, wrong);
   json_members_collect(json, names, MEMBERS, &members);
   *frame = (struct jvm_callback_frame){.file = TEXT_ABSENT, .line = -1};
   if (!members.has[CLASS] || !members.has[METHOD])
-    return fail(arena, outcome, wrong);
+    return fail_answer(arena, outcome, wrong);
   enum jp_status status = read_text(arena, members.value[CLASS], wrong, &frame->class, outcome);
   if (status == JP_OK)
     status = read_text(arena, members.value[METHOD], wrong, &frame->method, outcome);
@@ -310,7 +313,7 @@ static enum jp_status read_frames(struct arena *arena, struct json_value json,
                                   struct jvm_callback_thrown *read, struct outcome *outcome)
 {
   if (json.kind != JSON_KIND_ARRAY)
-    return fail(arena, outcome, "the error's data.stack_trace is no list");
+    return fail_answer(arena, outcome, "the error's data.stack_trace is no list");
   struct jvm_callback_frame *frames = arena_calloc(arena, JVM_CALLBACK_FRAMES_MAX, sizeof *frames);
   if (frames == NULL)
     return outcome_fail_memory(outcome);
@@ -319,7 +322,7 @@ static enum jp_status read_frames(struct arena *arena, struct json_value json,
   read->frames = frames;
   for (; json_next_element(&cursor, &element); read->frame_count++) {
     if (read->frame_count == JVM_CALLBACK_FRAMES_MAX)
-      return fail(arena, outcome, "the error's data.stack_trace has more than 64 frames");
+      return fail_answer(arena, outcome, "the error's data.stack_trace has more than 64 frames");
     enum jp_status status = read_frame(arena, element, &frames[read->frame_count], outcome);
     if (status != JP_OK)
       return status;
@@ -327,8 +330,8 @@ static enum jp_status read_frames(struct arena *arena, struct json_value json,
   return JP_OK;
 }
 
-/* The data's own message comes before the error's, which may be the standard text of its code. depth: of the causes around
- * it. */
+/* The message in the data has priority over that of the error, which may be the standard text of its code.
+ * depth: of the causes around it. */
 static enum jp_status read_data(struct arena *arena, struct json_value data, size_t depth,
                                 struct jvm_callback_thrown *read, struct outcome *outcome)
 {
@@ -341,7 +344,7 @@ static enum jp_status read_data(struct arena *arena, struct json_value data, siz
   json_members_collect(data, names, MEMBERS, &members);
   enum jp_status status = JP_OK;
   if (has_value(&members, REF) && !rpc_ref_read(members.value[REF], &read->ref))
-    status = fail(arena, outcome, "the error's data.ref is no ref");
+    status = fail_answer(arena, outcome, "the error's data.ref is no ref");
   if (status == JP_OK && has_value(&members, TYPE))
     status = read_text(arena, members.value[TYPE], "the error's data.throwable_type is no string",
                        &read->throwable_type, outcome);
@@ -352,9 +355,9 @@ static enum jp_status read_data(struct arena *arena, struct json_value data, siz
   if (status != JP_OK || !has_value(&members, CAUSE))
     return status;
   if (members.value[CAUSE].kind != JSON_KIND_OBJECT)
-    return fail(arena, outcome, "the error's data.cause is no object");
+    return fail_answer(arena, outcome, "the error's data.cause is no object");
   if (depth == JVM_CALLBACK_CAUSES_MAX)
-    return fail(arena, outcome, "the error has more than 32 causes");
+    return fail_answer(arena, outcome, "the error has more than 32 causes");
   struct jvm_callback_thrown *cause = arena_alloc(arena, sizeof *cause);
   if (cause == NULL)
     return outcome_fail_memory(outcome);
@@ -382,10 +385,10 @@ static enum jp_status read_error(struct arena *arena, struct json_value error,
   static const struct text names[MEMBERS] = {TEXT("code"), TEXT("message"), TEXT("data")};
   struct json_members members;
   if (error.kind != JSON_KIND_OBJECT)
-    return fail(arena, outcome, "the answer's error is no object");
+    return fail_answer(arena, outcome, "the answer's error is no object");
   json_members_collect(error, names, MEMBERS, &members);
   if (!members.has[CODE] || !read_code(members.value[CODE], &read->code))
-    return fail(arena, outcome, "the error's code is no integer of 32 bits");
+    return fail_answer(arena, outcome, "the error's code is no integer of 32 bits");
   enum jp_status status = JP_OK;
   if (members.has[MESSAGE])
     status = read_text(arena, members.value[MESSAGE], "the error's message is no string",
@@ -412,13 +415,13 @@ static enum jp_status read_answer(struct text answer, const struct rpc_value_rul
   struct jsonrpc_answer parts;
   *read = (struct jvm_callback_answer){.thrown = {.message = TEXT_ABSENT, .throwable_type = TEXT_ABSENT}};
   if (!jsonrpc_answer_read(json_root(answer), &parts))
-    return fail(arena, outcome, "the answer is none");
+    return fail_answer(arena, outcome, "it is no answer");
   read->is_error = parts.is_error;
   return parts.is_error ? read_error(arena, parts.value, read, outcome)
                         : read_result(rules, arena, parts.value, read, outcome);
 }
 
-/* ---- what messages give that nobody reads ---- */
+/* ---- callbacks in messages that are not read ---- */
 
 static void scan_message(struct json_value message, void (*found)(void *context, int64_t id), void *context)
 {
@@ -439,7 +442,7 @@ static void find_given(struct text message, size_t depth_max, void (*found)(void
 {
   struct json_fault fault;
   struct json_value element;
-  if (validate(message, depth_max, &fault) != JP_OK)
+  if (validate_message(message, depth_max, &fault) != JP_OK)
     return;
   struct json_value root = json_root(message);
   if (root.kind != JSON_KIND_ARRAY) {
@@ -451,7 +454,7 @@ static void find_given(struct text message, size_t depth_max, void (*found)(void
     scan_message(element, found, context);
 }
 
-/* ---- what the peer sends ---- */
+/* ---- messages of the peer ---- */
 
 static void write_call_name(struct buffer *out, uint64_t number)
 {
@@ -463,7 +466,7 @@ static void write_call_name(struct buffer *out, uint64_t number)
 static void write_origin(struct buffer *out, const struct rpc_callback_head *head)
 {
   switch (head->origin) {
-  case RPC_ORIGIN_UNTOLD:
+  case RPC_ORIGIN_NOT_ASKED:
     return;
   case RPC_ORIGIN_REQUEST:
     BUFFER_LITERAL(out, ",\"origin\":\"request\"");
@@ -505,7 +508,7 @@ static void write_call(struct buffer *out, const struct rpc_callback_head *head,
   for (size_t i = 0; i < count; i++) {
     if (i > 0)
       buffer_append_char(out, ',');
-    rpc_told_value_write(out, &arguments[i], &how);
+    rpc_result_value_write(out, &arguments[i], &how);
   }
   BUFFER_LITERAL(out, "]}}");
 }

@@ -5,7 +5,7 @@
 
 extern const struct rpc_callback_form rpc_jsonrpc_callbacks;
 
-/* The number N of "cb-N", N as the peer writes it; 0: the text is another. */
+/* Reads the number N of "cb-N", in the form that the peer writes; 0: another text. */
 uint64_t rpc_call_number_read(struct text t);
 
 #endif

@@ -1,5 +1,5 @@
 /* JSON-RPC as a codec: its state for the peer and for each worker, a message from its bytes to its answer,
- * and answers that need no worker. */
+ * and answers without a worker. */
 #include "rpc/jsonrpc/json_codec.h"
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
@@ -107,7 +107,7 @@ static bool is_malformed(const struct rpc_peer *peer, struct text message, struc
   return json_validate(message, rpc_jsonrpc_limits(peer), TEXT("params"), fault) == JP_INVALID;
 }
 
-/* Answers malformed JSON as --compat pal does: with the id that can be made out. fault: the byte. */
+/* Answers malformed JSON as --compat pal does: with the id, if it can be found. fault: the offending byte. */
 static void reject_malformed(struct text message, size_t fault, struct buffer *out)
 {
   struct text id = jsonrpc_salvage_id(message, fault, JSONRPC_2_0);
@@ -122,12 +122,12 @@ struct workerless_call {
   struct arena arena;
   int code; /* of a refusal */
   const char *reason;
-  bool is_answered; /* a ping, or a request beside another one */
+  bool is_answered; /* the request is a ping, or was answered while another one is being served */
   enum rpc_lane lane;
-  struct rpc_client *client; /* of rpc_codec.serve_beside */
+  struct rpc_client *client; /* for rpc_codec.serve_beside */
   const struct rpc_beside *beside;
-  enum rpc_call_cause cause; /* of rpc_codec.answer_ended */
-  struct buffer *ids;        /* of rpc_codec.list_ids */
+  enum rpc_call_cause cause; /* for rpc_codec.answer_ended */
+  struct buffer *ids;        /* for rpc_codec.list_ids */
 };
 
 static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
@@ -198,7 +198,8 @@ static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled
                                    const struct jsonrpc_stream *rest, struct rpc_stream *stream)
 {
   unkept_results_drop(&serving->unkept, &serving->run);
-  /* What the message gives is accounted for, also where a request has failed before that was read. */
+  /* Counts the callbacks that the message gives, even if a request has failed before its arguments were
+   * read. */
   struct rpc_client *client = serving->run.client;
   struct rpc_given *given = &serving->run.runner->given;
   bool is_unread = client->push != NULL && (serving->has_unread || serving->found_invalid);
@@ -268,7 +269,7 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
   rpc_runner_begin_message(&worker->runner);
   buffer_clear(&own->scratch);
   if (client->is_stale) {
-    /* Of a message that is meant for another epoch of its client's session. */
+    /* For a message that is meant for another epoch of its client's session. */
     struct workerless_call call = {.peer = context};
     return convert_handled(handle_without_worker(&call, message, out, handle_stale));
   }
@@ -291,7 +292,7 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
 
 /* ---- answers that need no worker ---- */
 
-/* The part behind the last comma may be cut off: it is left out. */
+/* Ignores the part after the last comma, which may be cut off. */
 static struct text find_id(struct text beginning)
 {
   while (beginning.len > 0 && beginning.data[beginning.len - 1] != ',')
@@ -347,7 +348,7 @@ enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct te
   return convert_handled(handle_without_worker(&call, message, out, handle_nested));
 }
 
-/* As it would be answered in its turn, except requests that have an answer beside them. */
+/* Makes the same answer as in the message's turn, except for requests that are answered out of turn. */
 enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
                                           struct buffer *out)
 {
@@ -361,10 +362,10 @@ enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct te
   return RPC_REPLY;
 }
 
-enum { PING_MAX = 4096 }; /* a longer message is not read for it */
+enum { PING_MAX = 4096 }; /* a longer message is not parsed for a ping */
 
-/* On ZeroMQ peer-id names a session. A wrong name, and wrong options, are an error whatever the method. A worker
- * reports it. */
+/* On ZeroMQ peer-id names a session. A malformed peer-id and wrong options are an error for any method. A
+ * worker reports it. */
 static bool has_wrong_extras(const struct jsonrpc_request *request, struct arena *arena)
 {
   struct uuid peer_id;
@@ -414,9 +415,9 @@ static bool serve_without_worker(void *context, struct text message, struct buff
   return call.is_answered;
 }
 
-/* ---- beside a request of the same client ---- */
+/* ---- answers while a request of the same client is served ---- */
 
-/* An epoch, and options, are checked in the request's turn, and so is all that is wrong. */
+/* Epoch, options and all errors are checked in the request's turn. */
 static void handle_beside(void *context, const struct jsonrpc_request *request,
                           struct jsonrpc_response *response)
 {
@@ -432,7 +433,7 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
     return;
   if (operation.command == OP_CANCEL) {
     bool is_found = call->beside->cancel(call->beside->state, operation.command_text);
-    rpc_control_tell_cancelled(is_found, &outcome);
+    rpc_control_fill_cancelled(is_found, &outcome);
     call->is_answered = true;
   } else {
     call->is_answered = !request->is_notification && operation.command == OP_SHARE_SESSION &&
@@ -443,7 +444,8 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
     rpc_result_write(jsonrpc_result(response), &outcome, &answer);
 }
 
-/* A message that calls Java is not read twice: a method that is written with escapes is looked at, too. */
+/* Excludes most messages that call Java, so that they are not parsed twice. A method that is written with
+ * escapes may be a control method. */
 static bool may_be_control(struct text message)
 {
   static const char method[] = "control";
@@ -470,7 +472,7 @@ static void list_id(void *context, const struct jsonrpc_request *request, struct
   (void)response;
   if (request->is_notification)
     return;
-  if (request->id.len <= PING_MAX) /* no longer one can be cancelled */
+  if (request->id.len <= PING_MAX) /* a request with a longer id cannot be cancelled */
     buffer_append_text(call->ids, rpc_request_id_read(request->id, &call->arena));
   buffer_append_char(call->ids, '\n');
 }
@@ -512,14 +514,14 @@ static enum rpc_lane lane_of_operation(const struct operation *operation)
     return op_control_methods[operation->command].is_brief ? RPC_LANE_CONTROL : RPC_LANE_ALL;
   case OP_META:
     return RPC_LANE_META;
-  case OP_DESCRIBE: /* an object's text is code of the application */
+  case OP_DESCRIBE: /* making the text of an object runs code of the application */
     return operation->has_instance || operation->receiver != NULL ? RPC_LANE_ALL : RPC_LANE_META;
   default:
     return RPC_LANE_ALL;
   }
 }
 
-/* Options can mean code of the application, such as an executor. */
+/* Options can lead to code of the application, such as an executor. */
 static void handle_for_lane(void *context, const struct jsonrpc_request *request,
                             struct jsonrpc_response *response)
 {

@@ -1,8 +1,9 @@
 #ifndef JPEER_RPC_JSONRPC_JSON_CODEC_H
 #define JPEER_RPC_JSONRPC_JSON_CODEC_H
 /*
- * What the JSON-RPC codec keeps for a peer and for each worker, and a message on its way: shared by json_codec.c (the
- * message), json_request.c (one request of it), json_answer.c (its answer) and the fast path. Not for other codecs.
+ * The state of the JSON-RPC codec for a peer and for each worker, and a message being served: shared by
+ * json_codec.c (the message), json_request.c (one request of it), json_answer.c (its answer) and the fast
+ * path. Private to them.
  */
 #include "jsonrpc/jsonrpc.h"
 #include "rpc/jsonrpc/json_batch.h"
@@ -17,7 +18,7 @@ struct java_methods_index;
 
 struct rpc_jsonrpc_peer {
   struct openrpc *openrpc;
-  struct java_methods_index *methods; /* of the application, that were called by their own names */
+  struct java_methods_index *methods; /* Java methods that were called by their own names */
 };
 
 struct rpc_jsonrpc_worker {
@@ -46,9 +47,9 @@ enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct te
 
 /* ---- a message ---- */
 
-/* One message on its way. */
+/* A message being served. */
 struct serving {
-  /* As rpc_codec.serve is given it: */
+  /* The arguments of rpc_codec.serve: */
   struct text message;
   struct rpc_peer *peer;
   struct rpc_worker *worker;
@@ -57,53 +58,54 @@ struct serving {
   struct buffer *out;
   size_t reply_max;
 
-  /* False for a message that the fast path answers, which needs nothing below. serving_begin fills it all; run.client and
-   * run.runner are the client and the worker's runner from above. */
+  /* False for a message that the fast path answers, which needs no field below. serving_begin fills all of
+   * them; run.client and run.runner are the client and the worker's runner from above. */
   bool has_begun;
 
-  size_t start;       /* of the message's answer in out */
-  bool found_invalid; /* the envelope, by jsonrpc */
-  bool
-      has_unread; /* a request has failed before its arguments were read (has_failed, !was_read): of the message */
+  size_t start;       /* where the message's answer begins in out */
+  bool found_invalid; /* set by jsonrpc: the envelope is invalid */
+  /* of the message: a request has failed before its arguments were read (has_failed, !was_read) */
+  bool has_unread;
   struct outcome_body stream; /* of RPC_STREAM */
 
   struct arena lasting; /* until the message ends; the runner's arena lasts for one request of a batch */
-  struct batch_results *results; /* of the batch, whose requests name results of earlier ones; else NULL */
+  struct batch_results *results; /* of a batch whose requests name results of earlier ones; else NULL */
 
   struct unkept_results unkept;
 
   const struct jsonrpc_request *request;
-  struct rpc_request_options options; /* of the request, where it has some */
+  struct rpc_request_options options; /* of the request, if it has options */
   bool by_value;                      /* its result is plain JSON */
-  bool was_read;                      /* all its arguments were, also of a request that fails then */
+  bool was_read;                      /* all its arguments were read, even if the request fails later */
   bool has_failed;                    /* its answer is an error, */
-  size_t error_at;                    /* the data of which begin there in out */
+  size_t error_at;                    /* whose data begin here in out */
   const struct batch_result *cause;   /* the failed result that it names; else NULL */
 
   /* Of a request that rpc/fastpath/cached_requests.c has decoded, else NULL: */
-  struct rpc_cached_request *cached; /* of a batch: what matched last */
+  struct rpc_cached_request *cached; /* of a batch: the request that matched last */
   const struct operation *operation; /* what it means */
-  const struct outcome *failed;      /* its outcome, where it was run already and failed; else NULL */
+  const struct outcome *failed;      /* its outcome, if it was run already and failed; else NULL */
   struct serving_places *places;     /* filled when its answer is written */
 
-  /* The request that is run. The last member, because serving_begin zeroes those before it from `start` on. */
+  /* The request that is run. The last member, because serving_begin zeroes the members before it from
+   * `start` on. */
   struct rpc_run run;
 };
 _Static_assert(sizeof(struct serving) - offsetof(struct serving, run) <
                    sizeof(struct rpc_run) + _Alignof(struct serving),
                "run is not the last member");
 
-/* Where an answer has the parts that change from call to call, in bytes of the buffer. */
+/* Where an answer has the parts that differ between calls, as offsets in the buffer. */
 struct serving_places {
-  struct resolved_member *member; /* of struct rpc_reached_member; NULL: other parts change, too */
+  struct resolved_member *member; /* of struct rpc_reached_member; NULL: other parts differ, too */
   size_t id_at;
   struct rpc_number_place number;
 };
 
-/* Fills what the general path needs beside what rpc_codec.serve was given. */
+/* Initialises the fields that only the general path needs. */
 void serving_begin(struct serving *serving);
 
-/* True where the request does not want to be told what comes of it. */
+/* True if the request wants no result ("keep": false). */
 static inline bool serving_is_unkept(const struct serving *serving)
 {
   return serving->request->has_options && serving->options.is_unkept;
@@ -117,11 +119,11 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome);
 
-/* Keeps what the request has come to for later ones of its batch that name it. serving_write_answer does that; it is
- * for answers that are written without it. */
+/* Notes the outcome of the request for later requests of its batch that name it. serving_write_answer
+ * calls this; other code that writes an answer has to call it, too. */
 void serving_note_result(struct serving *serving, const struct outcome *outcome);
 
-/* Gives up the memory that a message needed, once its answer is written. */
+/* Frees the memory that a large message has used, after its answer is written. */
 void serving_free_memory(struct rpc_worker *worker);
 
 #endif

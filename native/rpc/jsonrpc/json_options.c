@@ -15,8 +15,8 @@ struct option_row {
   enum jp_status (*read)(const struct options_reader *reader, const struct option_row *row,
                          struct json_value value, void *member);
   size_t offset;      /* of that member */
-  struct text word;   /* read_word: the only one */
-  const char *wanted; /* read_word: it, for the error */
+  struct text word;   /* read_word: the only allowed word */
+  const char *wanted; /* read_word: that word, for the error */
 };
 
 static enum jp_status fail_kind(const struct options_reader *reader, struct text name, const char *wanted,
@@ -45,7 +45,7 @@ static enum jp_status read_text(const struct options_reader *reader, const struc
   return text->data == NULL ? outcome_fail_memory(reader->outcome) : JP_OK;
 }
 
-/* bool: true where the value is false */
+/* bool: true if the value is false */
 static enum jp_status read_negated(const struct options_reader *reader, const struct option_row *row,
                                    struct json_value value, void *member)
 {
@@ -55,7 +55,7 @@ static enum jp_status read_negated(const struct options_reader *reader, const st
   return JP_OK;
 }
 
-/* The one member of {"ref":N}; false: it is another object. */
+/* Finds the ref in {"ref":N}; false: it is another object. */
 static bool find_ref(struct json_value object, struct json_value *ref)
 {
   struct json_cursor cursor = json_enter(object);
@@ -79,7 +79,7 @@ static enum jp_status read_ref(const struct options_reader *reader, const struct
   return JP_INVALID;
 }
 
-/* bool: true for the one word that the option may have */
+/* bool: true for the only word that the option may have */
 static enum jp_status read_word(const struct options_reader *reader, const struct option_row *row,
                                 struct json_value value, void *member)
 {
@@ -99,7 +99,8 @@ static enum jp_status read_boolean(const struct options_reader *reader, const st
   return JP_OK;
 }
 
-/* The bool and the size_t of array_value_max. The answer's own limit bounds what a large number asks for. */
+/* The bool and the size_t of array_value_max. A large number needs no check: the limit of the answer
+ * applies, too. */
 static enum jp_status read_array_value_max(const struct options_reader *reader, const struct option_row *row,
                                            struct json_value value, void *member)
 {
@@ -115,7 +116,7 @@ static enum jp_status read_array_value_max(const struct options_reader *reader, 
   return JP_OK;
 }
 
-/* int64_t: milliseconds. More than a thousand years are as good as none. */
+/* int64_t: milliseconds. A timeout of more than a thousand years counts as none. */
 static enum jp_status read_timeout(const struct options_reader *reader, const struct option_row *row,
                                    struct json_value value, void *member)
 {

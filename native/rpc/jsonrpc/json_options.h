@@ -3,7 +3,7 @@
 /*
  * The options of a request: its top-level member `options` (docs/protocol.md, "Options of a request"). They
  * are the same for all methods. A new option is a member of the struct and a row of the table in
- * json_options.c. Any thread; what is read is borrowed from the message and the arena.
+ * json_options.c. Any thread; the options are borrowed from the message and the arena.
  */
 #include "base/arena.h"
 #include "jsonrpc/jsonrpc.h"
@@ -17,12 +17,12 @@ struct rpc_request_options {
   bool returns_throwable;
   bool longs_as_text;
   bool has_array_value_max;
-  size_t array_value_max;      /* where has_array_value_max */
+  size_t array_value_max;      /* valid if has_array_value_max */
   struct text thread_affinity; /* data NULL: not given */
   int64_t timeout_ms;          /* 0: not given */
   bool is_unkept;              /* "keep": false */
   uint32_t loader;             /* a ref; 0: not given */
-  struct text within;          /* the callback that the request is nested in; data NULL: not given */
+  struct text within;          /* the callback in which the request is nested; data NULL: not given */
 };
 
 /* Reads the options of a request, which may have none. Anything but JP_OK leaves an OUTCOME_ERROR in
@@ -31,10 +31,11 @@ enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, s
                                         struct rpc_request_options *options,
                                         struct outcome *outcome) JP_MUST_CHECK;
 
-/* Leaves an OUTCOME_ERROR: the message is nested in no open call of this name; of no name where the data are NULL. */
+/* Leaves an OUTCOME_ERROR: no call of the name `within` is open for the thread that serves the message; data NULL: the
+ * first request of the batch has no `within`. */
 void rpc_request_options_fail_within(struct text within, struct arena *arena, struct outcome *outcome);
 
-/* Tells the operation that the request means what the options ask of it. */
+/* Sets the fields of the operation that the options stand for. */
 void rpc_request_options_apply(const struct rpc_request_options *options, struct operation *operation);
 
 #endif

@@ -37,7 +37,7 @@ static void write_value_text(struct buffer *out, const struct outcome *outcome,
   default:
     break;
   }
-  /* A value's JSON text as the text of a JSON string. */
+  /* The JSON text of a value becomes the text of a JSON string. */
   buffer_clear(answer->scratch);
   rpc_value_write(answer->scratch, value);
   if (answer->scratch->failed)
@@ -82,7 +82,8 @@ static void write_whole_number(struct buffer *out, const struct outcome *outcome
   out->len += (size_t)(put_text(at + length, tail) - room);
 }
 
-void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
+void rpc_result_value_write(struct buffer *out, const struct outcome *outcome,
+                            const struct rpc_answer *answer)
 {
   BUFFER_LITERAL(out, "{\"type\":");
   json_write_string(out, outcome->type);
@@ -93,7 +94,7 @@ void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, con
     if (outcome->ref != 0) {
       BUFFER_LITERAL(out, ",\"ref\":");
       json_write_integer(out, outcome->ref);
-      rpc_told_callback_write(out, outcome->callback);
+      rpc_callback_identity_write(out, outcome->callback);
     }
     if (outcome->has_value) {
       BUFFER_LITERAL(out, ",\"value\":");
@@ -122,7 +123,7 @@ void rpc_result_write(struct buffer *out, const struct outcome *outcome, const s
     return;
   }
   BUFFER_LITERAL(out, "{\"void\":false,\"value\":");
-  rpc_told_value_write(out, outcome, answer);
+  rpc_result_value_write(out, outcome, answer);
   write_from(out, answer);
   buffer_append_char(out, '}');
 }
@@ -187,7 +188,7 @@ static void write_texts(struct buffer *out, const struct text *texts, size_t cou
   buffer_append_char(out, ']');
 }
 
-/* A longer id is not repeated for each cause: an answer must not grow with the product of both. */
+/* A longer id is not repeated for each cause: otherwise an answer would grow with the product of both. */
 enum { CAUSE_ID_MAX = 256 };
 
 static void write_request_id(struct buffer *out, bool of_cause, const struct rpc_answer *answer)
@@ -275,7 +276,7 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
   write_from(out, answer);
   BUFFER_LITERAL(out, ",\"cause\":");
   if (answer->cause.data != NULL) {
-    /* Of an error that another error's data are the cause of. */
+    /* The error was caused by another error, which has data. */
     buffer_append_text(out, answer->cause);
     buffer_append_char(out, '}');
     return;

@@ -1,42 +1,43 @@
 #ifndef JPEER_RPC_JSONRPC_JSON_OUTCOME_H
 #define JPEER_RPC_JSONRPC_JSON_OUTCOME_H
 /*
- * From an outcome to the JSON of a result or of an error's data, written in place (docs/protocol.md,
- * "Results" and "Errors"). Any thread.
+ * Writes the JSON of a result or of an error's data from an outcome (docs/protocol.md, "Results" and
+ * "Errors"). Any thread.
  */
 #include "base/buffer.h"
 #include "op/outcome.h"
 #include "rpc/run.h"
 
-/* Where a result that was written has its whole number, in bytes of the buffer. */
+/* Where a written result has its whole number, as an offset in the buffer. */
 struct rpc_number_place {
   bool is_known; /* only this number and the id differ between answers of the member */
   size_t at;
-  size_t length; /* 0: it has no number */
+  size_t length; /* 0: the result has no number */
 };
 
 struct rpc_answer {
-  struct text request_id; /* the id as it came, JSON and all; data NULL: null */
+  struct text request_id; /* the id as received, as JSON; data NULL: null */
   bool compat_pal;
   const struct rpc_reached_member *from; /* `from` in --compat pal; NULL: not known */
   struct buffer *scratch;                /* for values that are text within text; cleared by the writer */
   struct text cause; /* of an error: the JSON of its cause, in place of the throwable's; data NULL: none */
-  struct rpc_number_place *number; /* set where the result is void or a whole number; NULL: not wanted */
+  struct rpc_number_place *number; /* set if the result is void or a whole number; NULL: not wanted */
 };
 
 /* The code of a failure (docs/protocol.md, "Errors"). */
 int rpc_failure_code(enum outcome_failure failure);
 
-/* An OUTCOME_VOID or OUTCOME_VALUE. */
+/* For an OUTCOME_VOID or OUTCOME_VALUE. */
 void rpc_result_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
-/* Of an OUTCOME_VALUE the value alone: {"type", "null", "ref", "value"}, as results and the arguments of
- * callbacks have it. */
-void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
-/* The same of an operation by_value, as plain JSON: {"ref": N} for an object, null for void too. */
+/* For an OUTCOME_VALUE: writes only the value, {"type", "null", "ref", "value"}, as in results and the
+ * arguments of callbacks. */
+void rpc_result_value_write(struct buffer *out, const struct outcome *outcome,
+                            const struct rpc_answer *answer);
+/* The same for an operation with by_value, as plain JSON: {"ref": N} for an object, null also for void. */
 void rpc_by_value_result_write(struct buffer *out, const struct outcome *outcome);
-/* The member `outs` of an answer, after its result; nothing where no array has changed. */
+/* Writes the member `outs` of an answer, after its result; nothing if no array has changed. */
 void rpc_outs_write(struct buffer *out, const struct outcome *outcome);
-/* The data of an OUTCOME_ERROR. */
+/* Writes the data of an OUTCOME_ERROR. */
 void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
 
 #endif

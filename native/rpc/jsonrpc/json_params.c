@@ -9,9 +9,9 @@
 #include "json/reader.h"
 #include "json/writer.h"
 
-/* ---- names that were meant ---- */
+/* ---- near names ---- */
 
-/* The nearest name; data NULL: none, or the member itself is there. */
+/* The nearest name; data NULL: none, or params have the member itself. */
 static struct text find_near_param(struct json_value params, struct text missing)
 {
   struct nearest nearest;
@@ -46,9 +46,9 @@ void rpc_hint_param(struct json_value params, enum rpc_param missing, struct are
     outcome->message = message;
 }
 
-/* ---- what the readers share ---- */
+/* ---- shared by the decoders ---- */
 
-enum { FETCHED = 1000 /* elements, where the request does not say how many */ };
+enum { FETCHED = 1000 /* elements, if the request does not give a number */ };
 
 struct params_reader {
   bool coerces; /* JSON-RPC 1.1, 6.6.1 */
@@ -56,7 +56,7 @@ struct params_reader {
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
-  struct json_value params; /* an object, where something was given by name; else its span is absent */
+  struct json_value params; /* an object, if an argument was given by name; else its span is absent */
   struct json_members members;
 };
 
@@ -66,7 +66,8 @@ static enum jp_status fail_params(struct params_reader *reader, const char *what
   return JP_INVALID;
 }
 
-/* Names a member that may have been meant for the one that is missing. The Java implementation does not. */
+/* Reports a missing member, with a near name that may have been meant. The Java implementation suggests no
+ * name. */
 static enum jp_status fail_missing(struct params_reader *reader, enum rpc_param param, const char *missing)
 {
   enum jp_status status = fail_params(reader, missing);
@@ -106,8 +107,9 @@ static enum jp_status read_type(struct params_reader *reader)
   return read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &reader->operation->type);
 }
 
-/* Beside an instance the class may be left out, except with --compat pal: that of the instance is meant. A
- * misspelt type is not left out: the caller meant another class. */
+/* A request with an instance may omit the class, except with --compat pal: the class of the instance is
+ * then meant. A member with a near name, such as a misspelt "type", does not count as omitted: the caller
+ * meant another class. */
 static enum jp_status read_type_or_instance(struct params_reader *reader)
 {
   bool is_implied = !reader->members.has[RPC_PARAM_TYPE] && reader->members.has[RPC_PARAM_INSTANCE] &&
@@ -254,8 +256,8 @@ static enum jp_status check_refs(struct params_reader *reader, const struct op_c
   return JP_OK;
 }
 
-/* A number of tellings: any integer from 1; more than can be counted are all of them. */
-static bool read_told(struct json_value json, uint32_t *tellings)
+/* A reference count: any integer from 1; a larger number than can be counted means all references. */
+static bool read_reference_count(struct json_value json, uint32_t *count)
 {
   struct number number;
   if (json.kind != JSON_KIND_NUMBER)
@@ -264,36 +266,36 @@ static bool read_told(struct json_value json, uint32_t *tellings)
   if (!number.integral || number.suffix != 0 || *number.literal.data == '-' ||
       (number.fits && number.integer < 1))
     return false;
-  *tellings = number.fits && number.integer < UINT32_MAX ? (uint32_t)number.integer : UINT32_MAX;
+  *count = number.fits && number.integer < UINT32_MAX ? (uint32_t)number.integer : UINT32_MAX;
   return true;
 }
 
-static enum jp_status read_tellings_of(struct params_reader *reader, size_t i, struct json_value json)
+static enum jp_status read_released_reference(struct params_reader *reader, size_t i, struct json_value json)
 {
   static const struct text names[] = {TEXT("told")};
   struct json_members members;
   json_members_collect(json, names, 1, &members);
   const char *wrong = members.repeated >= 0 ? "is given twice" : "must be an integer from 1";
-  if (!members.has[0] ||
-      (members.repeated < 0 && read_told(members.value[0], &reader->operation->args[i].release_count)))
+  if (!members.has[0] || (members.repeated < 0 &&
+                          read_reference_count(members.value[0], &reader->operation->args[i].release_count)))
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "argument %zu: 'told' %s", i,
                wrong);
   return JP_INVALID;
 }
 
-/* {"ref": N, "told": K}; all of them are refs. */
-static enum jp_status read_tellings(struct params_reader *reader)
+/* {"ref": N, "told": K}; all arguments are refs. */
+static enum jp_status read_released_references(struct params_reader *reader)
 {
   struct json_cursor cursor = json_enter(reader->members.value[RPC_PARAM_ARGS]);
   struct json_value json;
   enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && json_next_element(&cursor, &json); i++)
-    status = read_tellings_of(reader, i, json);
+    status = read_released_reference(reader, i, json);
   return status;
 }
 
-/* The one argument {"name": NAME, "value": TEXT}. */
+/* The only argument {"name": NAME, "value": TEXT}. */
 static enum jp_status read_control_text(struct params_reader *reader, const struct op_control_method *control)
 {
   enum { NAME, VALUE };
@@ -327,7 +329,7 @@ static enum jp_status read_control_text(struct params_reader *reader, const stru
   return JP_OK;
 }
 
-/* The one argument {"name": "id", "value": ID}. */
+/* The only argument {"name": "id", "value": ID}. */
 static enum jp_status read_control_id(struct params_reader *reader, const struct op_control_method *control)
 {
   enum { NAME, VALUE };
@@ -394,7 +396,7 @@ static enum jp_status read_control(struct params_reader *reader)
     return status;
   if (control->takes_refs) {
     status = check_refs(reader, control);
-    return status == JP_OK && !reader->rules->compat_pal ? read_tellings(reader) : status;
+    return status == JP_OK && !reader->rules->compat_pal ? read_released_references(reader) : status;
   }
   if (reader->operation->arg_count == 0)
     return JP_OK;
@@ -452,7 +454,7 @@ enum { META_RULES = sizeof meta_rules / sizeof meta_rules[0] };
 
 enum { META_TYPES = 3 };
 
-/* The first one is named in errors. */
+/* The types that an argument may have; errors name the first one. */
 static const struct text meta_types[][META_TYPES] = {
     [META_FLAG] = {TEXT("boolean"), TEXT("java.lang.Boolean"), TEXT("Boolean")},
     [META_LIST] = {TEXT("java.lang.String[]"), TEXT("String[]"), TEXT("[Ljava.lang.String;")},
@@ -618,7 +620,7 @@ static enum jp_status read_meta_argument(struct params_reader *reader, struct js
   return read_meta_value(reader, (enum meta_argument)found, members.value[META_VALUE]);
 }
 
-/* Sets what its arguments are without the caller's. With --compat pal there is the first service alone. */
+/* Sets the defaults of the service's arguments. With --compat pal only the first service exists. */
 static bool begin_meta_service(const struct params_reader *reader, struct text name)
 {
   struct operation *operation = reader->operation;
@@ -660,14 +662,14 @@ static enum jp_status read_meta(struct params_reader *reader)
   return JP_OK;
 }
 
-/* A query of HTTP GET cannot carry an object, so that the arguments of a service may be parameters
- * themselves (docs/jsonrpc-1.1.md, "GET"). */
+/* A query of HTTP GET cannot contain an object, so the arguments of a service may be parameters themselves
+ * (docs/jsonrpc-1.1.md, "GET"). */
 static enum jp_status read_meta_1_1(struct params_reader *reader, const struct jsonrpc_request *request)
 {
   enum jp_status status = read_meta(reader);
   if (status != JP_OK || !request->has_params || request->params.kind != JSON_KIND_OBJECT)
     return status;
-  /* Members that are no arguments of it are passed over. */
+  /* Members that are not arguments of the service are ignored. */
   bool seen[META_RULES] = {false};
   struct json_cursor cursor = json_enter(request->params);
   struct text raw_key;
@@ -711,7 +713,7 @@ static enum jp_status read_object(struct params_reader *reader)
   return JP_OK;
 }
 
-/* *count stays where the parameter is not given. */
+/* count stays if the parameter is not given. */
 static enum jp_status read_count(struct params_reader *reader, enum rpc_param param, size_t least,
                                  size_t *count)
 {
@@ -757,7 +759,7 @@ static enum jp_status read_describe(struct params_reader *reader)
                     : read_type(reader);
 }
 
-/* A typed value, as an argument is, and what it continues. */
+/* A typed value, in the form of arguments, and the ref of the object to which it is appended. */
 static enum jp_status read_assemble(struct params_reader *reader)
 {
   struct operation *operation = reader->operation;
@@ -805,7 +807,7 @@ static enum jp_status check_safe_control(struct params_reader *reader)
   return control == NULL || control->is_safe ? JP_OK : fail_unsafe(reader, control->name);
 }
 
-/* JSON-RPC 1.1: parameters by name, by position or both; HTTP GET calls what is safe. */
+/* JSON-RPC 1.1: parameters by name, by position or both; HTTP GET may call only safe procedures. */
 static enum jp_status decode_1_1(struct params_reader *reader, const struct rpc_procedure *procedure,
                                  const struct jsonrpc_request *request)
 {
@@ -824,7 +826,7 @@ static enum jp_status decode_1_1(struct params_reader *reader, const struct rpc_
   return procedure->op == OP_META ? read_meta_1_1(reader, request) : readers[procedure->op](reader);
 }
 
-/* Those of the six methods come by name alone. */
+/* The six methods accept parameters only by name. */
 static enum jp_status place_positions(struct params_reader *reader, const struct rpc_procedure *procedure,
                                       struct json_value params)
 {
@@ -852,7 +854,7 @@ static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_
     return status == JP_OK ? readers[procedure->op](reader) : status;
   }
   if (request->params.kind != JSON_KIND_OBJECT)
-    return fail_params(reader, "'params' must be an object: parameters by position are not taken");
+    return fail_params(reader, "'params' must be an object: parameters by position are not accepted");
   reader->params = request->params;
   json_members_collect(request->params, rpc_param_names,
                        procedure->is_own ? RPC_OWN_PARAMS : RPC_OPERATION_PARAMS, &reader->members);
@@ -870,8 +872,8 @@ static enum jp_status decode_request(struct params_reader *reader, const struct 
   if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION ||
       (procedure->is_own && reader->rules->compat_pal)) {
     *reader->operation = (struct operation){.kind = OP_CONTROL};
-    /* An unknown name without a dot makes an invalid request; one with a dot is a procedure that was not
-     * found. In 1.1 every unknown name is a procedure that was not found. */
+    /* An unknown name without a dot makes an invalid request; a name with a dot is a procedure that was
+     * not found. In 1.1 every unknown name is a procedure that was not found. */
     struct text name = request->method;
     bool is_procedure =
         request->version == JSONRPC_1_1 || (name.len > 0 && memchr(name.data, '.', name.len) != NULL);

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_JSONRPC_JSON_PARAMS_H
 #define JPEER_RPC_JSONRPC_JSON_PARAMS_H
 /*
- * From a JSON-RPC request to a struct operation: the six methods, what each must have, and every text that
- * callers match (docs/protocol.md, "new, call, get, put", "control", "meta" and "Errors").
+ * Decodes a JSON-RPC request into a struct operation: the six methods, the required members of each, and all
+ * error texts that callers match (docs/protocol.md, "new, call, get, put", "control", "meta" and "Errors").
  * JSON-RPC 1.1 and HTTP GET: by position too, and coerced (rpc/methods/procedures.h). Any thread; the
  * operation lives in the message and in the arena.
  */
@@ -13,24 +13,21 @@
 #include "rpc/methods/procedures.h"
 #include "rpc/values/value_read.h"
 
-/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. With compat_pal an array of objects tells the refs of its
- * elements, too, and operation->type is set wherever it could be read. */
+/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. With compat_pal the answer to an array of
+ * objects has the refs of its elements, too, and operation->type is set whenever it could be read. */
 enum jp_status rpc_params_decode(const struct jsonrpc_request *request, const struct rpc_value_rules *rules,
                                  struct arena *arena, struct operation *operation,
                                  struct outcome *outcome) JP_MUST_CHECK;
 
-/*
- * Of params, an object: the member that may have been meant for one that is missing (docs/protocol.md,
- * "Errors"). Only failures and requests without a type come here.
- */
-/* True where params, an object, has no such member and an unknown one that is near. */
+/* For params, an object: true if they lack this member, and have an unknown member with a near name, which
+ * may have been meant (docs/protocol.md, "Errors"). Only called for failures and requests without a type. */
 bool rpc_has_near_param(struct json_value params, enum rpc_param missing);
 
-/* Then adds ` ("arg": did you mean "args"?)` to the message of an error. */
+/* Then appends ` ("arg": did you mean "args"?)` to the message of an error. */
 void rpc_hint_param(struct json_value params, enum rpc_param missing, struct arena *arena,
                     struct outcome *outcome);
 
-/* The id of a request, as written, in a form that is the same for the same id: a string as json_write_string writes it.
+/* Returns the id of a request, as written, in a canonical form: a string as json_write_string writes it.
  * Borrowed from the id or the arena; data NULL: memory is short. */
 struct text rpc_request_id_read(struct text id, struct arena *arena);
 

@@ -1,4 +1,4 @@
-/* One request: reads what it asks for, runs it, and finds near names where something was not found. */
+/* Decodes one request, runs it, and suggests near names for a name that was not found. */
 #include "judge/judge.h"
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
@@ -17,7 +17,7 @@
 
 /* ---- near names ---- */
 
-/* Of the peer's own dotted names. */
+/* Suggests names of the peer's own procedures. */
 static void suggest_procedures(const struct serving *serving, struct outcome *outcome)
 {
   struct text method = serving->request->method;
@@ -32,7 +32,7 @@ static void suggest_procedures(const struct serving *serving, struct outcome *ou
   rpc_suggest(&nearest, TEXT(""), TEXT(""), &serving->run.runner->arena, outcome);
 }
 
-/* Of the members of params that a request may leave out, the one that this request needs. */
+/* Hints at the optional member of params that this request needs. */
 static void hint_param(const struct serving *serving, const struct operation *operation,
                        struct outcome *outcome)
 {
@@ -74,11 +74,11 @@ static void suggest_names(const struct serving *serving, const struct operation 
     rpc_suggest_for_operation(&suggester, operation, outcome);
 }
 
-/* ---- what the request asks for ---- */
+/* ---- the operation of a request ---- */
 
 enum { ANSWER_FRAME = 128 /* bytes of an answer around the elements of jpeer.fetch and the request's id */ };
 
-/* Bytes that the answer to the message may have. */
+/* The maximal bytes of the answer to the message. */
 static size_t answer_max(const struct serving *serving)
 {
   return serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
@@ -112,8 +112,8 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
   serving_note_result(serving, &outcome);
 }
 
-/* rpc_callback_taker.take, with a struct serving */
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+/* rpc_callback_sink.accept, with a struct serving */
+static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   const struct serving *serving = context;
   struct rpc_callbacks *callbacks;
@@ -122,11 +122,11 @@ static enum jp_status take_callback(void *context, int64_t id, struct jp_error *
   return status == JP_OK ? rpc_callbacks_note(callbacks, id, &serving->run.runner->given, error) : status;
 }
 
-/* NULL: the client can only be answered. */
-static const struct rpc_callback_taker *choose_taker(const struct serving *serving,
-                                                     const struct rpc_callback_taker *taker)
+/* NULL: callbacks cannot be sent to the client. */
+static const struct rpc_callback_sink *choose_sink(const struct serving *serving,
+                                                   const struct rpc_callback_sink *sink)
 {
-  return serving->run.client->push == NULL ? NULL : taker;
+  return serving->run.client->push == NULL ? NULL : sink;
 }
 
 /* rpc_shared_texts.find, with the results of a batch */
@@ -135,15 +135,14 @@ static struct op_shared_text *find_shared(void *context, struct json_value ref)
   return batch_fill_find_shared(context, ref);
 }
 
-static struct rpc_value_rules make_rules(const struct serving *serving,
-                                         const struct rpc_callback_taker *taker,
+static struct rpc_value_rules make_rules(const struct serving *serving, const struct rpc_callback_sink *sink,
                                          const struct rpc_shared_texts *shared)
 {
   const struct rpc_peer_config *config = &serving->peer->config;
   return (struct rpc_value_rules){.digits_max = config->limits.java.number_digits_max,
                                   .values_max = config->limits.values_max,
                                   .compat_pal = config->compat_pal,
-                                  .callbacks = choose_taker(serving, taker),
+                                  .callbacks = choose_sink(serving, sink),
                                   .shared = serving->results == NULL ? NULL : shared};
 }
 
@@ -151,9 +150,9 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
                                        struct outcome *outcome)
 {
   struct arena *arena = &serving->run.runner->arena;
-  const struct rpc_callback_taker taker = {serving, take_callback};
+  const struct rpc_callback_sink sink = {serving, accept_callback};
   const struct rpc_shared_texts shared = {serving->results, find_shared};
-  const struct rpc_value_rules rules = make_rules(serving, &taker, &shared);
+  const struct rpc_value_rules rules = make_rules(serving, &sink, &shared);
   enum jp_status status = rpc_params_decode(serving->request, &rules, arena, operation, outcome);
   struct text class_name;
   if (!rules.compat_pal || !rpc_compat_withholds(operation, &class_name))
@@ -162,16 +161,17 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
   return judge_deny(&judge, class_name, operation->member, arena, outcome);
 }
 
-/* With --compat pal a class that the catalog does not have is looked for only by a loader that the request names. */
+/* With --compat pal a class that the catalog does not have is searched only in a loader that the request
+ * names. */
 static enum jp_status decode_member(struct serving *serving, struct operation *operation,
                                     struct outcome *outcome)
 {
   const struct rpc_peer_config *config = &serving->peer->config;
   const struct judge judge = rpc_run_judge(&serving->run);
   uint32_t loader = serving->request->has_options ? serving->options.loader : 0;
-  const struct rpc_callback_taker taker = {serving, take_callback};
+  const struct rpc_callback_sink sink = {serving, accept_callback};
   const struct rpc_shared_texts shared = {serving->results, find_shared};
-  const struct java_method_rules rules = {.values = make_rules(serving, &taker, &shared),
+  const struct java_method_rules rules = {.values = make_rules(serving, &sink, &shared),
                                           .loader = loader,
                                           .jvm_run =
                                               config->compat_pal && loader == 0 ? NULL : &serving->run};
@@ -179,7 +179,7 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
                             &judge, &rules, &serving->run.runner->arena, operation, outcome);
 }
 
-/* One of the peer's own procedures by a bare name, or a Java member by its own. */
+/* Decodes a procedure of the peer by a bare name, or a Java member by its own name. */
 static enum jp_status decode_operation(struct serving *serving, struct operation *operation,
                                        struct outcome *outcome)
 {
@@ -203,14 +203,14 @@ static void run_operation(struct serving *serving, const struct operation *opera
   rpc_run_end(&serving->run);
 }
 
-/* Nobody would ever see what it takes, or could use what it makes. */
+/* Refuses a request with "keep": false whose elements would be lost, or whose object nothing could use. */
 static bool refuse_unkept(struct serving *serving, const struct operation *operation, struct outcome *outcome)
 {
   bool is_fetch = operation->kind == OP_FETCH;
   if ((!is_fetch && operation->kind != OP_ASSEMBLE) || !serving_is_unkept(serving))
     return false;
   outcome_fail(outcome, &serving->run.runner->arena, FAILURE_INVALID_PARAMS, NULL,
-               is_fetch ? "jpeer.fetch takes no 'keep': false, because what it takes would be lost"
+               is_fetch ? "jpeer.fetch takes no 'keep': false, because its elements would be lost"
                         : "jpeer.assemble takes no 'keep': false, because the pieces would be lost");
   return true;
 }
@@ -223,12 +223,12 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   if (!serving->was_read || refuse_unkept(serving, &operation, &outcome)) {
     suggest_names(serving, &operation, &outcome);
     serving_write_answer(serving, response, &outcome);
-    rpc_run_end(&serving->run); /* decoding may have looked for a class */
+    rpc_run_end(&serving->run); /* decoding may have searched for a class */
     return;
   }
   operation.lists_loaders = true;
   if (operation.kind == OP_FETCH) {
-    /* What an answer of the message's own size limit leaves for the elements. */
+    /* The room for elements in an answer of the message's own limit. */
     size_t max = answer_max(serving);
     size_t written = serving->out->len - serving->start;
     size_t frame = ANSWER_FRAME + serving->request->id.len;
@@ -237,8 +237,8 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   }
   if (serving->request->has_options) {
     rpc_request_options_apply(&serving->options, &operation);
-    /* However many the request asks for: where a few lists hold each other again and again, their elements
-     * would be counted without end. One takes two bytes of the answer, with its comma. */
+    /* Whatever number the request asks for: if lists contain each other again and again, the number of
+     * their elements would be unlimited. An element needs two bytes of the answer, with its comma. */
     size_t max = answer_max(serving) / 2;
     if (operation.array_value_max > max)
       operation.array_value_max = max;
@@ -248,7 +248,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   run_operation(serving, &operation, response);
 }
 
-/* The transport has brought a message that is nested in an open call to the thread of that call. */
+/* The transport has passed a message that is nested in an open call to the thread of that call. */
 static bool check_within(const struct serving *serving, struct outcome *outcome)
 {
   struct text within = serving->options.within;
@@ -259,7 +259,7 @@ static bool check_within(const struct serving *serving, struct outcome *outcome)
   return false;
 }
 
-/* A request that was served by the fast path before is asked again: another client may send the same bytes. */
+/* Also checked for requests that the fast path has served before: another client may send the same bytes. */
 static bool is_in_epoch(const struct serving *serving)
 {
   const struct rpc_run *run = &serving->run;
@@ -268,8 +268,8 @@ static bool is_in_epoch(const struct serving *serving)
                                 serving->request->epoch);
 }
 
-/* A wrong member beside method and params is an error even if the method has no use for it, so that the client
- * learns of it at once. */
+/* A malformed member beside method and params is an error even if the method does not use it, so that the
+ * client sees the error at once. */
 static bool read_extras(struct serving *serving, bool is_good_session_name, struct outcome *outcome)
 {
   struct arena *arena = &serving->run.runner->arena;
@@ -286,7 +286,7 @@ static bool read_extras(struct serving *serving, bool is_good_session_name, stru
           check_within(serving, outcome));
 }
 
-/* The arguments of Java members are read by rpc/values, which knows long texts by their names. */
+/* The arguments of Java members are read by rpc/values, which finds long texts by their names. */
 static bool takes_shared_texts(struct text method)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(method);
@@ -310,7 +310,8 @@ static enum jp_status fill_one(struct serving *serving, enum batch_fill_form for
   return batch_fill_in(&fill, json, &serving->cause);
 }
 
-/* Puts results of earlier requests of the batch in place of their names. With --compat pal only options have some. */
+/* Replaces names by results of earlier requests of the batch. With --compat pal only options may have
+ * names. */
 static enum jp_status fill_in_results(struct serving *serving, struct jsonrpc_request *request,
                                       struct outcome *outcome)
 {
@@ -358,7 +359,8 @@ static void fill_and_handle(struct serving *serving, bool is_good_session_name,
   serving->request = request;
 }
 
-/* The dotted name that a request's method is the identifier of; data NULL: it is none. */
+/* The dotted name for which the request's method is the identifier; data NULL: the method is no
+ * identifier. */
 static struct text read_identifier(const struct serving *serving, struct text method)
 {
   if (method.len == 0 || serving->peer->config.compat_pal || !rpc_is_bare_name(method) ||

@@ -7,7 +7,7 @@
 enum { ENTRIES = 2 };
 
 struct kept_document {
-  atomic_uint users; /* the cache itself is one */
+  atomic_uint users; /* the cache itself counts as one */
   struct buffer key;
   struct buffer text;
 };
@@ -77,7 +77,7 @@ static size_t length_of(const struct kept_document *kept)
 }
 
 /* Takes the document, which is short enough. */
-static void keep(struct document_cache *cache, struct kept_document *added)
+static void keep_document(struct document_cache *cache, struct kept_document *added)
 {
   struct kept_document *out[ENTRIES] = {NULL};
   pthread_mutex_lock(&cache->lock);
@@ -114,7 +114,7 @@ void document_cache_take(struct document_cache *cache, struct text key, struct b
   if (added->key.failed)
     kept_document_drop(added);
   else
-    keep(cache, added);
+    keep_document(cache, added);
 }
 
 void document_cache_store(struct document_cache *cache, struct text key, struct text document)

@@ -1,30 +1,31 @@
 #ifndef JPEER_RPC_META_DOCUMENT_CACHE_H
 #define JPEER_RPC_META_DOCUMENT_CACHE_H
 /*
- * Keeps the last two documents of one kind under a key of all that they depend on, so that a question that is
- * asked again is answered at once: compressed answers to metadata queries, and OpenRPC documents. Any thread.
+ * Keeps the last two documents of one kind, each under a key of everything on which it depends, so that a
+ * repeated question is answered at once: compressed answers to metadata queries, and OpenRPC documents. Any
+ * thread.
  */
 #include "base/buffer.h"
 
 struct document_cache;
 struct kept_document;
 
-/* Documents that are longer than that together, and longer keys, are not kept. */
+/* Documents with more bytes than this in all, and longer keys, are not kept. */
 enum { DOCUMENT_CACHE_BYTES_MAX = 64 * 1024 * 1024, DOCUMENT_CACHE_KEY_MAX = 64 * 1024 };
 
 struct document_cache *
 document_cache_create(void); /* NULL: no memory. Caller frees with document_cache_destroy */
 void document_cache_destroy(struct document_cache *cache);
 
-/* The document with this key, or NULL. Valid until the caller gives it back with kept_document_drop. */
+/* The document with this key, or NULL. Valid until the caller releases it with kept_document_drop. */
 struct kept_document *document_cache_find(struct document_cache *cache, struct text key);
 struct text kept_document_text(const struct kept_document *kept);
 void kept_document_drop(struct kept_document *kept);
 
-/* Keeps a copy of a document in place of the least recently used one. Keeps nothing where memory is short or
+/* Keeps a copy of a document in place of the least recently used one. Keeps nothing if memory is short or
  * document or key is too long. */
 void document_cache_store(struct document_cache *cache, struct text key, struct text document);
-/* Keeps the document itself. Takes what the buffer holds, in any case. */
+/* Keeps the document itself, without a copy. Takes the buffer's content, in any case. */
 void document_cache_take(struct document_cache *cache, struct text key, struct buffer *document);
 
 #endif

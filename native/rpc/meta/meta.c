@@ -12,19 +12,20 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#define ZLIB_CONST /* zlib then promises not to write to what it reads */
+#define ZLIB_CONST /* makes zlib's input pointer const */
 #include <zlib.h>
 
 /* ---- compressing ---- */
 
-/* Bytes as the base64 (RFC 4648) of their gzip (RFC 1952), piece by piece. */
+/* Converts bytes to the base64 (RFC 4648) of their gzip (RFC 1952), piece by piece. */
 struct meta_gzip {
   z_stream stream;
   uint8_t kept[2]; /* bytes that wait for the rest of a base64 group of three */
   size_t kept_count;
 };
 
-/* Metadata repeats itself so much that the quick level is small enough (docs/metadata.md has the figures). */
+/* Metadata repeats itself so much that the quick level compresses well enough (docs/metadata.md has the
+ * figures). */
 enum { LEVEL = 3, GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8, PIECE = 3 * 5 * 1024 };
 
 static enum jp_status begin_gzip(struct meta_gzip *gzip)
@@ -35,7 +36,8 @@ static enum jp_status begin_gzip(struct meta_gzip *gzip)
              : JP_NO_MEMORY;
 }
 
-/* Takes the next bytes and appends what is ready. last: no more bytes come, and everything is appended. */
+/* Compresses the next bytes and appends the output that is ready. last: these are the last bytes, and all
+ * output is appended. */
 static enum jp_status write_gzip(struct meta_gzip *gzip, struct text bytes, bool last, struct buffer *out)
 {
   uint8_t piece[PIECE];
@@ -61,14 +63,14 @@ static enum jp_status write_gzip(struct meta_gzip *gzip, struct text bytes, bool
 
 enum { PIECES = 4, PIECE_BYTES = 128 * 1024 };
 
-/* Writes the JSON of a large answer on a thread of its own, a few pieces ahead of the thread that compresses
- * them. */
+/* Writes the JSON of a large answer on a thread of its own, a few pieces ahead of the thread that
+ * compresses them. */
 struct meta_ahead {
   pthread_t thread;
   struct meta_json *json;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* guarded by the lock; the piece that is being written by the thread alone */
+  /* guarded by the lock, except the piece that the thread is writing */
   struct buffer pieces[PIECES]; /* a ring */
   size_t written;               /* pieces so far; the next one goes to written % PIECES */
   size_t taken;
@@ -114,8 +116,8 @@ static void destroy_ahead(struct meta_ahead *ahead)
   free(ahead);
 }
 
-/* The thread uses json, which is borrowed, and all that it refers to, until stop_ahead. NULL: no thread could
- * be started. */
+/* The thread uses json, which is borrowed, and everything to which json refers, until stop_ahead. NULL: no
+ * thread could be started. */
 static struct meta_ahead *start_ahead(struct meta_json *json)
 {
   struct meta_ahead *ahead = calloc(1, sizeof *ahead);
@@ -151,8 +153,9 @@ static void stop_ahead(struct meta_ahead *ahead)
   destroy_ahead(ahead);
 }
 
-/* Replaces what *piece holds by the next piece, for which it waits. *is_last: no other follows. JP_NO_MEMORY. */
-static enum jp_status take_piece(struct meta_ahead *ahead, struct buffer *piece, bool *is_last)
+/* Waits for the next piece, and replaces the content of *piece by it. *is_last: it is the last piece.
+ * JP_NO_MEMORY. */
+static enum jp_status await_piece(struct meta_ahead *ahead, struct buffer *piece, bool *is_last)
 {
   pthread_mutex_lock(&ahead->lock);
   while (ahead->written == ahead->taken)
@@ -177,7 +180,7 @@ enum { TEXT_PIECE = 32 * 1024 };
 struct rpc_meta {
   struct catalog *catalog; /* borrowed */
   struct document_cache *cache;
-  bool writes_ahead; /* there is a processor for it */
+  bool writes_ahead; /* a processor is free for it */
 };
 
 /* An answer that is made while it is read. */
@@ -188,7 +191,7 @@ struct new_answer {
   struct meta_reach reach;
   struct meta_query query;
   struct meta_json json;
-  struct meta_ahead *ahead; /* writes the text; NULL: it is written here */
+  struct meta_ahead *ahead; /* writes the text; NULL: the reading thread writes it */
   bool compress;
   struct meta_gzip gzip;
   struct buffer text;   /* before it is compressed */
@@ -198,7 +201,7 @@ struct new_answer {
   bool done;
 };
 
-/* An answer out of the cache. */
+/* An answer from the cache. */
 struct kept_answer {
   struct kept_document *document;
   size_t given;
@@ -265,7 +268,7 @@ static enum jp_status write_compressed(struct new_answer *answer, struct buffer 
   enum jp_status status = JP_OK;
   while (status == JP_OK && out->len < until && !answer->done) {
     if (answer->ahead != NULL) {
-      status = take_piece(answer->ahead, &answer->text, &answer->done);
+      status = await_piece(answer->ahead, &answer->text, &answer->done);
     } else {
       buffer_clear(&answer->text);
       status = write_text(answer, &answer->text, TEXT_PIECE);
@@ -346,7 +349,7 @@ static bool open_kept(struct rpc_meta *meta, struct text key, struct outcome_bod
   return true;
 }
 
-/* Takes *reach where it succeeds. */
+/* Takes *reach if it succeeds. */
 static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                                struct catalog_excerpt *excerpt, struct meta_reach *reach,
                                const struct operation *operation, struct buffer *key,
@@ -379,7 +382,7 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   return JP_OK;
 }
 
-/* Whether another class may have it as its superclass, which only the files of all classes tell. */
+/* Whether the class may be the superclass of another one, which only the files of all classes say. */
 static bool may_have_subclasses(const struct catalog_tables *tables, struct text name)
 {
   uint32_t found = catalog_find(tables, name);
@@ -387,8 +390,8 @@ static bool may_have_subclasses(const struct catalog_tables *tables, struct text
          (tables->classes[found].access & (ACCESS_FINAL | ACCESS_INTERFACE)) == 0;
 }
 
-/* The classes that the answer needs: those that the operation names, and all where one of these may have
- * subclasses, or where it names none. */
+/* Opens the classes that the answer needs: those that the operation names. All classes, if it names none,
+ * or if one of the named classes may have subclasses. */
 static enum jp_status open_classes(struct catalog *catalog, const struct operation *operation,
                                    struct catalog_excerpt **excerpt, struct jp_error *error)
 {
@@ -467,7 +470,7 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
   }
   buffer_init(&key);
   if (operation->meta.compress_encode) {
-    /* Names all that a compressed answer depends on; the catalog never changes. */
+    /* Everything on which a compressed answer depends; the catalog never changes. */
     append_key_number(&key, policy_generation(policy));
     append_key_number(&key, reach.stamp);
     append_key_number(&key, (uint64_t)channel << 1 | operation->meta.merge_ancestry);

@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_META_META_H
 #define JPEER_RPC_META_META_H
 /*
- * Answers fetch_classes_info (docs/metadata.md): the catalog's classes, with the members that the policy lets
- * the caller use. The core needs this header alone. The body is JSON in every codec; meta_json.c writes it,
- * and no other file here knows JSON.
+ * Answers fetch_classes_info (docs/metadata.md): the catalog's classes, with the members that the policy
+ * allows the caller to use. The core needs only this header. The body is JSON in every codec; meta_json.c
+ * writes it, and no other file here knows JSON.
  *
  * One struct rpc_meta serves all threads. An answer's body is made while it is read: the JSON text, or with
  * compress_encode the base64 of its gzip.
@@ -18,16 +18,17 @@
 struct catalog;
 struct rpc_meta;
 
-/* What is asked about class loaders; no class is loaded for it. */
+/* Questions about class loaders; they load no class. */
 struct meta_loaders {
   void *context;
   bool (*main_finds)(void *context,
-                     struct text class_name); /* the context class loader of main has its file */
+                     struct text class_name); /* the context class loader of main has the class's file */
   bool (*is_loaded)(void *context,
-                    struct text class_name); /* one loader, and no other, has loaded one of the name */
+                    struct text class_name); /* exactly one loader has loaded a class of this name */
 };
 
-/* The catalog is borrowed and must outlive it. Caller frees with rpc_meta_destroy, after every body. */
+/* The catalog is borrowed and must outlive it. Caller frees with rpc_meta_destroy, after all bodies are
+ * closed. */
 enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta,
                                struct jp_error *error) JP_MUST_CHECK;
 void rpc_meta_destroy(struct rpc_meta *meta);
@@ -35,16 +36,16 @@ void rpc_meta_destroy(struct rpc_meta *meta);
 /*
  * Begins the answer to an OP_META operation. The first call of the process that needs all classes reads the
  * catalog and fails as catalog_load does (docs/metadata.md, "When it fails"). The operation is copied; the
- * policy is held until body->close. The loaders are asked before this returns, and not later.
+ * policy is held until body->close. The loaders are not used after this returns.
  */
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct meta_loaders *loaders, const struct operation *operation,
                              struct outcome_body *body, struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Writes what there is to see of an object or of a class, an OP_DESCRIBE, as the JSON object that every codec
- * answers with: its members are those that the caller may use. *text is in the arena. meta NULL: the peer
- * serves no metadata, and parameters have no names. JP_NO_MEMORY, JP_LIMIT.
+ * Answers an OP_DESCRIBE: writes the description of an object or of a class as the JSON object that all
+ * codecs use, with the members that the caller may use. *text is in the arena. meta NULL: the peer serves no
+ * metadata, and parameters have no names. JP_NO_MEMORY, JP_LIMIT.
  */
 enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
                                  enum policy_channel channel, const struct op_look *look, struct arena *arena,

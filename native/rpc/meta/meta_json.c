@@ -70,7 +70,7 @@ static void write_superclasses(struct meta_json *json, struct buffer *out)
   struct catalog_link link = tables->classes[json->class_index].superclass;
   bool any = false;
   BUFFER_LITERAL(out, ",\"superclasses\":[");
-  /* The steps are bounded because class files can inherit in a circle. */
+  /* The number of steps is limited because class files can inherit in a circle. */
   for (size_t steps = 0; link.name != 0 && steps < tables->class_count; steps++) {
     write_listed(out, &any, catalog_text(tables, link.name));
     if (link.class_index == CATALOG_NONE)
@@ -138,14 +138,14 @@ static void write_head(struct meta_json *json, struct buffer *out)
   write_subclasses(json, out);
 }
 
-/* Reads one type off *rest into json->type. */
+/* Reads the type at the beginning of *rest into json->type, and moves *rest past it. */
 static bool read_type(struct meta_json *json, struct text *rest, bool (*read)(struct text *, struct buffer *))
 {
   buffer_clear(&json->type);
   return read(rest, &json->type) && !json->type.failed;
 }
 
-/* Writes the type of the signature, or of the descriptor where there is no signature or a malformed one. */
+/* Writes the type of the signature, or of the descriptor if there is no signature or a malformed one. */
 static void write_type(struct meta_json *json, struct text signature, struct text descriptor,
                        struct buffer *out)
 {
@@ -236,9 +236,9 @@ static struct text find_return_type(struct text method_type, bool is_signature)
   if (rest.len == 0)
     return rest;
   rest = text_slice(rest, 1, rest.len);
-  struct text behind = rest;
-  /* The exceptions follow, each behind a '^'. */
-  return read(&behind, NULL) ? text_slice(rest, 0, rest.len - behind.len) : TEXT("");
+  struct text after = rest;
+  /* The exceptions follow, each after a '^'. */
+  return read(&after, NULL) ? text_slice(rest, 0, rest.len - after.len) : TEXT("");
 }
 
 static void write_method(struct meta_json *json, const struct meta_member *member, struct buffer *out)
@@ -276,7 +276,7 @@ static void write_field(struct meta_json *json, const struct meta_member *member
 
 typedef void member_writer(struct meta_json *json, const struct meta_member *member, struct buffer *out);
 
-/* Writes one member of a list, or the list's end, and then goes on to the next phase. */
+/* Writes one member of a list, or the list's end and then moves to the next phase. */
 static void write_next_member(struct meta_json *json, const struct array *list, member_writer *write,
                               struct text after, struct buffer *out)
 {
@@ -371,7 +371,7 @@ static enum jp_status write_members(struct meta_json *json, struct buffer *out)
 {
   enum jp_status status = JP_OK;
   write_superclasses(json, out);
-  /* Those of its superclasses, and those that interfaces extend, too; subtypes first. */
+  /* Also the interfaces of its superclasses, and those that interfaces extend; subtypes first. */
   const uint32_t *lineage = json->members.lineage.items;
   bool any = false;
   BUFFER_LITERAL(out, ",\"interfaces\":[");
@@ -384,7 +384,7 @@ static enum jp_status write_members(struct meta_json *json, struct buffer *out)
   return status;
 }
 
-/* ---- what there is to see of an object, or of a class ---- */
+/* ---- descriptions of objects and of classes ---- */
 
 static void write_function(const struct op_look *look, const struct meta_json *json, struct buffer *out)
 {
@@ -402,7 +402,8 @@ static bool is_member_class(const struct catalog_class *class, size_t outer_leng
   return !class->hidden && (class->access & ACCESS_PUBLIC) != 0 && class->simple_name_at == outer_length + 1;
 }
 
-/* Those that the catalog has: the JVM would load them to tell. Their names follow that of the class. */
+/* Lists the nested classes that the catalog has: asking the JVM would load them. Their names follow that
+ * of the class. */
 static void write_nested(const struct op_look *look, const struct catalog_tables *known,
                          const struct policy *policy, enum policy_channel channel, struct buffer *out)
 {

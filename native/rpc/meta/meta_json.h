@@ -2,7 +2,7 @@
 #define JPEER_RPC_META_META_JSON_H
 /*
  * Writes the answer of a metadata query as JSON, a member at a time (docs/metadata.md, "One element"). The
- * one file of this folder that knows how a member is written. One owner. Only for meta.c.
+ * only file of this folder that knows the form of a member. One owner. Only for meta.c.
  */
 #include "base/buffer.h"
 #include "op/look.h"
@@ -14,11 +14,11 @@ struct meta_json {
   struct meta_query *query; /* borrowed */
   enum meta_phase phase;
   size_t position; /* of meta_query_next */
-  bool any_class;  /* one has been written */
+  bool any_class;  /* a class was written */
   uint32_t class_index;
   struct meta_members members; /* of the class */
   size_t next_member;
-  bool any_member;    /* one of this list has been written */
+  bool any_member;    /* a member of this list was written */
   struct buffer type; /* the source form of a type */
 };
 
@@ -30,12 +30,12 @@ void meta_json_fini(struct meta_json *json);
 enum jp_status meta_json_next(struct meta_json *json, struct buffer *out) JP_MUST_CHECK;
 
 /*
- * Writes what there is to see of an object, or of a class, as JSON (docs/metadata.md, "Looking"). Its class
- * may be one that no catalog has, so that the tables of a small catalog are made of what the JVM tells; the
- * members then have the form, and are those, of fetch_classes_info.
+ * Writes the description of an object or of a class as JSON (docs/metadata.md, "Looking"). No catalog may
+ * have its class, so the tables of a small catalog are made from the JVM's answers. The members are those of
+ * fetch_classes_info, in the same form.
  *
- * known: the tables of the catalog, which alone have the names of parameters; NULL: there are none. JP_NO_MEMORY;
- * JP_LIMIT: it has more members than a catalog takes.
+ * known: the tables of the catalog, the only source for the names of parameters; NULL: none. JP_NO_MEMORY;
+ * JP_LIMIT: the class has more members than a catalog accepts.
  */
 enum jp_status meta_look_write(const struct op_look *look, const struct catalog_tables *known,
                                const struct policy *policy, enum policy_channel channel,

@@ -14,8 +14,8 @@ static int compare_texts(const void *left, const void *right)
   return text_order(*(const struct text *)left, *(const struct text *)right);
 }
 
-/* Drops prefixes that begin with another one, since the shorter one covers them; in sorted order they follow
- * it. Returns the number of those that stay, at the front. */
+/* Drops prefixes that begin with another prefix, because the shorter one covers them; in sorted order they
+ * follow it. Moves the rest to the front, and returns its number. */
 static size_t drop_covered(struct text *sorted, size_t count)
 {
   size_t kept = 0;
@@ -57,7 +57,7 @@ enum jp_status meta_prefixes_init(struct meta_prefixes *prefixes, const struct t
   return copied ? JP_OK : JP_NO_MEMORY;
 }
 
-/* The name can begin only with the last prefix that does not come after it in the order. */
+/* In sorted order the only possible prefix of the name is the last one that is not greater than the name. */
 bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name)
 {
   size_t from = 0;
@@ -84,7 +84,7 @@ enum jp_status meta_reach_find(struct meta_reach *reach, const struct catalog_ta
   reach->classes = malloc(tables->class_count + 1);
   bool made = is_found != NULL && reach->classes != NULL;
   if (made) {
-    /* Jars are asked for as a whole, by one of their classes: asking for each class would take seconds. */
+    /* A jar is asked about as a whole, by one of its classes: asking about each class would take seconds. */
     for (size_t i = 1; i < tables->part_count; i++) {
       uint32_t some_class = tables->parts[i].some_class;
       is_found[i] =
@@ -137,7 +137,7 @@ static bool is_allowed(const struct meta_query *query, uint32_t class_index, uin
       .class_name = query->judged_name.data == NULL ? class_name(query, class_index) : query->judged_name,
       .member_name = catalog_text(query->tables, name),
   };
-  /* Arrays of primitives have no class that the policy could be asked about. */
+  /* Arrays of primitives have no class about which the policy could be asked. */
   if (!primitive_is_keyword(asked.class_name) && !policy_check(query->policy, &asked).allow)
     return false;
   if (declaring == class_index)
@@ -178,7 +178,7 @@ static bool allows_field(const struct meta_query *query, uint32_t class_index, u
 
 /* ---- the order in which a class inherits ---- */
 
-/* Interfaces that extend one another deeper are left out. */
+/* Interfaces that extend one another more deeply are left out. */
 enum { DEPTH_MAX = 128 };
 
 static bool append_class(struct array *table, uint32_t class_index)
@@ -198,8 +198,8 @@ static bool mark_visited(struct meta_members *members, uint32_t class_index)
   return true;
 }
 
-/* Appends the interfaces of a class from the last to the first, each behind those that it extends. The caller
- * then reverses the list, so that every interface comes before those that it extends. */
+/* Appends the interfaces of a class from the last to the first, each after those that it extends. The
+ * caller then reverses the list, so that every interface precedes those that it extends. */
 static bool append_interfaces(struct meta_members *members, const struct catalog_tables *tables,
                               uint32_t class_index, unsigned depth)
 {
@@ -251,14 +251,14 @@ static enum jp_status walk_lineage(struct meta_members *members, const struct ca
 
 enum { FIRST_SEEN = 256, NO_MEMBER = UINT32_MAX };
 
-/* A method by name and parameter types, or a field by name: it hides the same signature of farther
- * classes. */
+/* A method by name and parameter types, or a field by name: it hides the same signature of more distant
+ * ancestors. */
 struct meta_signature {
   struct meta_signature *next;
   uint64_t hash;
   uint32_t name;
   struct text parameters; /* "(...)" of a method's descriptor; empty for a field */
-  uint32_t member;        /* index in methods or fields of the members; NO_MEMBER: it is not shown */
+  uint32_t member;        /* index in methods or fields of the members; NO_MEMBER: not shown */
 };
 
 void meta_members_init(struct meta_members *members)
@@ -287,8 +287,8 @@ static bool is_constructor(const struct catalog_tables *tables, const struct cat
   return text_equal(catalog_text(tables, method->name), TEXT("<init>"));
 }
 
-/* False for methods that the compiler made, and for constructors that `new` cannot use (of abstract classes,
- * interfaces and enums): they are never shown. */
+/* False for methods that the compiler made, and for constructors that `new` cannot use (of abstract
+ * classes, interfaces and enums): they are never shown. */
 static bool shows_method(const struct catalog_tables *tables, const struct catalog_class *class,
                          const struct catalog_method *method)
 {
@@ -380,8 +380,8 @@ static struct text package_of(const struct catalog_tables *tables, uint32_t clas
   return text_slice(name, 0, dot == SIZE_MAX ? 0 : dot);
 }
 
-/* True where a nearer method of the same signature overrides this one, and does not merely hide it (JLS
- * 8.4.8.1). */
+/* True if a method of the same signature in a subclass overrides this one, and does not merely hide it
+ * (JLS 8.4.8.1). */
 static bool can_be_overridden(const struct catalog_tables *tables, const struct catalog_method *method,
                               uint32_t declaring, uint32_t by)
 {
@@ -409,8 +409,9 @@ static struct text parameters_of(const struct catalog_tables *tables, const stru
   return descriptor_parameters(catalog_text(tables, method->descriptor));
 }
 
-/* True where a bridge hides a method that the caller may use of the object, and the bridge's target is denied: the
- * method is then listed after all, because its name and parameters are all that the caller may give. */
+/* True if the caller may use the method on the object, but a bridge hides it and the bridge's target is
+ * denied. The method is then listed, because its name and parameters are the only ones that the caller may
+ * use. */
 static bool is_open_by_bridge(const struct meta_members *members, const struct catalog_tables *tables,
                               const struct meta_signature *nearer, const struct catalog_method *method)
 {
@@ -442,7 +443,7 @@ static enum jp_status inherit_method(struct meta_members *members, const struct 
   return kept ? JP_OK : JP_NO_MEMORY;
 }
 
-/* True where a bridge with these parameter types could call a method with those: primitive types have to be
+/* True if a bridge with these parameter types could call a method with those: primitive types have to be
  * equal, classes may differ. */
 static bool could_bridge(struct text bridge, struct text target)
 {
@@ -461,7 +462,7 @@ static bool could_bridge(struct text bridge, struct text target)
 }
 
 /* A bridge method overrides on behalf of a method with other parameter types (JLS 15.12.4.5): it hides the
- * inherited method, and the method that it calls counts as the one that overrides. */
+ * inherited method, and the method that it calls counts as the overriding one. */
 static enum jp_status note_bridge(struct meta_members *members, const struct catalog_tables *tables,
                                   const struct catalog_method *bridge, size_t first_of_class)
 {
@@ -490,8 +491,8 @@ static enum jp_status inherit_methods(struct meta_members *members, const struct
   for (uint32_t i = class->first_method; status == JP_OK && i < class->first_method + class->method_count;
        i++) {
     const struct catalog_method *method = &tables->methods[i];
-    /* Operations reach every visibility, so private methods count as inherited. An interface's private and
-     * static methods do not (JLS 8.4.8). */
+    /* Operations can use members of every visibility, so private methods count as inherited. An
+     * interface's private and static methods do not (JLS 8.4.8). */
     if (generation > 0 && !method->hidden && !is_constructor(tables, method) &&
         (generation < members->chain_length || (method->access & (ACCESS_PRIVATE | ACCESS_STATIC)) == 0))
       status = inherit_method(members, query, i, declaring);
@@ -672,7 +673,7 @@ bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class
 
 static bool has_allowed_member(struct meta_query *query, uint32_t class_index)
 {
-  /* Nearly every class has an allowed member among its first, and then its ancestors do not matter. */
+  /* One of the first members of nearly every class is allowed; its ancestors then need not be examined. */
   const struct catalog_class *class = &query->tables->classes[class_index];
   const struct catalog_method *methods = query->tables->methods + class->first_method;
   for (unsigned i = 0; i < class->method_count; i++) {

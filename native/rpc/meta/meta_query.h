@@ -1,8 +1,9 @@
 #ifndef JPEER_RPC_META_META_QUERY_H
 #define JPEER_RPC_META_META_QUERY_H
 /*
- * One fetch_classes_info: its arguments, the classes that it asks for, and the members of a class that its
- * caller may use. One owner, one thread at a time. For rpc/meta, rpc/methods, rpc/suggest and rpc/describe.
+ * A query of fetch_classes_info: its arguments, the classes for which it asks, and the members of a class
+ * that its caller may use. One owner, one thread at a time. For rpc/meta, rpc/methods, rpc/suggest and
+ * rpc/describe.
  */
 #include "base/arena.h"
 #include "base/array.h"
@@ -16,8 +17,8 @@ struct meta_query;
 
 /* ---- prefixes ---- */
 
-/* A set of prefixes, as many as fit into a message; a binary search finds whether a name begins with one of
- * them. Constant once made. */
+/* A set of prefixes, of any number that fits into a message; a binary search finds whether a name begins
+ * with one of them. Constant once made. */
 struct meta_prefixes {
   struct text *items; /* sorted; none begins with another */
   size_t count;
@@ -32,13 +33,13 @@ bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name)
 /* ---- the classes that can be named now ---- */
 
 /*
- * Which classes of the catalog can be named now. The application's class loader finds most of them; those of
- * jars within jars need a loader that the program has made, and are not listed before it is there
- * (docs/metadata.md, "Which classes"). Made for one query by its thread; then constant.
+ * The classes of the catalog that can be named now. The application's class loader finds most of them.
+ * Classes of jars within jars need a loader that the program has made, and are not listed before that loader
+ * exists (docs/metadata.md, "Which classes"). Made for one query by its thread; then constant.
  */
 struct meta_reach {
   uint8_t *classes; /* by class index, 0 or 1; NULL: all can be named */
-  uint64_t stamp;   /* differs where the classes do */
+  uint64_t stamp;   /* differs if the classes differ */
 };
 
 /* loaders NULL: all can be named. JP_NO_MEMORY. */
@@ -54,21 +55,20 @@ static inline bool meta_reach_has(const struct meta_reach *reach, uint32_t class
 
 /* ---- the members of a class ---- */
 
-/* Each is marked with whether the caller may use it: the declared ones and, with merge_ancestry, the
- * inherited ones. */
+/* The declared members and, with merge_ancestry, the inherited ones; each is marked with whether the
+ * caller may use it. */
 struct meta_signature;
 
 struct meta_member {
   uint32_t index; /* in the catalog's methods or fields */
   uint32_t declaring;
   bool allowed;
-  bool overridden; /* it overrides or hides a member that the class would inherit else */
+  bool overridden; /* it overrides or hides a member that the class would otherwise inherit */
 };
 
-/* Used for one class after the other, so that its memory is reused. */
+/* Used for one class after the other, to reuse its memory. */
 struct meta_members {
-  /* struct meta_member, nearest class first, each class in the order of its file; denied members are in,
-   * too */
+  /* struct meta_member, nearest class first, each class in the order of its file; includes denied members */
   struct array constructors;
   struct array methods;
   struct array fields;
@@ -76,10 +76,10 @@ struct meta_members {
 
   /* for inherited members */
   struct array lineage; /* uint32_t: the class, its superclasses, then interfaces, subtypes first */
-  size_t chain_length;  /* the class and its superclasses in lineage */
+  size_t chain_length;  /* number of classes in lineage, without interfaces */
   uint32_t *visited;    /* by class index: the number of the last walk that visited the class */
   uint32_t walk;
-  struct meta_signature **seen; /* hash table of the members that are in, or hidden; in the arena */
+  struct meta_signature **seen; /* hash table of the members that are listed or hidden; in the arena */
   size_t seen_size;             /* a power of two */
   struct arena arena;
 };
@@ -103,15 +103,15 @@ struct meta_query {
   const struct policy *policy;
   enum policy_channel channel;
   bool merge_ancestry;
-  bool only_public_ancestry;      /* of what is inherited, only public members */
-  bool marks_varargs;             /* members of variable arity say so */
+  bool only_public_ancestry;      /* of inherited members only the public ones */
+  bool marks_varargs;             /* members of variable arity are marked as such */
   const struct meta_reach *reach; /* borrowed; NULL: classes of all loaders are shown */
-  struct text judged_name;        /* what the policy knows a described class as; data NULL: its own name */
+  struct text judged_name; /* the name of the described class for the policy; data NULL: its own name */
   struct meta_prefixes excludes;
   uint32_t *included; /* class indexes, sorted; NULL: the default scope */
   size_t included_count;
   uint8_t *shown;                 /* by class index, enum meta_shown */
-  struct meta_members first_look; /* of classes that are looked at and not described */
+  struct meta_members first_look; /* of classes that are examined and not described */
   struct arena arena;             /* owns the copies */
 };
 
@@ -121,11 +121,11 @@ enum jp_status meta_query_init(struct meta_query *query, const struct catalog_ta
                                const struct operation *operation) JP_MUST_CHECK;
 void meta_query_fini(struct meta_query *query);
 
-/* Finds the next class to describe, at or after *position, and moves *position behind it. False: none is
+/* Finds the next class to describe, at or after *position, and moves *position past it. False: none is
  * left. */
 bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class_index);
 
-/* True where this class may be listed among the subclasses of another: the query would describe it, or would
+/* True if this class may be listed among the subclasses of another: the query would describe it, or would
  * do so without include_classes. */
 bool meta_query_knows(struct meta_query *query, uint32_t class_index);
 

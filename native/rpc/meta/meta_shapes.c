@@ -2,7 +2,9 @@
 
 #include "classfile/builder.h"
 
-enum { MATCHED_METHODS_MAX = 4096 /* of a class; beyond that the names of parameters are made up */ };
+enum {
+  MATCHED_METHODS_MAX = 4096 /* of a class; the names of parameters of further methods are arg0, arg1, ... */
+};
 
 struct making {
   const struct catalog_tables *known; /* NULL: none */
@@ -42,7 +44,7 @@ static enum jp_status name_parameters(struct making *making, const struct catalo
   return JP_OK;
 }
 
-/* The class in the catalog; NULL: it has none, or one that is another. */
+/* Finds the class in the catalog; NULL: the catalog has none of this name, or a different one. */
 static const struct catalog_class *find_known_class(const struct making *making, const struct op_shape *shape)
 {
   if (making->known == NULL || !shape->is_permanent || shape->method_count > MATCHED_METHODS_MAX)

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_META_META_SHAPES_H
 #define JPEER_RPC_META_META_SHAPES_H
 /*
- * A small catalog of what the JVM tells of a class and of those above it, for a class that no catalog has. One owner, one
- * thread at a time. For rpc/meta and rpc/methods.
+ * A small catalog of a class and its ancestors, made from the JVM's answers, for a class that no catalog has.
+ * One owner, one thread at a time. For rpc/meta and rpc/methods.
  */
 #include "classfile/catalog.h"
 #include "op/look.h"
@@ -15,15 +15,17 @@ struct meta_shapes {
 };
 
 /*
- * known: the tables of the peer's catalog, which alone have the names of parameters; NULL: there are none. JP_NO_MEMORY;
- * JP_LIMIT: there are more members than a catalog takes. Caller calls meta_shapes_fini, also after a failure.
+ * known: the tables of the peer's catalog, the only source for the names of parameters; NULL: none.
+ * JP_NO_MEMORY; JP_LIMIT: there are more members than a catalog accepts. Caller calls meta_shapes_fini, also
+ * after a failure.
  */
 enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_look *look,
                                 const struct catalog_tables *known) JP_MUST_CHECK;
 void meta_shapes_fini(struct meta_shapes *shapes);
 
-/* What the catalog has of the classes of a look: the names of parameters, and nested classes. NULL: nothing, of a peer
- * without a catalog (NULL), or with one that cannot be read. Caller closes with catalog_excerpt_close. */
+/* Opens the part of the catalog that is about the classes of a look, for the names of parameters and
+ * nested classes. NULL: the peer has no catalog (NULL), or it cannot be read. Caller closes with
+ * catalog_excerpt_close. */
 struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const struct op_look *look);
 
 #endif

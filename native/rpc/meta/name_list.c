@@ -8,12 +8,12 @@
 
 struct collection {
   const struct name_list_query *query;
-  struct text package; /* with its dot; empty: the prefix has none */
+  struct text package; /* with its dot; empty: the prefix has no package */
   struct text rest;    /* of the prefix, after the package */
   bool is_everywhere;  /* classes of all packages are meant */
   bool is_short;       /* of memory */
   struct arena arena;
-  struct array packages; /* struct text, in the arena; some twice */
+  struct array packages; /* struct text, in the arena; with duplicates */
   struct array classes;
 };
 
@@ -39,7 +39,7 @@ bool name_list_matches_words(struct text name, struct text pattern)
   return words > 1;
 }
 
-static void keep(struct collection *collection, struct array *names, struct text name)
+static void keep_name(struct collection *collection, struct array *names, struct text name)
 {
   struct text kept = arena_text(&collection->arena, name);
   struct text *added = kept.data == NULL ? NULL : array_add(names, 1);
@@ -49,19 +49,19 @@ static void keep(struct collection *collection, struct array *names, struct text
     *added = kept;
 }
 
-static bool shows(const struct collection *collection, struct text class_name)
+static bool shows_name(const struct collection *collection, struct text class_name)
 {
   return policy_shows_class(collection->query->policy, collection->query->channel, class_name);
 }
 
-/* Names come package by package, so that a comparison with the last one finds most repetitions. */
+/* Names arrive package by package, so that comparing with the last one finds most repetitions. */
 static void note_package(struct collection *collection, struct text package, struct text class_name)
 {
   const struct array *packages = &collection->packages;
   const struct text *last =
       packages->count == 0 ? NULL : (const struct text *)packages->items + (packages->count - 1);
-  if ((last == NULL || !text_equal(*last, package)) && shows(collection, class_name))
-    keep(collection, &collection->packages, package);
+  if ((last == NULL || !text_equal(*last, package)) && shows_name(collection, class_name))
+    keep_name(collection, &collection->packages, package);
 }
 
 /* Local and anonymous classes have a digit where a name begins ("A$1", "A$1Local"). */
@@ -102,8 +102,9 @@ static void note_name(void *context, struct text name)
       note_package(collection, text_slice(name, 0, end), name);
   }
   bool is_here = is_inside && simple_at == collection->package.len;
-  if ((is_here || collection->is_everywhere) && wants_class(collection, simple) && shows(collection, name))
-    keep(collection, &collection->classes, name);
+  if ((is_here || collection->is_everywhere) && wants_class(collection, simple) &&
+      shows_name(collection, name))
+    keep_name(collection, &collection->classes, name);
 }
 
 static int compare_names(const void *left, const void *right)
@@ -111,7 +112,7 @@ static int compare_names(const void *left, const void *right)
   return text_order(*(const struct text *)left, *(const struct text *)right);
 }
 
-/* Writes at most *room names, each once, and takes them off. False: there were more. */
+/* Writes at most *room names, each once, and subtracts them from *room. False: there were more. */
 static bool write_names(struct buffer *out, struct array *names, size_t *room)
 {
   struct text *items = names->items;

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_META_NAME_LIST_H
 #define JPEER_RPC_META_NAME_LIST_H
 /*
- * `meta` `list_names`: the packages and classes whose names begin as a prefix says, for completion. Only names are read,
- * of jars and of the JDK's image, and no class file. Any thread.
+ * `meta` `list_names`: the packages and classes whose names begin with a prefix, for completion. Only the
+ * names in jars and in the JDK's image are read, and no class file. Any thread.
  */
 #include "base/buffer.h"
 #include "classfile/catalog.h"
@@ -16,17 +16,19 @@ struct name_list_query {
 };
 
 /*
- * Appends {"packages":[...],"classes":[...],"complete":true}, both sorted: what is directly in the package that the prefix
- * names up to its last dot, and whose last part begins with the rest of the prefix. Of classes the rest may also be the
- * beginnings of their words ("ArrL" for ArrayList); without a dot, and with a capital in front, it finds them in all
- * packages. Nested classes are listed where the rest has a `$`. Classes of which the policy allows nothing are left out, and
- * packages that have no others. "complete" is false where there were more than max. Fails as catalog_load does.
+ * Appends {"packages":[...],"classes":[...],"complete":true}, both sorted. The package of the prefix is its
+ * part up to the last dot. Listed are the packages and classes that are directly in that package, and whose
+ * last part begins with the rest of the prefix. For classes the rest may also consist of the beginnings of
+ * their words ("ArrL" for ArrayList); a prefix without a dot that begins with a capital finds them in all
+ * packages. Nested classes are listed if the rest has a `$`. Classes of which the policy allows nothing are
+ * left out, and so are packages that have no others. "complete" is false if there were more than max. Fails
+ * as catalog_load does.
  */
 enum jp_status name_list_write(struct catalog *catalog, const struct name_list_query *query,
                                struct buffer *out, struct jp_error *error) JP_MUST_CHECK;
 
-/* True where a pattern of words ("ArrL") is the beginnings of the first words of a name ("ArrayList"): a word begins with a
- * capital, and the pattern has two at least. */
+/* True if a pattern of words ("ArrL") consists of the beginnings of the first words of a name
+ * ("ArrayList"): a word begins with a capital, and the pattern has at least two. */
 bool name_list_matches_words(struct text name, struct text pattern);
 
 #endif

@@ -12,7 +12,7 @@ static bool is_digit(uint16_t unit)
   return unit >= '0' && unit <= '9';
 }
 
-/* What has an escape of one digit. */
+/* Characters whose escape has one digit. */
 static const struct {
   uint16_t unit;
   char digit;
@@ -43,7 +43,7 @@ static uint16_t escaped_by(char digit)
 static void write_unit(struct buffer *out, uint16_t unit, uint16_t before)
 {
   char digit = escape_of(unit);
-  /* A digit could be taken for an escape behind a dot, and no identifier begins with one. */
+  /* After a dot a digit could be read as an escape, and no identifier begins with a digit. */
   if (is_letter(unit) || (is_digit(unit) && before != 0 && before != '.')) {
     buffer_append_char(out, (char)unit);
   } else if (unit == '.') {
@@ -125,7 +125,7 @@ static bool read_unit(struct identifier_reader *reader)
   return true;
 }
 
-/* Each name has one identifier: what was read is written again. */
+/* A name has only one identifier: true if writing the name gives this text. */
 static bool is_written_so(struct text name, struct text identifier)
 {
   struct buffer again;

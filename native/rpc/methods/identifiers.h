@@ -1,14 +1,14 @@
 #ifndef JPEER_RPC_METHODS_IDENTIFIERS_H
 #define JPEER_RPC_METHODS_IDENTIFIERS_H
 /*
- * Dotted names as identifiers, for languages and generators in which a method's name is one (docs/descriptions.md,
- * "Names as identifiers"). Nothing is lost: the name can be read back without a document.
+ * Dotted names as identifiers, for languages and generators in which a method's name must be an identifier
+ * (docs/descriptions.md, "Names as identifiers"). The name can be restored from its identifier.
  *
  *   .  is _        _  is _1        -  is _2        $  is _3
  *
- * A letter of ASCII is itself, and so is a digit, except as the first character and behind a dot. Every other UTF-16
+ * A letter of ASCII is itself, and so is a digit, except as the first character and after a dot. Every other UTF-16
  * unit is _0xxxx, with its number in lower-case hexadecimal. No two names have the same identifier, and each name has
- * one alone. (The scheme is that of JNI for the names of native functions, with other punctuation.)
+ * only one. (The scheme is that of JNI for the names of native functions, with other punctuation.)
  *
  * Pure text, any thread.
  */
@@ -19,7 +19,7 @@
 /* Appends the identifier of a name, which is WTF-8. */
 void identifier_write(struct text name, struct buffer *out);
 
-/* The name that the identifier stands for, in the arena; data NULL: it is none's identifier, or memory is short. */
+/* The name that the identifier stands for, in the arena; data NULL: no name has this identifier, or memory is short. */
 struct text identifier_read(struct text identifier, struct arena *arena);
 
 #endif

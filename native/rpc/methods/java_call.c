@@ -15,7 +15,7 @@
 
 enum { OVERLOADS_MAX = UINT8_MAX + 1 /* no class written by hand has more */, NAMES_SHOWN = 16 };
 
-/* A request on its way from its names to its operation. */
+/* A request being decoded, from its names to its operation. */
 struct java_call {
   /* Borrowed: */
   const struct jsonrpc_request *request;
@@ -29,16 +29,16 @@ struct java_call {
 
   /* Found: */
   struct java_method_name name;
-  const struct java_method *methods; /* the overloads of the name, or the one that its suffix chooses */
+  const struct java_method *methods; /* the overloads of the name, or the one that its suffix selects */
   size_t count;
   bool is_beyond; /* the JVM is asked for the class, not the catalog */
   bool by_object; /* the names alone are denied, and the class of the object decides */
 
   struct java_methods_found in_catalog;
-  struct meta_shapes shapes; /* what the JVM told */
+  struct meta_shapes shapes; /* from the JVM's answers */
 
   /* Of the params: */
-  bool fitting[OVERLOADS_MAX]; /* by index in methods: it takes the given params */
+  bool fitting[OVERLOADS_MAX]; /* by index in methods: the method accepts the given params */
   size_t fits;
   struct json_value *given; /* the params in the order of the method's parameters, the receiver first */
   size_t given_count;
@@ -46,7 +46,7 @@ struct java_call {
 
 /* ---- near names: what may have been meant (docs/protocol.md, "Errors") ---- */
 
-/* The receiver is the first parameter of an object's method. */
+/* The receiver is the first parameter of an instance method. */
 static struct text parameter_name(const struct java_method *method, size_t at)
 {
   return method->has_receiver && at == 0 ? TEXT("instance")
@@ -79,8 +79,8 @@ static bool is_parameter(const struct java_method *method, struct text key)
   return false;
 }
 
-/* The hint for an error about the names of params, an object: ` ("lst": did you mean "list"?)`, in the arena.
- * "" where no name is near to that of a parameter which is not given. */
+/* Makes the hint for an error about the names of params, an object: ` ("lst": did you mean "list"?)`, in
+ * the arena. "" if no name is near to that of a parameter which is not given. */
 static struct text find_near_param(const struct java_method *methods, size_t count, struct json_value params,
                                    struct arena *arena)
 {
@@ -92,7 +92,8 @@ static struct text find_near_param(const struct java_method *methods, size_t cou
       struct json_cursor cursor = json_enter(params);
       struct text key;
       struct json_value value;
-      bool may_be_near = name.len > 1 && !is_given(params, name); /* every letter is near to another one */
+      /* names of one letter are all near to each other */
+      bool may_be_near = name.len > 1 && !is_given(params, name);
       while (may_be_near && json_next_member(&cursor, &key, &value)) {
         if (!is_parameter(&methods[i], key))
           nearest_offer(&nearest, key, nearest_distance(key, nearest.wanted, nearest.limit));
@@ -105,7 +106,7 @@ static struct text find_near_param(const struct java_method *methods, size_t cou
   return TEXT("");
 }
 
-/* Suggests the full names of overloads that are near to a name whose suffix is none of theirs. */
+/* Suggests the full names of overloads that are near to a name with an unknown suffix. */
 static void suggest_overloads(const struct java_method *methods, size_t count, struct text written,
                               struct text suffix, struct arena *arena, struct outcome *outcome)
 {
@@ -127,7 +128,7 @@ static void suggest_overloads(const struct java_method *methods, size_t count, s
 
 /* ---- from the name to the methods, in the catalog or, for a class that it lacks, in the JVM ---- */
 
-/* The part of the name that a message shows. */
+/* The part of the name that an error shows. */
 static struct text show_name(const struct java_call *call)
 {
   return arena_shorten(call->arena, call->request->method, OUTCOME_NAME_SHOWN);
@@ -140,7 +141,8 @@ static enum jp_status fail_name(struct java_call *call, const char *why)
   return JP_NOT_FOUND;
 }
 
-/* A class without a package looks like any other dotted name: its denial says that there is no such method. */
+/* A class without a package looks like any other dotted name: its denial says that the method does not
+ * exist. */
 static enum jp_status ask_policy(struct java_call *call, bool *by_object)
 {
   enum jp_status status = judge_names(call->judge, call->operation, by_object, call->arena, call->outcome);
@@ -165,8 +167,8 @@ static enum jp_status find_in_catalog(struct java_call *call)
 }
 
 /*
- * Reads the name, makes the operation of it, and asks the policy about the names before the catalog is, so
- * that who may not use a class does not learn whether it exists.
+ * Reads the name, makes its operation, and asks the policy about the names before the catalog, so that a
+ * caller who may not use a class does not learn whether it exists.
  */
 static enum jp_status read_name(struct java_call *call)
 {
@@ -199,7 +201,7 @@ static enum jp_status look_up_class(struct java_call *call, uint32_t instance, b
     return fail_name(call, " (no such class)");
   if (rpc_run_look_up(call->rules->jvm_run, &asked, look, call->outcome))
     return JP_OK;
-  /* A loader that was named answers for itself; else the name stands for nothing. */
+  /* If the request names a loader, its error is reported; else the name counts as unknown. */
   const struct outcome *outcome = call->outcome;
   bool is_missing = outcome->failure == FAILURE_NOT_FOUND && !outcome->is_ambiguous;
   return is_missing && call->rules->loader == 0 ? fail_name(call, " (no such class)") : JP_NOT_FOUND;
@@ -220,7 +222,7 @@ static enum jp_status make_shapes(struct java_call *call, const struct op_look *
 
 struct judging {
   const struct catalog_tables *tables;
-  struct text named_class; /* as the policy knows it */
+  struct text named_class; /* the class's name for the policy */
 };
 
 static bool is_allowed(const struct java_call *call, const struct judging *judging,
@@ -242,8 +244,8 @@ static bool is_allowed(const struct java_call *call, const struct judging *judgi
   return judge_allows(call->judge, call->operation->kind, &overload);
 }
 
-/* Overloads that the policy denies are no candidates, and no error shows them. What the policy has said of a class in
- * the catalog is kept by its name; another loader may have another one of that name. */
+/* Overloads that the policy denies are no candidates, and no error shows them. The policy's verdict on a
+ * class in the catalog is kept by its name; another loader may have another class of that name. */
 static enum jp_status drop_denied(struct java_call *call, const struct judging *judging)
 {
   struct text type = call->operation->type;
@@ -266,7 +268,7 @@ static enum jp_status drop_denied(struct java_call *call, const struct judging *
   return JP_OK;
 }
 
-/* Leaves the method that the suffix names, or fails. */
+/* Keeps only the method that the suffix names, or fails. */
 static enum jp_status choose_by_suffix(struct java_call *call)
 {
   struct buffer suffix;
@@ -291,12 +293,12 @@ static enum jp_status choose_by_suffix(struct java_call *call)
   return JP_OK;
 }
 
-/* The public field of the operation's member, which a class has or inherits from another one. False: there is
- * none, or the caller may not read it. */
+/* Finds the public field of the operation's member, which a class declares or inherits. False: there is no
+ * such field, or the caller may not read it. */
 static bool has_field(const struct java_call *call, const struct judging *judging, uint32_t class_index,
                       bool *is_static)
 {
-  enum { SUPERCLASSES_MAX = 100 }; /* class files may go round */
+  enum { SUPERCLASSES_MAX = 100 }; /* class files may inherit in a circle */
   const struct catalog_tables *tables = judging->tables;
   for (int depth = 0; class_index != CATALOG_NONE && depth < SUPERCLASSES_MAX; depth++) {
     const struct catalog_class *class = &tables->classes[class_index];
@@ -355,8 +357,8 @@ static enum jp_status find_beyond(struct java_call *call, uint32_t instance, boo
 
 /*
  * Finds the methods that the caller may use, which are valid until drop_methods. instance: an object whose
- * class is looked at first where the JVM is asked; 0: none. is_final: an error tells of the loaders that have
- * such a class.
+ * class is searched first when the JVM is asked; 0: none. is_final: an error names the loaders that have such
+ * a class.
  */
 static enum jp_status find_methods(struct java_call *call, uint32_t instance, bool is_final)
 {
@@ -382,7 +384,7 @@ enum { DEPTH_MAX = 32 };
 static bool type_elements(struct text type, struct arena *arena, unsigned depth, struct op_value *value);
 
 /* The type argument for a class type's elements: the only one of a collection, the second of a map. data
- * NULL: the type has another number of arguments, or that one is unknown. */
+ * NULL: the type has another number of arguments, or that argument is unknown. */
 static struct text element_type(struct text type, unsigned wanted)
 {
   const char *open = memchr(type.data, '<', type.len);
@@ -497,7 +499,8 @@ static enum jp_status read_positions(struct java_call *call)
   return JP_OK;
 }
 
-/* JSON-RPC 1.1, 6.2.3: a name of digits is a position. False for other names, and from `count` on. */
+/* JSON-RPC 1.1, 6.2.3: a name of digits is a position. False for other names, and for positions from
+ * `count` on. */
 static bool read_position(struct text name, size_t count, size_t *at)
 {
   *at = 0;
@@ -509,7 +512,7 @@ static bool read_position(struct text name, size_t count, size_t *at)
   return name.len > 0 && *at < count;
 }
 
-/* Reads params by name whose names are all positions. False where one is not, or is repeated. */
+/* Reads params by name whose names are all positions. False if one is not, or is repeated. */
 static bool read_numbered(struct java_call *call)
 {
   size_t count = json_count(call->request->params);
@@ -536,7 +539,8 @@ static bool fits_positions(const struct java_call *call, const struct java_metho
   return call->given_count == wanted || (method->is_varargs && call->given_count + 1 >= wanted);
 }
 
-/* Of instance and static methods that take as many params: a first param {"ref": N} is the receiver. */
+/* Chooses between instance and static methods with the same number of params: a first param {"ref": N} is
+ * the receiver. */
 static bool begins_with_ref(const struct java_call *call)
 {
   struct json_cursor cursor;
@@ -548,13 +552,13 @@ static bool begins_with_ref(const struct java_call *call)
   return json_next_member(&cursor, &key, &value) && json_key_is(key, TEXT("ref"));
 }
 
-/* JSON-RPC 1.1 asks for it (6.6.1); 2.0 is strict. */
+/* JSON-RPC 1.1 requires coercion (6.6.1); 2.0 is strict. */
 static bool is_coerced(const struct java_call *call)
 {
   return call->request->version == JSONRPC_1_1;
 }
 
-/* JSON-RPC 1.1, 6.6.1: where no overload takes that many params, those beyond the longest are dropped. */
+/* JSON-RPC 1.1, 6.6.1: if no overload accepts that many params, those beyond the longest are dropped. */
 static void drop_extra_params(struct java_call *call)
 {
   size_t most = 0;
@@ -592,7 +596,7 @@ static enum jp_status fit_positions(struct java_call *call)
   return JP_OK;
 }
 
-/* The position of a parameter, or the number of parameters where none has the name. */
+/* The position of a parameter, or the number of parameters if none has the name. */
 static size_t find_position(const struct java_call *call, const struct java_method *method, struct text name)
 {
   size_t wanted = count_parameters(method);
@@ -606,7 +610,8 @@ static size_t find_position(const struct java_call *call, const struct java_meth
   return at;
 }
 
-/* Puts the values in the order of the method's parameters. False where not each of them is named once. */
+/* Puts the values in the order of the method's parameters. False unless each parameter is named exactly
+ * once. */
 static bool fit_names(struct java_call *call, const struct java_method *method, bool drops_extra,
                       struct json_value *values)
 {
@@ -641,9 +646,9 @@ static bool is_same_order(const struct json_value *a, const struct json_value *b
   return true;
 }
 
-/* Of overloads that fit with params dropped, those that take the most params count. True where one before
- * takes more than this one, which takes `wanted`. Where this one takes more, those before are no longer
- * fitting. */
+/* Of overloads that fit after params were dropped, only those that use the most params count. `wanted`:
+ * the number that this one uses. True if an earlier overload uses more. If this one uses more, the earlier
+ * ones no longer fit. */
 static bool is_outdone(struct java_call *call, size_t index, size_t wanted)
 {
   if (call->fits > 0 && wanted > call->given_count) {
@@ -717,7 +722,7 @@ static bool read_ref(struct json_value json, uint32_t *ref)
   return is_read;
 }
 
-/* A bare text: the class is the member's own, which nobody has named beside it. */
+/* A bare text: the class of the receiver is that of the member, because the request names no other. */
 static enum jp_status read_receiver_text(struct java_call *call, struct json_value json)
 {
   struct op_value *receiver = arena_calloc(call->arena, 1, sizeof *receiver);
@@ -731,7 +736,7 @@ static enum jp_status read_receiver_text(struct java_call *call, struct json_val
   return receiver->text.data == NULL ? outcome_fail_memory(call->outcome) : JP_OK;
 }
 
-/* An object with these members, the type among them. */
+/* An object with these members, among them the type. */
 static bool is_typed_value(struct json_value json)
 {
   struct json_cursor cursor;
@@ -772,8 +777,8 @@ static enum jp_status read_receiver(struct java_call *call, struct json_value js
                                         : "'instance' must be a ref: {\"ref\": N}, or N");
 }
 
-/* What JSON-RPC 1.1, 6.6.1 turns an argument into. A byte[] or char[] may be given as a text, so that one is
- * not put into an array. */
+/* The form to which JSON-RPC 1.1, 6.6.1 coerces an argument. A byte[] or char[] may be given as a text, so
+ * a text is not put into an array for them. */
 static enum rpc_wants wants_of(struct text descriptor)
 {
   if (descriptor.data[0] == '[')
@@ -816,7 +821,7 @@ static enum jp_status read_arguments(struct java_call *call, const struct json_v
   return JP_OK;
 }
 
-/* Declares the types of the one method that is left, so that resolution chooses it. */
+/* Declares the types of the only method that is left, so that resolution chooses it. */
 static enum jp_status declare_types(struct java_call *call, const struct java_method *method)
 {
   struct operation *operation = call->operation;
@@ -880,7 +885,7 @@ static enum jp_status decode_params(struct java_call *call)
   return status == JP_OK ? make_operation(call) : status;
 }
 
-/* The object that is the receiver, if the member is an object's: `instance`, or the first of the params. */
+/* Reads the object that is the receiver of an instance member: `instance`, or the first of the params. */
 static bool read_possible_instance(const struct jsonrpc_request *request, uint32_t *ref)
 {
   bool has_names = request->has_params && request->params.kind == JSON_KIND_OBJECT;
@@ -898,8 +903,8 @@ static bool read_possible_instance(const struct jsonrpc_request *request, uint32
   return false;
 }
 
-/* As the class of the possible receiver has the member. False: that has none, or the object is an argument,
- * so that the name means what it means without the object. */
+/* Decodes the name as a member of the possible receiver's class. False: the class has no such member, or
+ * the object is an argument; the name then has the meaning that it has without the object. */
 static bool decode_for_instance(struct java_call *call, uint32_t instance, enum jp_status *status)
 {
   const struct operation named = *call->operation;
@@ -913,7 +918,8 @@ static bool decode_for_instance(struct java_call *call, uint32_t instance, enum 
   return is_decided;
 }
 
-/* The class alone is denied: its object may let the caller use the method. Else the denial stays. */
+/* The class is denied by its name, but its object may allow the caller to use the method. Else the denial
+ * stays. */
 static enum jp_status decode_denied(struct java_call *call, uint32_t instance, enum jp_status denied)
 {
   const struct outcome denial = *call->outcome;
@@ -943,7 +949,7 @@ static enum jp_status decode_found(struct java_call *call)
       return status;
   }
   if (call->by_object) {
-    /* The denial of a method that is by_object, and whose object does not decide otherwise. */
+    /* Denies a method that is by_object, unless its object decides otherwise. */
     enum jp_status status = ask_policy(call, NULL);
     return status == JP_OK ? JP_DENIED : status;
   }

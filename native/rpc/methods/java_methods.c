@@ -202,7 +202,7 @@ enum { BUCKETS = 512 };
 
 struct java_methods_entry {
   struct java_methods_entry *next;  /* in its bucket */
-  struct java_methods_entry *newer; /* by when it was asked for last; NULL: the newest */
+  struct java_methods_entry *newer; /* in the order of last use; NULL: the newest */
   struct java_methods_entry *older;
   atomic_uint users;  /* the index, and each java_methods_found */
   struct arena arena; /* owns all below */
@@ -251,7 +251,7 @@ void java_methods_index_destroy(struct java_methods_index *index)
   free(index);
 }
 
-/* This function and the next four are called under the lock. */
+/* This function and the next four are called with the lock held. */
 static struct java_methods_entry **bucket_of(struct java_methods_index *index, struct text class_name,
                                              struct text member)
 {
@@ -279,7 +279,7 @@ static void put_newest(struct java_methods_index *index, struct java_methods_ent
   index->newest = entry;
 }
 
-static void take_out_of_order(struct java_methods_index *index, struct java_methods_entry *entry)
+static void remove_from_order(struct java_methods_index *index, struct java_methods_entry *entry)
 {
   if (entry->newer != NULL)
     entry->newer->older = entry->older;
@@ -298,12 +298,12 @@ static struct java_methods_entry *remove_oldest(struct java_methods_index *index
   while (*at != oldest)
     at = &(*at)->next;
   *at = oldest->next;
-  take_out_of_order(index, oldest);
+  remove_from_order(index, oldest);
   index->count--;
   return oldest;
 }
 
-/* The entry, for release_entry; NULL: it is not kept. */
+/* Returns the entry, for release_entry; NULL: it is not kept. */
 static struct java_methods_entry *use_kept(struct java_methods_index *index, struct text class_name,
                                            struct text member)
 {
@@ -312,7 +312,7 @@ static struct java_methods_entry *use_kept(struct java_methods_index *index, str
   if (entry != NULL) {
     atomic_fetch_add(&entry->users, 1);
     if (entry != index->newest) {
-      take_out_of_order(index, entry);
+      remove_from_order(index, entry);
       put_newest(index, entry);
     }
   }
@@ -320,7 +320,7 @@ static struct java_methods_entry *use_kept(struct java_methods_index *index, str
   return entry;
 }
 
-/* Keeps the entry, too, where no other thread has stored the same. */
+/* Puts the entry into the index, unless another thread has put the same. */
 static void keep_entry(struct java_methods_index *index, struct java_methods_entry *entry)
 {
   struct java_methods_entry *dropped = NULL;
@@ -381,7 +381,7 @@ enum jp_status java_methods_index_find(struct java_methods_index *index, struct 
     entry = make_entry(excerpt, policy, class_name, class_index, member);
     if (entry == NULL)
       return jp_fail_memory(error, NULL);
-    if (entry->count > 0) /* else a caller who makes names up would have room for them */
+    if (entry->count > 0) /* otherwise a caller could fill the index with names that do not exist */
       keep_entry(index, entry);
   }
   *found = (struct java_methods_found){.has_class = true,

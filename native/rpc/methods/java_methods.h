@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_METHODS_JAVA_METHODS_H
 #define JPEER_RPC_METHODS_JAVA_METHODS_H
 /*
- * The methods and constructors of classes as procedures of their own: their names, those of a class with the
- * policy's verdict, and those that were called before. They come from the catalog: no class is loaded to
- * describe or to find them.
+ * The methods and constructors of classes as procedures: their names, those of a class with the policy's
+ * verdict, and those that were called before. They come from the catalog: no class is loaded to describe or
+ * to find them.
  */
 #include "base/buffer.h"
 #include "rpc/meta/meta_query.h"
@@ -14,17 +14,17 @@
  * A method is CLASS.MEMBER ("com.example.Calculator.add"), a constructor CLASS.new (docs/descriptions.md,
  * "Names"). One overload of several is CLASS.MEMBER-TYPE-TYPE, with "void" for no parameter:
  * "com.example.Calculator.add-int-int", "java.lang.String.valueOf-char.array". ".array" follows an element
- * type once for each dimension. No class has such a name, since a package cannot have the name of a class
- * (JLS 7.1). The suffix depends on the parameter types alone, so that it stays when other overloads come and
- * go; Java names have no '-'.
+ * type once for each dimension. No class has such a name, because a package cannot have the name of a class
+ * (JLS 7.1). The suffix depends only on the parameter types, so that it stays the same when other overloads
+ * are added or removed; Java names have no '-'.
  */
 struct java_method_name {
   struct text class_name; /* binary, with dots */
   struct text member;     /* "new" for a constructor */
-  struct text suffix;     /* "int-int"; data NULL: the name has none */
+  struct text suffix;     /* "int-int"; data NULL: the name has no suffix */
 };
 
-/* False where the text has no class or no member, or begins with a reserved prefix: "rpc." (JSON-RPC 2.0, 8)
+/* False if the text has no class or no member, or begins with a reserved prefix: "rpc." (JSON-RPC 2.0, 8)
  * or "system." (JSON-RPC 1.1, 9), or "jpeer.", the peer's own. The parts point into `written`. */
 bool java_method_name_parse(struct text written, struct java_method_name *name);
 
@@ -34,10 +34,10 @@ void java_method_suffix_write(struct text descriptor, struct buffer *out);
 /* ---- the methods of a class: one owner, one thread at a time ---- */
 
 struct java_parameter {
-  /* The class file's, else "arg0". Unique in the method, and not "instance" where there is a receiver: such a
-   * name has a '_' added. */
+  /* From the class file, else "arg0" and so on. Unique in the method, and not "instance" if the method has
+   * a receiver: a '_' is appended to such a name. */
   struct text name;
-  struct text type; /* its signature where the class file has one (JVMS 4.7.9.1), else its descriptor */
+  struct text type; /* its signature if the class file has one (JVMS 4.7.9.1), else its descriptor */
 };
 
 struct java_method {
@@ -65,15 +65,14 @@ enum jp_status java_methods_init(struct java_methods *methods, const struct cata
 void java_methods_fini(struct java_methods *methods);
 
 /*
- * Finds the constructors and then the methods of a class, inherited ones included; only those with this name
- * where member.data is not NULL. *found is in the arena; texts belong to the catalog or the arena.
- * JP_NO_MEMORY.
+ * Finds the constructors and then the methods of a class, including inherited ones; only those with this name
+ * if member.data is not NULL. *found is in the arena; texts belong to the catalog or the arena. JP_NO_MEMORY.
  */
 enum jp_status java_methods_collect(struct java_methods *methods, uint32_t class_index, struct text member,
                                     struct arena *arena, struct java_method **found,
                                     size_t *count) JP_MUST_CHECK;
 
-/* The same in one step, for a caller who asks the policy about each operation: their `allowed` means nothing.
+/* The same in one step, for a caller who asks the policy about each operation: `allowed` is not set.
  * JP_NO_MEMORY. */
 enum jp_status java_methods_collect_named(const struct catalog_tables *tables, const struct policy *policy,
                                           uint32_t class_index, struct text member, struct arena *arena,
@@ -83,10 +82,10 @@ enum jp_status java_methods_collect_named(const struct catalog_tables *tables, c
 
 /*
  * Keeps the methods that were called by their own names, so that the next call need not collect again what
- * the class declares and inherits. Entries stay right, for the catalog never changes. Their number is
- * bounded: a new one replaces the one that was not asked for for the longest time, so that names which a
- * client once went through do not slow those that are in use. Any thread; one lock is held for look-ups and
- * stores, and none while class files are read.
+ * the class declares and inherits. Entries never become wrong, because the catalog never changes. Their
+ * number is limited: a new entry replaces the least recently used one, so that a client that has called many
+ * names does not slow down the names in use. Any thread; one lock is held for look-ups and stores, and none
+ * while class files are read.
  */
 struct java_methods_index;
 
@@ -100,15 +99,15 @@ struct java_methods_found {
   bool has_class; /* the catalog has the class */
   const struct java_method *methods;
   size_t count;
-  const struct catalog_tables *tables; /* that the methods' fields are indexes of */
+  const struct catalog_tables *tables; /* the methods' fields are indexes into these tables */
   struct java_methods_entry *entry;    /* owns the methods and the tables */
 };
 
 /*
  * Finds the methods of a class with this member name, as java_methods_collect does, in the class's own file
- * where nothing has read the catalog yet. Their `allowed` means nothing: the caller asks the policy about
- * each operation. They live until java_methods_index_release, also where the index no longer keeps them.
- * JP_NO_MEMORY, and the errors of catalog_load.
+ * if the catalog was not read yet. `allowed` is not set: the caller asks the policy about each operation.
+ * They are valid until java_methods_index_release, even if the index no longer keeps them. JP_NO_MEMORY, and
+ * the errors of catalog_load.
  */
 enum jp_status java_methods_index_find(struct java_methods_index *index, struct catalog *catalog,
                                        const struct policy *policy, struct text class_name,

@@ -86,7 +86,7 @@ const struct rpc_procedure rpc_procedures[] = {
     {.name = TEXT("control"),
      .op = OP_CONTROL,
      .safety = RPC_SAFE_BY_CONTROL,
-     .summary = "Asks something of the peer itself, such as ping, delete_object, delete_session or gc",
+     .summary = "Calls a method of the peer itself, such as ping, delete_object, delete_session or gc",
      .params = {NAMED(RPC_PARAM_METHOD, "The name of the control method"),
                 ARGS("The references of the objects to delete")},
      .param_count = 2,
@@ -102,9 +102,9 @@ const struct rpc_procedure rpc_procedures[] = {
     {.name = TEXT("jpeer.fetch"),
      .op = OP_FETCH,
      .is_own = true,
-     .summary = "Takes the next elements of an iterator, a stream or what has an iterator, or a piece of an "
-                "array, a "
-                "String or an InputStream",
+     .summary =
+         "Returns the next elements of an iterator, a stream or an object with an iterator, or a piece of "
+         "an array, a String or an InputStream",
      .params = {OBJECT,
                 {.param = RPC_PARAM_MAX,
                  .wants = RPC_WANTS_NUMBER,
@@ -161,12 +161,11 @@ const struct rpc_procedure rpc_procedures[] = {
      .summary = "Describes this service, or the Java members of classes as methods, as an OpenRPC document",
      .params = {{.param = RPC_PARAM_CLASSES,
                  .wants = RPC_WANTS_LIST,
-                 .summary =
-                     "Patterns of the classes to describe; * stands for anything without a dot, ** for "
-                     "anything"},
+                 .summary = "Patterns of the classes to describe; * matches anything without a dot, ** "
+                            "anything"},
                 {.param = RPC_PARAM_OPENRPC,
                  .wants = RPC_WANTS_BOOLEAN,
-                 .summary = "The form of the description; true, which is also what it is when left out"},
+                 .summary = "The form of the description; true, which is also the default"},
                 {.param = RPC_PARAM_NAMES,
                  .wants = RPC_WANTS_TEXT,
                  .summary = "identifiers: the names of methods are identifiers, for generators"}},
@@ -201,7 +200,7 @@ const struct rpc_procedure *rpc_procedure_find(struct text name)
   return NULL;
 }
 
-/* ---- values brought near to what a parameter wants (JSON-RPC 1.1, 6.6.1) ---- */
+/* ---- coercion of values (JSON-RPC 1.1, 6.6.1) ---- */
 
 static enum jp_status enclose_text(struct json_value value, const char *format, enum json_kind kind,
                                    struct arena *arena, struct json_value *near)

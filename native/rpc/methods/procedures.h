@@ -5,7 +5,7 @@
  * by position and by name, HTTP GET, and the descriptions of the service (system.describe, rpc.discover) all
  * use this one table, so that they cannot differ.
  *
- * The table is constant data. The functions may be called from any thread; what they make lives in the arena.
+ * The table is constant data. The functions may be called from any thread; their results are in the arena.
  */
 #include "base/arena.h"
 #include "base/text.h"
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The parameters that procedures have, one a name: a reader finds each in its own place. */
+/* The names of parameters of all procedures: a decoder finds each parameter at its constant. */
 enum rpc_param {
   RPC_PARAM_TYPE,
   RPC_PARAM_METHOD,
@@ -26,12 +26,12 @@ enum rpc_param {
   RPC_PARAM_ARGS,
   RPC_PARAM_VALUE,
   RPC_PARAM_ENCODING,
-  RPC_OPERATION_PARAMS, /* those before are the ones that the six methods have */
+  RPC_OPERATION_PARAMS, /* the six methods have only parameters before this */
   RPC_PARAM_MAX = RPC_OPERATION_PARAMS,
   RPC_PARAM_FROM,
   RPC_PARAM_MEMBERS_ONLY,
   RPC_PARAM_REF,
-  RPC_OWN_PARAMS, /* those before are the ones that an operation may have */
+  RPC_OWN_PARAMS, /* an operation has only parameters before this */
   RPC_PARAM_CLASSES = RPC_OWN_PARAMS,
   RPC_PARAM_OPENRPC,
   RPC_PARAM_NAMES,
@@ -41,7 +41,7 @@ enum rpc_param {
 /* The names by enum rpc_param. */
 extern const struct text rpc_param_names[RPC_PARAMS];
 
-/* What a parameter wants (JSON-RPC 1.1, 10.2.1, has these words for them). */
+/* The type of a parameter (JSON-RPC 1.1, 10.2.1, has these words for them). */
 enum rpc_wants {
   RPC_WANTS_ANY,     /* "any" */
   RPC_WANTS_TEXT,    /* "str" */
@@ -58,8 +58,9 @@ struct rpc_procedure_param {
   enum rpc_param param;
   enum rpc_wants wants;
   bool required;
-  bool or_instance;    /* required where there is no instance; not with --compat pal, which always wants it */
-  bool by_name_only;   /* has no position; comes after those that have one; 1.1's descriptions leave it out */
+  bool or_instance; /* required without an instance; always required with --compat pal */
+  /* has no position; follows the parameters with positions; 1.1's descriptions leave it out */
+  bool by_name_only;
   const char *summary; /* one sentence without a full stop */
 };
 
@@ -69,10 +70,10 @@ enum { RPC_PROCEDURE_PARAMS_MAX = 6 };
 enum rpc_safety {
   RPC_SAFE_NEVER,
   RPC_SAFE_ALWAYS,
-  RPC_SAFE_BY_CONTROL /* where the control method that its parameter `method` names is safe */
+  RPC_SAFE_BY_CONTROL /* if the control method that its parameter `method` names is safe */
 };
 
-/* Which of the readers and writers serves it. */
+/* The decoder and writer of the procedure. */
 enum rpc_procedure_kind {
   RPC_PROCEDURE_OPERATION, /* a struct operation, decoded by rpc/jsonrpc/json_params.h */
   RPC_PROCEDURE_DESCRIBE,  /* system.describe */
@@ -85,7 +86,8 @@ struct rpc_procedure {
   enum op_kind op; /* RPC_PROCEDURE_OPERATION */
   enum rpc_safety safety;
   bool only_1_1; /* JSON-RPC 2.0 has no such method */
-  bool is_own; /* its name begins with "jpeer.", its result is plain JSON, and --compat pal has none of it */
+  /* its name begins with "jpeer.", its result is plain JSON, and it does not exist with --compat pal */
+  bool is_own;
   bool unlisted; /* system.describe is not in its own list (JSON-RPC 1.1, 10) */
   const char *summary;
   struct rpc_procedure_param params[RPC_PROCEDURE_PARAMS_MAX]; /* in order: their index is their position */
@@ -102,7 +104,7 @@ static inline bool rpc_is_bare_name(struct text method)
   return method.len == 0 || memchr(method.data, '.', method.len) == NULL;
 }
 
-/* True for a name that the peer keeps for procedures of its own. */
+/* True for a name that is reserved for procedures of the peer. */
 static inline bool rpc_is_own_name(struct text method)
 {
   return text_starts_with(method, TEXT("jpeer."));
@@ -118,14 +120,14 @@ static inline bool rpc_procedure_is_idempotent(const struct rpc_procedure *proce
 }
 
 /*
- * Parameters as JSON-RPC 1.1 takes them (docs/jsonrpc-1.1.md, "Calls"): by position, by name or both, null as
- * not supplied, extra ones dropped, values brought near to what the parameter wants. JSON-RPC 2.0 is strict
- * and comes through none of this.
+ * Parameters in the forms of JSON-RPC 1.1 (docs/jsonrpc-1.1.md, "Calls"): by position, by name or both; null
+ * counts as not supplied, extra parameters are dropped, and values are coerced to the type of the parameter.
+ * JSON-RPC 2.0 is strict and uses none of these functions.
  */
 
 /*
  * Text becomes a number or a boolean, a number or a boolean becomes text, true and false become 1 and 0 and
- * back, one value becomes an array of one. What fits already, and what cannot be made to fit, stays as it is.
+ * back, one value becomes an array of one. A value that fits already, or cannot be coerced, stays as it is.
  * JP_NO_MEMORY.
  */
 enum jp_status rpc_value_coerce(struct json_value value, enum rpc_wants wants, struct arena *arena,

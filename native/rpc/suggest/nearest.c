@@ -9,14 +9,14 @@ void nearest_begin(struct nearest *nearest, struct text wanted, struct text sign
   *nearest = (struct nearest){.wanted = wanted, .limit = (unsigned)limit};
 }
 
-static unsigned least_of(unsigned a, unsigned b)
+static unsigned min_of(unsigned a, unsigned b)
 {
   return a < b ? a : b;
 }
 
-/* The row of the table for a[i - 1], from those for the two characters before it; gives its least entry. Only the
- * entries are filled that are at most `limit` from the diagonal, and one on each side of them: others are larger than
- * limit, and so is what comes of them. */
+/* Fills the row of the table for a[i - 1] from those for the two characters before, and returns its least
+ * entry. Only entries that are at most `limit` from the diagonal, and one on each side of them, are
+ * filled: all others are larger than limit, and so are entries that are computed from them. */
 static unsigned fill_row(struct text a, struct text b, size_t i, unsigned limit, const unsigned *before_last,
                          const unsigned *last, unsigned *row)
 {
@@ -25,19 +25,19 @@ static unsigned fill_row(struct text a, struct text b, size_t i, unsigned limit,
   unsigned least = row[first - 1] = first == 1 ? (unsigned)i : limit + 1;
   for (size_t j = first; j <= end; j++) {
     bool is_same = a.data[i - 1] == b.data[j - 1];
-    unsigned distance = least_of(last[j - 1] + !is_same, least_of(last[j], row[j - 1]) + 1);
+    unsigned distance = min_of(last[j - 1] + !is_same, min_of(last[j], row[j - 1]) + 1);
     if (i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] && a.data[i - 2] == b.data[j - 1])
-      distance = least_of(distance, before_last[j - 2] + 1);
+      distance = min_of(distance, before_last[j - 2] + 1);
     row[j] = distance;
-    least = least_of(least, distance);
+    least = min_of(least, distance);
   }
   if (end < b.len)
     row[end + 1] = limit + 1;
   return least;
 }
 
-/* "Optimal string alignment": Levenshtein's distance, where an exchange of neighbours counts one. */
-static unsigned aligned_distance(struct text a, struct text b, unsigned limit)
+/* "Optimal string alignment": Levenshtein's distance, with an exchange of neighbours counting one. */
+static unsigned measure_aligned(struct text a, struct text b, unsigned limit)
 {
   unsigned rows[3][NEAREST_NAME_MAX + 1] = {{0}}; /* the analyzer does not see which entries are read */
   for (unsigned j = 0; j <= b.len && j <= limit + 1; j++)
@@ -46,7 +46,7 @@ static unsigned aligned_distance(struct text a, struct text b, unsigned limit)
     if (fill_row(a, b, i, limit, rows[(i + 1) % 3], rows[(i + 2) % 3], rows[i % 3]) > limit)
       return limit + 1;
   }
-  return least_of(rows[a.len % 3][b.len], limit + 1);
+  return min_of(rows[a.len % 3][b.len], limit + 1);
 }
 
 unsigned nearest_distance(struct text a, struct text b, unsigned limit)
@@ -57,7 +57,7 @@ unsigned nearest_distance(struct text a, struct text b, unsigned limit)
     return limit + 1;
   if (a.len == b.len && text_equal_ignore_case(a, b))
     return text_equal(a, b) ? 0 : 1;
-  return aligned_distance(a, b, limit);
+  return measure_aligned(a, b, limit);
 }
 
 bool nearest_wants(const struct nearest *nearest, unsigned distance)

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_SUGGEST_NEAREST_H
 #define JPEER_RPC_SUGGEST_NEAREST_H
 /*
- * The names that are nearest to one that was not found: by the least number of characters to change, insert, leave
- * out or exchange with their neighbour. Changes nothing but the caller's struct; any one thread.
+ * The names that are nearest to a name that was not found: by the least number of characters to change,
+ * insert, leave out or exchange with their neighbour. Changes only the caller's struct; any one thread.
  */
 #include "base/text.h"
 
@@ -16,22 +16,23 @@ struct nearest {
   struct text wanted;
   unsigned limit; /* of the distance */
   size_t count;
-  struct text names[NEAREST_KEPT]; /* the nearest first; of the same distance as they came */
+  /* the nearest first; names of the same distance in the order of nearest_offer */
+  struct text names[NEAREST_KEPT];
   unsigned distances[NEAREST_KEPT];
 };
 
-/* A third of the characters of `significant`, which is the name or a part of it, may be wrong: one at least, three at
- * most. */
+/* significant: the name, or the part of it to which the limit applies. A third of its characters may be
+ * wrong: at least one, at most three. */
 void nearest_begin(struct nearest *nearest, struct text wanted, struct text significant);
 
-/* The distance of two names, or limit + 1 where it is larger than that. Case counts half: names that differ in case
- * alone have the distance 1. */
+/* The distance of two names, or limit + 1 if it is larger than limit. Case counts half: names that differ
+ * only in case have the distance 1. */
 unsigned nearest_distance(struct text a, struct text b, unsigned limit);
 
-/* True where a name of this distance would be kept: a reason to look whether it may be told. */
+/* True if a name of this distance would be kept: check then whether the caller may use it. */
 bool nearest_wants(const struct nearest *nearest, unsigned distance);
 
-/* Keeps the name, unless it is there already or others are nearer. */
+/* Keeps the name, unless it is kept already or others are nearer. */
 void nearest_offer(struct nearest *nearest, struct text name, unsigned distance);
 
 #endif

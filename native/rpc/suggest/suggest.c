@@ -12,7 +12,7 @@ struct look {
   struct catalog_excerpt *excerpt; /* NULL: nothing is open */
   const struct catalog_tables *tables;
   struct meta_query query;
-  struct meta_members members; /* of the class that is looked at */
+  struct meta_members members; /* of the class that is examined */
 };
 
 static void begin_look(const struct rpc_suggester *suggester, struct look *look)
@@ -67,7 +67,7 @@ static void offer_class(struct look *look, uint32_t class_index, unsigned distan
     nearest_offer(nearest, class_name(look, class_index), distance);
 }
 
-/* Outer.Inner for Outer$Inner: the last dots are exchanged, one after the other. */
+/* Outer.Inner for Outer$Inner: replaces the last dots, one after the other. */
 static size_t make_nested_names(const struct look *look, struct text wanted, struct text *names, size_t max)
 {
   struct text name = arena_text(look->suggester->arena, wanted);
@@ -83,9 +83,10 @@ static size_t make_nested_names(const struct look *look, struct text wanted, str
   return count;
 }
 
-/* The names that may be near and that the caller may use, by their distance as far as names alone tell both; few classes
- * are read for a suggestion. Of more names than are kept it is the first in their order, whichever way they come. */
-enum { DISTANCES = 4, CANDIDATES_MAX = 128 /* of one distance; a JDK has 117 classes Holder */ };
+/* Near names that the caller may use, grouped by their distance as far as the names alone say; few classes
+ * are read for a suggestion. If there are more names than are kept, the first ones in alphabetical order
+ * are kept, so that the result does not depend on the order of the search. */
+enum { DISTANCES = 4, CANDIDATES_MAX = 128 /* of one distance; a JDK has 117 classes named Holder */ };
 
 struct candidates {
   const struct rpc_suggester *suggester;
@@ -117,7 +118,7 @@ static void note_candidate(void *context, struct text name)
   struct text kept = arena_text(suggester->arena, name);
   if (kept.data == NULL)
     return;
-  count -= count == CANDIDATES_MAX; /* the last one makes room */
+  count -= count == CANDIDATES_MAX; /* the last one is dropped */
   memmove(names + at + 1, names + at, (count - at) * sizeof *names);
   names[at] = kept;
   candidates->counts[distance] = count + 1;
@@ -146,7 +147,8 @@ static bool open_candidates(struct look *look, struct text wanted, struct text s
   return open_classes(look, names, count);
 }
 
-/* The same simple name in another package counts as one character, and as two where few could mean the class. */
+/* A class of the same simple name in another package counts as one character, and as two if the class is
+ * not public, because few callers mean it. */
 static unsigned distance_of_class(const struct catalog_class *class, struct text name, struct text wanted,
                                   struct text wanted_simple, unsigned limit)
 {
@@ -156,7 +158,7 @@ static unsigned distance_of_class(const struct catalog_class *class, struct text
   return nearest_distance(name, wanted, limit);
 }
 
-/* What it finds is of the classes that are open then. */
+/* The classes that are found remain open. */
 static void find_classes(struct look *look, struct text wanted, struct nearest *nearest)
 {
   enum { NESTED_MAX = 16 };
@@ -191,8 +193,8 @@ static void offer_member(struct text name, struct nearest *nearest)
   nearest_offer(nearest, name, nearest_distance(name, nearest->wanted, nearest->limit));
 }
 
-/* The class is open. Nothing where a member has the very name: then its arguments are wrong, and the error lists the
- * candidates. */
+/* The class is open. Suggests nothing if the class has a member of the very name: then the arguments are
+ * wrong, and the error lists the candidates. */
 static void find_members(struct look *look, const struct operation *operation, struct nearest *nearest)
 {
   uint32_t class_index = catalog_find(look->tables, operation->type);
@@ -229,8 +231,8 @@ void rpc_suggest(const struct nearest *nearest, struct text before, struct text 
   outcome->suggestion_count = count;
 }
 
-/* The class that is not there, wherever the request names it: its name is the whole message. Of an array it is the class
- * of the elements. data NULL: only the loader that was asked has no such class. */
+/* The name of the missing class, which is the whole message of the error, wherever the request names the
+ * class. For an array it is the class of the elements. data NULL: only the given loader has no such class. */
 static struct text missing_class(struct look *look, const struct outcome *outcome)
 {
   struct op_type type;
@@ -289,7 +291,7 @@ static bool has_member(struct look *look, struct text class_name, const struct o
 void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struct operation *operation,
                               struct outcome *outcome)
 {
-  if (is_about_class(outcome)) { /* one that the params name */
+  if (is_about_class(outcome)) { /* a class that the params name */
     rpc_suggest_for_operation(suggester, operation, outcome);
     return;
   }

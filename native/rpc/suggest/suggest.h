@@ -1,10 +1,10 @@
 #ifndef JPEER_RPC_SUGGEST_SUGGEST_H
 #define JPEER_RPC_SUGGEST_SUGGEST_H
 /*
- * Names for a caller whose class or member was not found: those that are near and that the caller may use
- * (docs/protocol.md, "Errors"). They come from class files, so that no class is loaded for them, and the policy is
- * asked about each. Only failures come here; where nothing has read the catalog, they read the names of all classes and
- * the files of few. Any thread.
+ * Suggests names to a caller whose class or member was not found: near names that the caller may use
+ * (docs/protocol.md, "Errors"). They come from class files, so that no class is loaded, and the policy is
+ * asked about each. Only called for failures. If the catalog has not been read before, the names of all
+ * classes and the files of a few are read. Any thread.
  */
 #include "base/arena.h"
 #include "classfile/catalog.h"
@@ -20,16 +20,16 @@ struct rpc_suggester {
   struct arena *arena;
 };
 
-/* For an operation that was not found: suggestions of the outcome, where there are near names. */
+/* For an operation that was not found: sets the suggestions of the outcome, if there are near names. */
 void rpc_suggest_for_operation(const struct rpc_suggester *suggester, const struct operation *operation,
                                struct outcome *outcome);
 
-/* The same for a call by a member's own name, whose parts the operation has; the suggestions are whole names. */
+/* The same for a call by a member's own name, whose parts the operation has; the suggestions are whole
+ * names. */
 void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struct operation *operation,
                               struct outcome *outcome);
 
-/* Makes the nearest names suggestions of the outcome, each between the two texts. The names are
- * copied. */
+/* Sets the nearest names as suggestions of the outcome, each between the two texts. The names are copied. */
 void rpc_suggest(const struct nearest *nearest, struct text before, struct text after, struct arena *arena,
                  struct outcome *outcome);
 

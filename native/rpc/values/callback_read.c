@@ -2,7 +2,7 @@
 
 #include "base/number.h"
 
-/* What may stand beside `ref`; all other members are passed over, as in every argument. */
+/* Members of the object beside `ref`; other members are ignored, as in every argument. */
 enum callback_member {
   CALLBACK_INTERFACES,
   CALLBACK_ARITY,
@@ -19,7 +19,7 @@ static const struct text member_names[CALLBACK_MEMBERS] = {
     [CALLBACK_BORROW] = TEXT("borrow"),         [CALLBACK_ORIGIN] = TEXT("origin"),
 };
 
-static enum jp_status fail(struct rpc_value_reader *reader, const char *what)
+static enum jp_status fail_callback(struct rpc_value_reader *reader, const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s: %s",
                rpc_value_place(reader), what);
@@ -47,7 +47,7 @@ bool rpc_callback_is_meant(struct json_value ref)
   return found;
 }
 
-/* The callback that an object of JSON means, when it is the whole value of a member `ref`: 0: none. */
+/* The callback ID in an object that is the whole value of a member `ref`; 0: none. */
 static int64_t read_id(struct json_value ref)
 {
   struct text key;
@@ -134,9 +134,9 @@ static enum jp_status check_facts(struct rpc_value_reader *reader, const struct 
                                   const struct op_value *value)
 {
   if (callback->interface_count > 0 && value->type.data != NULL)
-    return fail(reader, "has both 'type' and 'interfaces'");
+    return fail_callback(reader, "has both 'type' and 'interfaces'");
   if (callback->is_oneway && callback->borrows)
-    return fail(reader, "'borrow' is not for a 'oneway' callback, whose calls have no answer");
+    return fail_callback(reader, "'borrow' is not for a 'oneway' callback, whose calls have no answer");
   return JP_OK;
 }
 
@@ -149,13 +149,14 @@ enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_va
     return outcome_fail_memory(reader->outcome);
   *callback = (struct op_callback){.id = read_id(ref), .arity = -1};
   if (callback->id == 0)
-    return fail(reader, "a callback is {\"callback\":ID} and nothing else, where ID is an integer from 1");
+    return fail_callback(reader,
+                         "a callback is {\"callback\":ID} and nothing else, where ID is an integer from 1");
   if (reader->rules->callbacks == NULL)
-    return fail(reader,
-                "a callback needs a connection on which both sides may speak at any time, as over WebSocket");
+    return fail_callback(
+        reader, "a callback needs a connection on which both sides may speak at any time, as over WebSocket");
   struct jp_error error;
   enum jp_status status =
-      reader->rules->callbacks->take(reader->rules->callbacks->context, callback->id, &error);
+      reader->rules->callbacks->accept(reader->rules->callbacks->context, callback->id, &error);
   if (status != JP_OK) {
     enum outcome_failure failure = status == JP_INVALID     ? FAILURE_INVALID_PARAMS
                                    : status == JP_NO_MEMORY ? FAILURE_INTERNAL
@@ -194,7 +195,8 @@ struct scan {
 
 static void scan_argument(const struct scan *scan, struct json_value json);
 
-/* The list of arguments, or the content of "value": there an object is a map, whatever its members are called. */
+/* Scans the list of arguments, or the content of "value": inside these an object is a map, whatever its
+ * members are named. */
 static void scan_contents(const struct scan *scan, struct json_value json)
 {
   struct text key;

@@ -58,7 +58,7 @@ const char *rpc_value_place(const struct rpc_value_reader *reader)
   return place.data == NULL ? "argument" : place.data;
 }
 
-/* Takes count from values_left, or fails and names the limit. */
+/* Subtracts count from values_left, or fails and names the limit. */
 static enum jp_status reserve_values(struct rpc_value_reader *reader, size_t count)
 {
   if (count <= reader->values_left) {
@@ -71,7 +71,7 @@ static enum jp_status reserve_values(struct rpc_value_reader *reader, size_t cou
   return JP_INVALID;
 }
 
-static enum jp_status fail(struct rpc_value_reader *reader, const char *what)
+static enum jp_status fail_value(struct rpc_value_reader *reader, const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s: %s",
                rpc_value_place(reader), what);
@@ -106,8 +106,8 @@ void rpc_number_read(struct json_value json, struct op_value *value)
   op_scalar_set_number(value, &number);
 }
 
-/* Whether a number has more digits than the limit. An exponent does not count: whether that is too large depends on what the
- * number becomes. */
+/* Whether a number has more digits than the limit. An exponent does not count: whether it is too large
+ * depends on the type that the number gets. */
 static bool is_long_literal(const struct rpc_value_reader *reader, struct text literal)
 {
   size_t mantissa = 0;
@@ -137,14 +137,14 @@ static enum jp_status read_number(struct rpc_value_reader *reader, struct json_v
 
 /* ---- arrays of primitives: straight to packed memory ---- */
 
-/* A message shows the place in a nested array by its outermost indexes alone. */
+/* An error shows only the outermost indexes of a place in a nested array. */
 enum { PATH_MAX_SHOWN = 8, LITERAL_SHOWN = 64 };
 
 struct array_reader {
   struct rpc_value_reader *values;
   const struct op_type *type;
   size_t path[PATH_MAX_SHOWN];
-  unsigned level; /* of the array that is read: 0 is the outermost */
+  unsigned level; /* of the array being read: 0 is the outermost */
 };
 
 /* "argument 1[2][0]: 300: why", in jni's words for scalars. */
@@ -185,8 +185,8 @@ static void fill_packed(struct op_value *value, char element, const void *data, 
   value->packed.element = element;
 }
 
-/* Reads an array of whole numbers at once, as nearly all long arrays are. False: the elements have to be read
- * one by one, as where one of them is wrong. */
+/* Reads an array of whole numbers at once, which is the form of nearly all long arrays. False: the
+ * elements have to be read one by one, for example because one of them is invalid. */
 static bool read_integers(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
   const size_t size = primitive_size(reader->type->base);
@@ -194,7 +194,8 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
   if (!primitive_integer_range(reader->type->base, &form.min, &form.max) || json.span.data[1] == ']')
     return false;
   size_t most = json_integers_most(json.span);
-  if (most > json.span.len / 2) /* a number and its comma take two bytes: these are commas of a text */
+  /* a number and its comma have two bytes: some of these commas are inside a text */
+  if (most > json.span.len / 2)
     return false;
   void *data = arena_alloc(reader->values->arena, most * size);
   if (data == NULL || !json_integers_read(json.span, &form, data))
@@ -205,8 +206,8 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
 
 /* ---- one element ---- */
 
-static enum jp_status take_number(struct array_reader *reader, struct json_value json,
-                                  const struct number *number, struct op_value *value)
+static enum jp_status store_number(struct array_reader *reader, struct json_value json,
+                                   const struct number *number, struct op_value *value)
 {
   if (is_long_literal(reader->values, number->literal)) {
     char why[128];
@@ -230,10 +231,10 @@ static enum jp_status read_scalar_text(struct array_reader *reader, struct json_
     return outcome_fail_memory(reader->values->outcome);
   if (letter == 'C' || letter == 'Z' || !number_parse(value->text, &number))
     return JP_OK;
-  return take_number(reader, json, &number, value);
+  return store_number(reader, json, &number, value);
 }
 
-/* Fills in what op_scalar_read looks at, and no more: there may be many elements. */
+/* Sets only the fields that op_scalar_read uses: there may be many elements. */
 static enum jp_status read_scalar(struct array_reader *reader, struct json_value json, char letter,
                                   struct op_value *value)
 {
@@ -244,7 +245,7 @@ static enum jp_status read_scalar(struct array_reader *reader, struct json_value
     if (letter == 'C' || letter == 'Z')
       return JP_OK;
     number_read(json.span, &number);
-    return take_number(reader, json, &number, value);
+    return store_number(reader, json, &number, value);
   case JSON_KIND_STRING:
     return read_scalar_text(reader, json, letter, value);
   case JSON_KIND_TRUE:
@@ -261,8 +262,8 @@ static enum jp_status read_scalar(struct array_reader *reader, struct json_value
   }
 }
 
-/* Two rules differ from those of op_scalar_read: a boolean's text may have capitals here, and a number with
- * the suffix l must be whole even for a float or a double. */
+/* Two rules differ from those of op_scalar_read: a boolean's text may have capitals here, and a number
+ * with the suffix l must be whole even for a float or a double. */
 static enum op_scalar_fit store_scalar(const struct op_value *value, char letter, void *slot)
 {
   bool is_fraction = value->kind == OP_DOUBLE || value->kind == OP_FLOAT;
@@ -309,7 +310,7 @@ static enum jp_status fail_element_type(struct array_reader *reader, struct json
                           : fail_at_path(reader, json, why.data);
 }
 
-/* The type that the element declares, or the array's own. */
+/* The type that the element declares, or that of the array. */
 static enum jp_status read_element_type(struct array_reader *reader, struct json_value json,
                                         const struct json_members *members, char *letter)
 {
@@ -329,7 +330,7 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
   return primitive_widens(*letter, reader->type->base) ? JP_OK : fail_element_type(reader, json);
 }
 
-/* The name of a long String, which stands in an argument as a ref. */
+/* The name of a long String, which is written as a ref in an argument. */
 static bool is_shared_text(const struct array_reader *reader, struct json_value ref)
 {
   const struct rpc_shared_texts *shared = reader->values->rules->shared;
@@ -474,10 +475,10 @@ static enum jp_status read_array(struct rpc_value_reader *values, const struct o
   return read_array_level(&reader, json, value);
 }
 
-/* The bytes of a text are those of packed memory. */
+/* The bytes of a text are copied to packed memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements would have to be turned around");
 
-/* 0 and 1 alone. Written so that it is fast for many. */
+/* Only 0 and 1. Written to be fast for long arrays. */
 static bool are_booleans(const uint8_t *bytes, size_t count)
 {
   unsigned all = 0;
@@ -507,8 +508,8 @@ static enum jp_status decode_elements(struct rpc_value_reader *values, const str
   return JP_OK;
 }
 
-/* An array of primitives of one dimension from the base64 text of its elements, the least significant byte of each first, or
- * null. */
+/* Reads an array of primitives of one dimension from the base64 text of its elements, the least
+ * significant byte of each first; or null. */
 static enum jp_status read_base64(struct rpc_value_reader *values, const struct op_type *type,
                                   struct json_value json, struct op_value *value)
 {
@@ -524,7 +525,7 @@ static enum jp_status read_base64(struct rpc_value_reader *values, const struct 
 
 /* ---- values ---- */
 
-/* The list grows, because counting its elements first would walk through everything inside them. */
+/* The list grows, because counting its elements first would read everything inside them. */
 static enum jp_status read_list(struct rpc_value_reader *reader, struct json_value json,
                                 struct op_value *value)
 {
@@ -550,7 +551,7 @@ static enum jp_status read_list(struct rpc_value_reader *reader, struct json_val
   return JP_OK;
 }
 
-/* Orders entries by key, and those of one key as they came. */
+/* Orders entries by key, and equal keys by their order in the text. */
 static int compare_entries(const void *left, const void *right)
 {
   const struct op_entry *const *a = left;
@@ -559,7 +560,7 @@ static int compare_entries(const void *left, const void *right)
   return order != 0 ? order : (*a > *b) - (*a < *b);
 }
 
-/* Sorted rather than hashed: a caller chooses the keys, and no choice makes sorting slow. */
+/* Sorted and not hashed: a caller chooses the keys, and no choice makes sorting slow. */
 static enum jp_status drop_repeated_keys(struct rpc_value_reader *reader, struct op_entry *entries,
                                          size_t *count)
 {
@@ -631,7 +632,7 @@ static enum jp_status read_map(struct rpc_value_reader *reader, struct json_valu
   return status;
 }
 
-/* Reads a bare value: an object is a map here, whatever its members are called. */
+/* Reads a bare value: here an object is a map, whatever its members are named. */
 static enum jp_status read_bare(struct rpc_value_reader *reader, struct json_value json,
                                 struct op_value *value)
 {
@@ -653,15 +654,16 @@ static enum jp_status read_bare(struct rpc_value_reader *reader, struct json_val
   case JSON_KIND_OBJECT:
     return read_map(reader, json, value);
   }
-  return fail(reader, "is no JSON value");
+  return fail_value(reader, "is no JSON value");
 }
 
-/* A number that is a text, because JSON has none for it. It has no type by that, unlike {"type":"double"}. */
+/* A number that is written as a text, because JSON has no number for it. Unlike {"type":"double"} this
+ * declares no type. */
 static enum jp_status read_number_text(struct rpc_value_reader *reader, struct json_value json,
                                        struct op_value *value)
 {
   if (json.kind != JSON_KIND_STRING)
-    return fail(reader, "'value' must be a string, with the encoding \"number\"");
+    return fail_value(reader, "'value' must be a string, with the encoding \"number\"");
   struct text text = json_read_string(json, reader->arena);
   if (text.data == NULL)
     return outcome_fail_memory(reader->outcome);
@@ -669,12 +671,13 @@ static enum jp_status read_number_text(struct rpc_value_reader *reader, struct j
     return JP_OK;
   struct number number;
   if (!number_parse(text, &number))
-    return fail(reader, "'value' must be a number, NaN, Infinity or -Infinity, with the encoding \"number\"");
+    return fail_value(reader,
+                      "'value' must be a number, NaN, Infinity or -Infinity, with the encoding \"number\"");
   op_scalar_set_number(value, &number);
   return check_literal(reader, value);
 }
 
-/* The type of the elements in a base64 text, which may be another one than that of the array that they become. */
+/* The type of the elements in a base64 text, which may differ from that of the array that they become. */
 static enum jp_status read_packed_type(struct rpc_value_reader *reader, struct json_value elements,
                                        struct op_type *type)
 {
@@ -682,12 +685,13 @@ static enum jp_status read_packed_type(struct rpc_value_reader *reader, struct j
   if (elements.kind == JSON_KIND_STRING)
     primitive = primitive_find_keyword(text_slice(elements.span, 1, elements.span.len - 1));
   if (primitive == NULL)
-    return fail(reader, "'elements' must be the name of a primitive type, with the encoding \"base64\"");
+    return fail_value(reader,
+                      "'elements' must be the name of a primitive type, with the encoding \"base64\"");
   *type = (struct op_type){.base = primitive->letter, .dimensions = 1, .name = primitive->keyword};
   return JP_OK;
 }
 
-/* type: of the array that is declared; NULL: none is. */
+/* type: the declared array type; NULL: none. */
 static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct json_members *members,
                                    const struct op_type *type, struct op_value *value)
 {
@@ -695,18 +699,18 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
   struct op_type packed;
   bool has_elements = members->has[ARGUMENT_ELEMENTS];
   if (encoding.kind != JSON_KIND_STRING)
-    return fail(reader, "'encoding' must be a string");
+    return fail_value(reader, "'encoding' must be a string");
   struct text name = text_slice(encoding.span, 1, encoding.span.len - 1);
   if (!reader->rules->compat_pal && json_key_is(name, TEXT("number")))
     return read_number_text(reader, members->value[ARGUMENT_VALUE], value);
   if (!json_key_is(name, TEXT("base64")))
-    return fail(reader, reader->rules->compat_pal ? "'encoding' must be \"base64\""
-                                                  : "'encoding' must be \"base64\" or \"number\"");
+    return fail_value(reader, reader->rules->compat_pal ? "'encoding' must be \"base64\""
+                                                        : "'encoding' must be \"base64\" or \"number\"");
   if (reader->rules->compat_pal && (type == NULL || type->base != 'B' || type->dimensions != 1))
-    return fail(reader, "'encoding' is for values of type byte[] alone");
+    return fail_value(reader, "'encoding' is for values of type byte[] alone");
   bool is_array = type != NULL && type->base != 'L' && type->dimensions == 1;
   if (!is_array && (!has_elements || value->type.data != NULL))
-    return fail(reader, "'encoding' is for arrays of primitives, of one dimension, alone");
+    return fail_value(reader, "'encoding' is for arrays of primitives, of one dimension, alone");
   if (has_elements) {
     enum jp_status status = read_packed_type(reader, members->value[ARGUMENT_ELEMENTS], &packed);
     if (status != JP_OK)
@@ -716,7 +720,7 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
   return read_base64(reader, type, members->value[ARGUMENT_VALUE], value);
 }
 
-/* What the bare whole numbers of a list are where nothing else is declared. */
+/* Finds the type of a list's bare whole numbers if nothing else is declared. */
 static enum jp_status widen_integers(struct rpc_value_reader *reader, struct json_value elements,
                                      struct op_value *value)
 {
@@ -730,28 +734,28 @@ static enum jp_status widen_integers(struct rpc_value_reader *reader, struct jso
       widened = types[i].widened;
   }
   if (widened == 0)
-    return fail(reader, "'elements' of a list or map must be \"long\" or \"java.math.BigInteger\"");
+    return fail_value(reader, "'elements' of a list or map must be \"long\" or \"java.math.BigInteger\"");
   size_t count = value->kind == OP_LIST ? value->list.count : value->kind == OP_MAP ? value->map.count : 0;
   for (size_t i = 0; i < count; i++) {
     struct op_value *each = value->kind == OP_LIST ? &value->list.items[i] : &value->map.entries[i].value;
     if (op_value_is_number(each) &&
-        each->type.data == NULL) /* of all, as other requests of its shape have others */
+        each->type.data == NULL) /* of all numbers, because other requests of its shape have other numbers */
       each->widened = widened;
   }
   return JP_OK;
 }
 
-/* What the keys of a map are where nothing is declared. */
+/* Finds the type of a map's keys if none is declared. */
 static enum jp_status read_key_type(struct rpc_value_reader *reader, struct json_value keys,
                                     struct op_value *value)
 {
   if (value->kind != OP_MAP)
-    return fail(reader, "'keys' is for a map");
+    return fail_value(reader, "'keys' is for a map");
   struct text name =
       keys.kind == JSON_KIND_STRING ? text_slice(keys.span, 1, keys.span.len - 1) : TEXT_ABSENT;
   const struct primitive *primitive = primitive_find_keyword(name);
   if (primitive == NULL && !json_key_is(name, TEXT("java.math.BigInteger")))
-    return fail(reader, "'keys' must be a primitive type or \"java.math.BigInteger\"");
+    return fail_value(reader, "'keys' must be a primitive type or \"java.math.BigInteger\"");
   value->map.keys = primitive == NULL ? 'L' : primitive->letter;
   return JP_OK;
 }
@@ -760,13 +764,13 @@ static enum jp_status mark_out(struct rpc_value_reader *reader, struct json_valu
                                struct op_value *value)
 {
   if (out.kind != JSON_KIND_TRUE && out.kind != JSON_KIND_FALSE)
-    return fail(reader, "'out' must be true or false");
+    return fail_value(reader, "'out' must be true or false");
   if (out.kind == JSON_KIND_TRUE)
     value->out = is_encoded ? OP_OUT_BASE64 : OP_OUT_LIST;
   return JP_OK;
 }
 
-/* members: of the argument; NULL: there is a value alone. */
+/* members: of the argument; NULL: there is only a value. */
 static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct json_value json,
                                        const struct json_members *members, struct op_value *value)
 {
@@ -807,7 +811,7 @@ static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_valu
 {
   struct json_value ref = members->value[ARGUMENT_REF];
   if (members->has[ARGUMENT_VALUE])
-    return fail(reader, "has both 'value' and 'ref'");
+    return fail_value(reader, "has both 'value' and 'ref'");
   struct op_shared_text *shared =
       reader->rules->shared == NULL ? NULL : reader->rules->shared->find(reader->rules->shared->context, ref);
   if (shared != NULL) {
@@ -821,7 +825,7 @@ static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_valu
   value->kind = OP_REF;
   value->release_count = 0;
   if (!rpc_ref_read(ref, &value->ref))
-    return fail(reader, "'ref' must be an integer from 1 to 2147483647");
+    return fail_value(reader, "'ref' must be an integer from 1 to 2147483647");
   return JP_OK;
 }
 
@@ -836,12 +840,12 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, struct json_va
   if (members->has[ARGUMENT_TYPE]) {
     struct json_value type = members->value[ARGUMENT_TYPE];
     if (type.kind != JSON_KIND_STRING)
-      return fail(reader, "'type' must be a string");
+      return fail_value(reader, "'type' must be a string");
     value->type = json_read_string(type, reader->arena);
     if (value->type.data == NULL)
       return outcome_fail_memory(reader->outcome);
     if (value->type.len == 0)
-      return fail(reader, "'type' is empty");
+      return fail_value(reader, "'type' is empty");
   }
   if (members->has[ARGUMENT_REF])
     return read_ref(reader, json, members, value);
@@ -850,7 +854,7 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, struct json_va
     return JP_OK;
   }
   if (!members->has[ARGUMENT_VALUE])
-    return fail(reader, "has neither 'value' nor 'ref'");
+    return fail_value(reader, "has neither 'value' nor 'ref'");
   return read_typed_value(reader, members->value[ARGUMENT_VALUE], members, value);
 }
 
@@ -891,10 +895,10 @@ enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_va
   if (status != JP_OK)
     return status;
   if (receiver->kind == OP_REF)
-    return fail(reader, "a ref is a number here");
+    return fail_value(reader, "a ref is a number here");
   if (receiver->kind == OP_CALLBACK)
-    return fail(reader, "a callback is no object of Java's");
-  return receiver->type.data == NULL ? fail(reader, "a value needs 'type' and 'value'") : JP_OK;
+    return fail_value(reader, "a callback is no object of Java's");
+  return receiver->type.data == NULL ? fail_value(reader, "a value needs 'type' and 'value'") : JP_OK;
 }
 
 enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text type, struct json_value json,
@@ -919,7 +923,7 @@ enum jp_status rpc_piece_value_read(struct rpc_value_reader *reader, struct text
       (struct json_value){.kind = JSON_KIND_STRING, .span = TEXT("\"base64\"")};
   enum jp_status status = read_typed_value(reader, json, &members, piece);
   if (status == JP_OK && (piece->kind == OP_REF || piece->kind == OP_CALLBACK))
-    return fail(reader, "a piece is a value");
+    return fail_value(reader, "a piece is a value");
   return status;
 }
 

@@ -129,14 +129,14 @@ static void write_typed_text(struct buffer *out, const struct op_value *value)
   buffer_append_char(out, '}');
 }
 
-void rpc_told_callback_write(struct buffer *out, const struct op_callback_identity *told)
+void rpc_callback_identity_write(struct buffer *out, const struct op_callback_identity *identity)
 {
-  if (told == NULL)
+  if (identity == NULL)
     return;
   BUFFER_LITERAL(out, ",\"callback\":{\"id\":");
-  json_write_integer(out, told->id);
+  json_write_integer(out, identity->id);
   BUFFER_LITERAL(out, ",\"client\":");
-  json_write_integer(out, (int64_t)told->client);
+  json_write_integer(out, (int64_t)identity->client);
   buffer_append_char(out, '}');
 }
 
@@ -144,7 +144,7 @@ static void write_ref(struct buffer *out, const struct op_value *value)
 {
   BUFFER_LITERAL(out, "{\"ref\":");
   json_write_integer(out, value->ref);
-  rpc_told_callback_write(out, value->callback_identity);
+  rpc_callback_identity_write(out, value->callback_identity);
   write_named_text(out, TEXT(",\"value\":"), value->literal);
   write_named_text(out, TEXT(",\"type\":"), value->type);
   if (value->has_length) {
@@ -215,7 +215,7 @@ void rpc_scalar_write(struct buffer *out, const struct op_value *scalar)
     write_decimal_text(out, scalar->decimal, scalar->kind == OP_FLOAT);
 }
 
-/* ---- how long it is, before it is written ---- */
+/* ---- the length of the text ---- */
 
 enum {
   NUMBER_LENGTH = 30,
@@ -223,7 +223,8 @@ enum {
   CHAR_LENGTH = 8,
   TYPED_LENGTH = sizeof "{\"type\":,\"value\":}",
   REF_LENGTH = sizeof "{\"ref\":4294967295,\"value\":,\"type\":,\"length\":18446744073709551615}",
-  TOLD_CALLBACK_LENGTH = sizeof ",\"callback\":{\"id\":9223372036854775807,\"client\":9223372036854775807}"
+  CALLBACK_IDENTITY_LENGTH =
+      sizeof ",\"callback\":{\"id\":9223372036854775807,\"client\":9223372036854775807}"
 };
 
 static size_t text_length(struct text text)
@@ -257,8 +258,9 @@ static size_t map_length(const struct op_value *value)
 static size_t ref_length(const struct op_value *value)
 {
   size_t value_length = value->literal.data == NULL ? 0 : text_length(value->literal);
-  size_t told_length = value->callback_identity == NULL ? 0 : TOLD_CALLBACK_LENGTH;
-  return REF_LENGTH + value_length + told_length + (value->type.data == NULL ? 0 : text_length(value->type));
+  size_t identity_length = value->callback_identity == NULL ? 0 : CALLBACK_IDENTITY_LENGTH;
+  return REF_LENGTH + value_length + identity_length +
+         (value->type.data == NULL ? 0 : text_length(value->type));
 }
 
 static size_t packed_length(const struct op_value *value)

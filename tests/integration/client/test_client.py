@@ -18,7 +18,7 @@ SECONDS = 60
 ZMQ_SCHEMES = ("tcp", "ipc")
 DUPLEX_SCHEMES = ("ws", "ws+unix", "shm")
 SCHEMES = (*DUPLEX_SCHEMES, "http", "http+unix", *ZMQ_SCHEMES)
-# Those that the program plays alone (scenarios.c).
+# Scenarios that the program plays alone (scenarios.c).
 SCENARIOS = (*((name, SCHEMES) for name in ("kinds", "refs", "overdue", "shared-session", "late", "threads", "reconnects")),
              *((name, DUPLEX_SCHEMES) for name in ("comparator", "listeners", "refused", "shared-beside", "pinned")),
              ("unpinned", tuple(scheme for scheme in SCHEMES if scheme not in DUPLEX_SCHEMES)),
@@ -26,12 +26,12 @@ SCENARIOS = (*((name, SCHEMES) for name in ("kinds", "refs", "overdue", "shared-
 
 
 def url_of(peer, scheme):
-    """Shared memory is asked for over the socket of WebSockets."""
+    """A client asks for shared memory over the socket of WebSockets."""
     return f"shm:{peer.socket_path('ws+unix')}" if scheme == "shm" else peer.address(scheme)
 
 
 class Scenario:
-    """A run of the program. say() waits for its word and lets it go on."""
+    """A run of the program. say() waits for its word and lets it continue."""
 
     def __init__(self, url, name, *options):
         self.process = subprocess.Popen([PROGRAM, url, name, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -51,7 +51,7 @@ class Scenario:
 
 
 def await_stop(pid):
-    """Until SIGSTOP, which comes to each thread in its own time, has stopped all of them."""
+    """Waits until SIGSTOP, which each thread receives at its own time, has stopped all threads."""
     deadline = time.monotonic() + SECONDS
     while any(status.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "T"
               for status in Path(f"/proc/{pid}/task").glob("*/stat")):
@@ -111,7 +111,7 @@ class DyingPeer(unittest.TestCase):
 
 
 class Restarts(unittest.TestCase):
-    """A peer is killed, and another one takes its address, where refs begin at 1 again."""
+    """A peer is killed, and another one gets its address, where refs begin at 1 again."""
 
     def start(self, folder):
         return Peer("--json-rpc", f"unix:{folder}/json", "--zmq-rpc", f"ipc://{folder}/zmq", addresses=False)

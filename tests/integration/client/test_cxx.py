@@ -25,7 +25,8 @@ SCENARIOS = Path(__file__).with_name("cxx_scenarios.cpp")
 SECONDS = 300
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wold-style-cast", "-Werror"]
-# Each line that ends with "// dangles" would leave something that has ended, and must not compile; the others must.
+# Each line that ends with "// dangles" would leave a reference to an ended object, and must not compile; the others
+# must.
 DANGLES = """\
 #include <jpeer/client.hpp>
 struct jp_request bad = jp_build_class_method_call("java.lang.Math", "abs", JP_ARGUMENTS(jp_int(3))); // dangles
@@ -109,7 +110,7 @@ class Sanitized(Programs):
         for library in ("client", "jsonrpc"):
             folder = BUILD.absolute() / "native" / library
             flags += [f"-L{folder}", f"-Wl,-rpath,{folder}", f"-ljpeer-{library}"]
-        # Not optimised: half the time to build, and nothing is left out.
+        # Not optimised: building takes half the time, and no read is removed.
         program = self.build("g++", "-O0", "-g", "-fsanitize=address", *flags)
         self.play(program, self.peer.address("ws"), env={**self.environment, "ASAN_OPTIONS": "detect_leaks=1"})
         self.play(program, "launch", BINARY, env=self.environment)

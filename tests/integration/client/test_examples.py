@@ -63,7 +63,7 @@ class Examples(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(OUTPUTS[name], self.output(name, self.peer.address("ws")))
 
-    def test_session_with_nobody_there(self):
+    def test_a_session_without_a_client(self):
         done = subprocess.run([self.programs["session.c"], "ws+unix:/nonexistent/peer"], capture_output=True, text=True,
                               timeout=SECONDS, check=False, env=self.installed.environment)
         self.assertEqual((1, "ws+unix:/nonexistent/peer: No such file or directory\n"), (done.returncode, done.stderr))

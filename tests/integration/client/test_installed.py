@@ -46,7 +46,7 @@ target_link_libraries(cxx PRIVATE jpeer::client)
 """
 
 
-# All that a plain `cmake --install` puts into a prefix; the last part of a name may vary.
+# All files that a plain `cmake --install` puts into a prefix; the last part of a name may vary.
 LIBRARIES = ("jsonrpc", "jsonrpc-jansson", "client", "client-jansson")
 TREE = {
     "bin/jpeer",
@@ -93,7 +93,7 @@ class ClientLibrary(unittest.TestCase):
 
     def test_the_cmake_package_with_c_and_cxx(self):
         (self.root / "CMakeLists.txt").write_text(PACKAGE, encoding="utf-8")
-        # Those who have the shared library need no OpenSSL.
+        # Users of the shared library need no OpenSSL.
         build = self.installed.build_by_cmake(self.root, "-DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON")
         for program in ("c-client", "c-client-static", "cxx"):
             self.assertEqual(OUTPUT, run(build / program))

@@ -36,7 +36,7 @@ int main() { return jp_jsonrpc_library_version() == JP_JSONRPC_VERSION_MAJOR * 1
 """
 
 
-# What stands around the part of the page that shows jansson.
+# The code around the part of the page that shows jansson.
 BEFORE_JANSSON = "#include <jpeer/jsonrpc_jansson.h>\n#include <stdio.h>\n#include <string.h>\n"
 AFTER_JANSSON = """
 static int handle(void *context, struct jp_jsonrpc_call *call)

@@ -1,13 +1,14 @@
 #ifndef JPEER_TESTS_INTEGRATION_NET_DIFFERING_READS_H
 #define JPEER_TESTS_INTEGRATION_NET_DIFFERING_READS_H
 /*
- * Words and accesses for native/ring/ring_notification.h where a read of a shared word may give something else than what is
- * there: near it, as a client makes it that changes a word between two reads, or far from it. Code that reads a word
- * once, checks it and goes on with what it has checked comes to no harm; code that reads it again does. READS_IN_A_RUN
- * reads are true, so that messages come through; then every second of as many differs, and so on. With
- * STUB_DIFFERS_ALWAYS in the environment every second read of all differs.
+ * Words and accesses for native/ring/ring_notification.h in which a read of a shared word may return another
+ * value than that in memory: near it, as if a client had changed the word between two reads, or far from it.
+ * Code that reads a word once, and checks and uses that value, has no fault; code that reads the word again
+ * has. READS_IN_A_RUN reads are true, so that messages get through; then every second one of as many reads
+ * differs, and so on. With STUB_DIFFERS_ALWAYS in the environment every second read differs.
  *
- * The compiler includes it before the sources of native/ring and native/net/shm (-include), for stub_server_differing alone.
+ * The compiler includes it before the sources of native/ring and native/net/shm (-include), only for
+ * stub_server_differing.
  */
 #include <stdatomic.h>
 #include <stdbool.h>

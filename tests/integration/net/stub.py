@@ -39,7 +39,7 @@ class Stub:
         self.port = int(self.url.split(":")[2].split("/")[0])
 
     def end_input(self):
-        """Tells the server to drain; does not wait."""
+        """Makes the server drain; does not wait."""
         self.process.stdin.close()
 
     def release(self):
@@ -73,10 +73,10 @@ class Stub:
 
 
 class StubTest(unittest.TestCase):
-    """A server a test; when the test ends, every client that was opened must have been closed, once."""
+    """A server for each test; when the test ends, every opened client must have been closed, once."""
 
     options = {}
-    has_socket = False  # a Unix socket at self.path, too
+    has_socket = False  # listens at a Unix socket at self.path, too
 
     def setUp(self):
         if self.has_socket:
@@ -127,7 +127,7 @@ class Reader(raw_websocket.Reader):
         return status, fields, body
 
     def at_end(self):
-        """True where the server has closed and nothing is left."""
+        """True if the server has closed and no bytes are left."""
         try:
             return not self.bytes and not self.more()
         except ConnectionResetError:
@@ -142,7 +142,7 @@ def frame(opcode, payload=b"", **more):
 
 
 class WebSocket(Reader):
-    """A connection after its handshake; `connection`: in place of one to the port."""
+    """A connection after its handshake; `connection`: used in place of a new one to the port."""
 
     def __init__(self, stub, connection=None, **fields):
         super().__init__(connection or stub.connect())
@@ -171,7 +171,7 @@ class WebSocket(Reader):
         return payload.decode()
 
     def receive_close(self):
-        """The code, after which the server says no more."""
+        """The code of a close frame, which is the server's last frame."""
         first, payload = self.receive()
         assert first == 0x80 | CLOSE, (first, payload)
         code = struct.unpack(">H", payload[:2])[0] if payload else None

@@ -10,8 +10,8 @@
  *   inside             how many calls sleep, hold or exit just now, also without a thread
  *   open               how many clients are open, also without a thread
  *   note               a notification: no answer
- *   sleep MS [TEXT]    TEXT after so long
- *   hold TEXT          TEXT when SIGUSR1 has come since
+ *   sleep MS [TEXT]    TEXT after that time
+ *   hold TEXT          TEXT after the next SIGUSR1
  *   quiet              the same as a notification
  *   large N            N bytes
  *   stream N           N bytes that are made while they are sent
@@ -19,10 +19,10 @@
  *   keep               leaves a session (HTTP)
  *   who                the client's channel and peer-id
  *   threads            how many threads the crew has
- *   exit               the thread never comes back, as with System.exit
- *   all else           comes back as it is
+ *   exit               the thread never returns, as with System.exit
+ *   all else           is returned unchanged
  *
- * Where the environment names a path as STUB_SOCKET, it serves there, too.
+ * If STUB_SOCKET in the environment is a path, the server also listens there.
  */
 #include "base/log.h"
 #include "net/server.h"
@@ -40,7 +40,7 @@
 
 enum { THREADS_MAX = 100000 };
 
-static struct stub stub; /* gives the threads */
+static struct stub stub; /* makes the threads */
 static _Atomic int opened_count;
 static _Atomic int closed_count;
 static _Atomic int inside_count;
@@ -71,14 +71,14 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
 }
 
 static void client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct rpc_told_session *told)
+                         struct rpc_session_info *info)
 {
   (void)context;
   (void)worker;
   bool keeps = client->keeps;
-  if (told != NULL) {
-    *told = (struct rpc_told_session){.is_new = keeps};
-    memset(told->peer_id.bytes, 0xab, sizeof told->peer_id.bytes);
+  if (info != NULL) {
+    *info = (struct rpc_session_info){.is_new = keeps};
+    memset(info->peer_id.bytes, 0xab, sizeof info->peer_id.bytes);
   }
   free(client);
   atomic_fetch_add(&closed_count, 1);
@@ -131,7 +131,7 @@ static void sleep_ms(long ms)
     continue;
 }
 
-/* A thread takes the signal: TSan keeps it from a handler while read waits. */
+/* A thread receives the signal: under TSan a handler would not run while read waits. */
 static void *take_releases(void *argument)
 {
   int number;
@@ -166,7 +166,7 @@ static void describe_client(const struct rpc_client *client, struct buffer *out)
                 client->peer_id[0] != '\0' ? client->peer_id : "nobody");
 }
 
-/* The number after "WORD ", and what follows it. */
+/* Reads the number after "WORD ", and what follows it. */
 static bool takes(struct text message, const char *word, long *number, struct text *rest)
 {
   char digits[24] = {0};
@@ -209,7 +209,7 @@ static enum rpc_served serve_number(struct text message, struct buffer *out, siz
   return RPC_NO_REPLY;
 }
 
-/* What needs no thread. */
+/* Answers commands that need no thread. */
 static bool answer_quickly(struct text message, struct buffer *out)
 {
   if (text_equal(message, TEXT("ping")))
@@ -358,8 +358,8 @@ static int fail(const struct jp_error *error)
 
 int main(int argc, char **argv)
 {
-  /* Detached threads may still be ending when the process ends: at exit, OpenSSL would forget what it holds
-     for them, and LeakSanitizer would find it. */
+  /* Detached threads may still be ending when the process ends: at exit, OpenSSL would free what it holds
+   * for them, and LeakSanitizer would report that. */
   if (OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) != 1)
     return 1;
   pthread_t release_taker;

@@ -1,4 +1,4 @@
-"""HTTP/1.1: real clients, and requests as no client should send them."""
+"""HTTP/1.1: real clients, and malformed requests."""
 
 import http.client
 import subprocess
@@ -166,12 +166,12 @@ class ByHand(StubTest):
         chunks = b"3e8\r\n" + b"x" * 1000 + b"\r\n"
         for data in (head + b"Content-Length: 64000\r\n\r\n" + b"x" * 64000,
                      head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks * 64 + b"0\r\n\r\n"):
-            self.send(post(b"before") + data + post(b"behind"))
+            self.send(post(b"before") + data + post(b"after"))
             self.assertEqual(b"before", self.reader.response()[2])
             status, fields, body = self.reader.response()
             self.assertEqual((413, "application/json"), (status, fields["content-type"].split(";")[0]))
             self.assertIn(b"-32600 The message passes the limit message-max of 1000 bytes", body)
-            self.assertEqual(b"behind", self.reader.response()[2])
+            self.assertEqual(b"after", self.reader.response()[2])
 
     def test_what_must_close(self):
         head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -221,7 +221,7 @@ class Deadlines(StubTest):
         self.reader = Reader(self.connection)
 
     def drip(self, data):
-        """Sends a byte every 20 ms until the server has had enough."""
+        """Sends a byte every 20 ms until the server closes."""
         self.connection.settimeout(0.02)
         for byte in data:
             try:
@@ -273,7 +273,7 @@ class Deadlines(StubTest):
 
     def test_a_silent_websocket_stays(self):
         socket = WebSocket(self.stub)
-        self.assertTrue(self.reader.at_end())  # the idle HTTP connection beside it has gone by then
+        self.assertTrue(self.reader.at_end())  # the idle HTTP connection has ended before it
         socket.send_text("here")
         self.assertEqual("here", socket.receive_text())
         socket.close()

@@ -1,4 +1,5 @@
-"""Calls that outlast their clients: what is closed early, who is still answered, and what the log says."""
+"""Calls that outlast their clients: which connections are closed early, which clients are still answered, and the
+log."""
 
 import contextlib
 import datetime
@@ -68,7 +69,7 @@ class LeftTest(StubTest):
 
 class Leaving(LeftTest):
     def check(self, call, leave):
-        """Each of COUNT clients leaves while its call lasts: its descriptor is back long before the call is."""
+        """Each of COUNT clients leaves while its call lasts: its descriptor is closed long before the call ends."""
         before = self.descriptors()
         clients = [call() for _ in range(COUNT)]
         self.await_inside(COUNT)
@@ -129,31 +130,32 @@ class Leaving(LeftTest):
 
 
 class Staying(LeftTest):
-    """Whoever has ended its own side alone is answered, and what a client has sent before it left is served."""
+    """A client that has only ended its own side is answered, and what a client has sent before it left is served."""
 
-    def end_own_side(self, reader, told):
-        """told: what a client gets during that time, by which the server finds out whether it is still connected."""
+    def end_own_side(self, reader, sent):
+        """sent: what the client is sent during that time, by which the server finds out whether it is still
+        connected."""
         self.await_inside(1)
         reader.connection.shutdown(socket.SHUT_WR)
-        self.assertEqual(told, reader.exactly(len(told)))
-        time.sleep(1.5)  # would be looked after again, and more than once
+        self.assertEqual(sent, reader.exactly(len(sent)))
+        time.sleep(1.5)  # would be checked again, and more than once
         self.stub.release()
 
     def test_a_client_that_still_reads_is_answered(self):
-        for is_local, told in ((False, bytes([0x80 | PONG, 0])), (True, b"")):
+        for is_local, sent in ((False, bytes([0x80 | PONG, 0])), (True, b"")):
             reader = self.call_by_websocket(is_local, "hold x")
-            self.end_own_side(reader, told)
+            self.end_own_side(reader, sent)
             self.assertEqual(b"\x81\x01x", reader.exactly(3))
             reader.connection.close()
 
     def test_a_client_of_http_that_still_reads_is_answered(self):
-        for is_local, told in ((False, b"HTTP/1.1 100 Continue\r\n\r\n"), (True, b"")):
+        for is_local, sent in ((False, b"HTTP/1.1 100 Continue\r\n\r\n"), (True, b"")):
             reader = self.call_by_http(is_local, "hold x")
-            self.end_own_side(reader, told)
+            self.end_own_side(reader, sent)
             self.assertEqual((200, b"x"), reader.response()[::2])
             reader.connection.close()
 
-    def test_a_client_of_http_1_0_is_told_nothing_else(self):
+    def test_a_client_of_http_1_0_receives_nothing_else(self):
         reader = Reader(self.stub.connect())
         reader.connection.sendall(post(b"hold x").replace(b"HTTP/1.1", b"HTTP/1.0"))
         self.end_own_side(reader, b"")
@@ -161,7 +163,7 @@ class Staying(LeftTest):
         reader.connection.close()
 
     def test_what_was_sent_before_is_served(self):
-        """The second request is served where the first gets no answer; a close frame changes nothing."""
+        """The second request is served although the first gets no answer; a close frame changes nothing."""
         for is_local in (False, True):
             before = self.descriptors()
             reader = self.call_by_websocket(is_local, "quiet", "hold x")
@@ -180,7 +182,7 @@ class Report(LeftTest):
     options = {"threads": 2, "threads_max": 4, "busy_timeout_ms": 50, "report_ms": 3000}
 
     def lines(self):
-        """The child shares the file's position: it is left where it is."""
+        """The child shares the file's position, so the position is not moved."""
         text = os.pread(self.stub.errors.fileno(), 1 << 20, 0).decode()
         return [line for line in text.splitlines() if "calls are in Java" in line]
 
@@ -190,7 +192,7 @@ class Report(LeftTest):
             client.connection.close()
         eventually(lambda: self.ask("inside") == "4")
         time.sleep(1.5)
-        self.assertEqual([], self.lines())  # nobody was refused, and no call is old
+        self.assertEqual([], self.lines())  # no client was refused, and no call is old
         for _ in range(5):
             self.assertIn("busy", self.ask("x"))
         eventually(self.lines)

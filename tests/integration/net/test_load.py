@@ -1,4 +1,4 @@
-"""Many at once, the slow, the greedy and the vanished; and the end of all."""
+"""Many clients at once, slow, greedy and vanished ones; and the end of all."""
 
 import contextlib
 import random
@@ -13,11 +13,11 @@ from stub import SECONDS, Reader, Stub, StubTest, WebSocket, frame, post, reques
 from support.peer import eventually
 from support.raw_websocket import CLOSE, CONTINUATION, PING, PONG, TEXT
 
-RESERVED = 2  # threads that serve control and metadata alone, beside the crew
+RESERVED = 2  # threads that serve only control and metadata, in addition to the crew
 
 
 def wait_inside(stub, count):
-    """Until so many calls have begun and not ended."""
+    """Waits until this number of calls have begun and not ended."""
     with contextlib.closing(WebSocket(stub)) as one:
         def is_so():
             one.send_text("inside")
@@ -71,7 +71,7 @@ class Crew(LoadTest):
             self.assertEqual("x", one.receive_text())
         eventually(lambda: int(self.ask(other, "threads")) == 2 + RESERVED)
 
-    def test_answers_are_not_held_by_the_slow_call_behind_them(self):
+    def test_answers_do_not_wait_for_the_slow_call_after_them(self):
         one = self.websocket()
         one.send_text("first", "hold second")
         self.assertEqual("first", one.receive_text())
@@ -246,7 +246,7 @@ class Clients(LoadTest):
 
 
 class Input(LoadTest):
-    """The bound on what is collected from all clients together."""
+    """The limit on the input that is collected from all clients together."""
 
     MIB = 1 << 20
     options = {"threads": 2, "threads_max": 4, "message_max": MIB, "input_max_total": 8 * MIB}
@@ -274,7 +274,7 @@ class Input(LoadTest):
         return b"x" * size
 
     def send_message(self, one, kind, size):
-        """Most of its message, or all. A server that closes meanwhile has answered before."""
+        """Sends most of its message, or all. A server that closes during that time has answered before."""
         piece = 16384
         one.connection.settimeout(SECONDS)
         with contextlib.suppress(OSError):
@@ -282,7 +282,7 @@ class Input(LoadTest):
                 one.connection.sendall(self.piece(kind, piece, at == 0, at + piece == self.MIB))
 
     def outcome(self, one, kind):
-        """What became of it: a status, a close code, or a text of so many bytes."""
+        """The outcome: a status, a close code, or the length of a text."""
         try:
             if kind in ("websocket", "fragments"):
                 first, payload = one.receive()
@@ -303,7 +303,7 @@ class Input(LoadTest):
         return threads
 
     def test_the_greediest_are_cut_and_others_are_served(self):
-        """30 clients that stop just before the end of 1 MiB: those that are left fit, and small requests go on."""
+        """30 clients that stop just before the end of 1 MiB: the remaining ones fit, and small requests continue."""
         before = self.stub.resident_kib()
         outcomes = []
         self.run_all(["websocket", "fragments", "http", "chunks", "http"] * 6, self.MIB - 65536, outcomes)
@@ -327,7 +327,9 @@ class Input(LoadTest):
         self.assertEqual(self.MIB // 2, len(self.ask(other, "y" * (self.MIB // 2))))
 
     def test_whoever_goes_on_to_the_end_is_served(self):
-        """Three times the bound at once: some wait, which their clients only notice by the time.
+        """Three times the limit at once: some wait, which their clients only notice by the time. A client that a
+        loaded machine keeps from sending 16 KiB in 100 ms loses its licence and may be cut. It sends again, and few
+        have to.
 
         A client that a loaded machine keeps from sending 16 KiB in 100 ms loses its licence and may be cut. It sends
         again, and few have to."""
@@ -378,7 +380,7 @@ class Input(LoadTest):
     def test_zeromq_is_refused_what_does_not_fit(self):
         self.restart(**{**self.options, "input_max_total": self.MIB})
         full = self.websocket()
-        # The pong says that the fragment has been read and counted: a request that came before it would fit.
+        # The pong says that the fragment has been read and counted: a request that was sent before it would fit.
         full.send(frame(TEXT, b"x" * (self.MIB // 2), fin=False), frame(PING))
         self.assertEqual(0x80 | PONG, full.receive()[0])
         with zmq.Context() as context, self.dealer(context) as one:
@@ -393,7 +395,7 @@ class Input(LoadTest):
             eventually(lambda: not is_refused())
 
     def test_a_message_that_finds_zeromq_requests_at_the_bound_is_cut(self):
-        """The other order: the request that came first is served, and later ones are not refused."""
+        """The other order: the request that was sent first is served, and later ones are not refused."""
         self.restart(**{**self.options, "input_max_total": self.MIB})
         late = self.websocket()
         with zmq.Context() as context, self.dealer(context) as one:
@@ -410,7 +412,7 @@ class Input(LoadTest):
 
 
 class Churn(LoadTest):
-    """Clients that come, misbehave and go while deadlines pass: for the sanitizers, and for what is left open."""
+    """Clients that connect, misbehave and leave while deadlines pass: for the sanitizers, and for leaks."""
 
     options = {"threads": 3, "threads_max": 6, "linger_ms": 20, "busy_timeout_ms": 20, "header_timeout_ms": 30,
                "body_timeout_ms": 40, "idle_timeout_ms": 30, "send_buffer_max": 100000, "connections_max": 30}
@@ -447,7 +449,7 @@ class Churn(LoadTest):
         chance = random.Random(seed)
         kinds = [self.half_a_head, self.half_a_frame, self.slow_calls, self.unread, self.requests]
         for _ in range(60):
-            # Turned away, timed out or cut off: all of that may be.
+            # Turned away, timed out or cut off: each is allowed.
             with contextlib.suppress(OSError, EOFError, AssertionError):
                 chance.choice(kinds)(chance)
 
@@ -466,7 +468,7 @@ class Churn(LoadTest):
 
 
 class Drain(unittest.TestCase):
-    def test_idle_clients_are_told(self):
+    def test_idle_clients_get_a_goodbye(self):
         stub = Stub(grace_ms=60000)
         one = WebSocket(stub)
         with stub.connect() as connection:
@@ -538,7 +540,7 @@ class Drain(unittest.TestCase):
                     one.send_string("ping")
                     self.assertEqual("pong", one.recv_string())
                     one.send_string(command)
-                    one.send_string("behind it")
+                    one.send_string("after it")
                     wait_inside(stub, 1)
                     stub.end_input()
                     for _ in range(2):

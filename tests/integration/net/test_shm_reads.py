@@ -1,7 +1,5 @@
-"""A server in which reads of a shared word differ (differing_reads.h): whoever speaks over shared memory
-may be cut off or served nonsense, as a client may bring about by itself; all others are served, and the server stays
-clean.
-"""
+"""A server in which reads of a shared word differ (differing_reads.h). A client over shared memory may be cut off or
+get wrong answers, as it could cause by itself; all others are served, and the server has no faults."""
 
 import os
 import random
@@ -19,7 +17,7 @@ class DifferingReads(StubTest):
     has_socket = True
 
     def talk(self, dice):
-        """How many messages came back, and as they were; and how often the connection ended."""
+        """How many messages were returned, and intact; and how often the connection ended."""
         same = 0
         try:
             with shm.Channel(self.path) as channel:
@@ -35,7 +33,7 @@ class DifferingReads(StubTest):
         return same, 0
 
     def talk_beside_another(self):
-        """As talk, over all connections together; a WebSocket is served rightly between them."""
+        """As talk, over all connections together; a WebSocket is served correctly between them."""
         dice = random.Random("reads")
         same = ended = 0
         other = WebSocket(self.stub)

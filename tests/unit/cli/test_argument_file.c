@@ -1,4 +1,4 @@
-/* cli/argument_file.c: what java makes of the same text; where it differs, the header says so. */
+/* cli/argument_file.c reads a text as java does; the header lists the differences. */
 #include "cli/argument_file.h"
 #include "tests/unit/unit.h"
 

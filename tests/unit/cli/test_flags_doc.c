@@ -1,4 +1,4 @@
-/* docs/flags.md says what the table of options says: its rows are compared one by one. */
+/* docs/flags.md agrees with the table of options: its rows are compared one by one. */
 #include "cli/run_option_rows.h"
 #include "tests/unit/unit.h"
 

@@ -9,10 +9,10 @@
 enum { WORDS_MAX = 16, TEXT_MAX = 1000 };
 
 struct expansion_case {
-  const char *file;      /* the content of {F}; NULL: there is no such file */
+  const char *file;      /* the content of {F}; NULL: no such file */
   const char *variable;  /* NULL: not set */
   const char *arguments; /* between blanks */
-  const char *words;     /* with '|' between them; an error begins with '!' */
+  const char *words;     /* separated by '|'; an error begins with '!' */
 };
 
 /* Copies text with {F} replaced by the path. */
@@ -28,13 +28,13 @@ static void insert_path(const char *text, const char *path, char out[TEXT_MAX])
   }
 }
 
-static void show(const struct java_arguments *expanded, struct buffer *out)
+static void show_words(const struct java_arguments *expanded, struct buffer *out)
 {
   for (size_t i = 0; i < expanded->count; i++)
     buffer_printf(out, "%s%s", i > 0 ? "|" : "", expanded->words[i]);
 }
 
-static void check(const struct expansion_case *row)
+static void check_words(const struct expansion_case *row)
 {
   char path[] = TEMPORARY_FILE;
   char variable[TEXT_MAX];
@@ -58,7 +58,7 @@ static void check(const struct expansion_case *row)
   buffer_init(&shown);
   if (java_arguments_expand(words, count, row->variable == NULL ? NULL : variable, &arena, &expanded,
                             &error) == JP_OK)
-    show(&expanded, &shown);
+    show_words(&expanded, &shown);
   else
     buffer_printf(&shown, "!%s", error.text);
   unit_assert_text(buffer_text(&shown), text_of(wanted), __FILE__, __LINE__);
@@ -108,7 +108,7 @@ static const struct expansion_case cases[] = {
 UNIT_TEST(test_expansions)
 {
   for (size_t i = 0; i < COUNT_OF(cases); i++)
-    check(&cases[i]);
+    check_words(&cases[i]);
 }
 
 static void check_file(const char *bytes, size_t size, const char *error_end)

@@ -1,5 +1,5 @@
-/* cli/ready.c: the ready file is whole, replaces what was there, leaves nothing where it cannot be written, and is
- * removed by its own peer alone. */
+/* cli/ready.c: the ready file is complete, replaces the last one, leaves no trace if it cannot be written,
+ * and is removed only by the peer that has written it. */
 #include "cli/ready.h"
 #include "tests/unit/unit.h"
 
@@ -95,7 +95,7 @@ static void expect_failure(const char *unwritable)
   assert_non_null(strstr(error.text, "cannot write "));
 }
 
-UNIT_TEST(test_what_cannot_be_written_leaves_nothing)
+UNIT_TEST(test_a_failed_write_leaves_nothing)
 {
   size_t before = count_files();
   expect_failure("/nonexistent/ready.json");
@@ -111,7 +111,7 @@ UNIT_TEST(test_what_cannot_be_written_leaves_nothing)
   assert_int_not_equal(access(draft, F_OK), 0);
 }
 
-static void announce(struct ready *ready, const char *name)
+static void announce_peer(struct ready *ready, const char *name)
 {
   static const char *const none[] = {NULL};
   struct ready_facts facts = {.name = name, .addresses = none};
@@ -123,8 +123,8 @@ static void announce(struct ready *ready, const char *name)
 UNIT_TEST(test_a_file_is_removed_by_the_peer_that_wrote_it)
 {
   struct ready first, second;
-  announce(&first, "first");
-  announce(&second, "second");
+  announce_peer(&first, "first");
+  announce_peer(&second, "second");
   ready_withdraw(&first);
   ready_fini(&first);
   assert_int_equal(access(path, F_OK), 0);
@@ -133,15 +133,15 @@ UNIT_TEST(test_a_file_is_removed_by_the_peer_that_wrote_it)
   ready_fini(&second);
 }
 
-UNIT_TEST(test_a_start_removes_the_file_of_a_dead_peer_alone)
+UNIT_TEST(test_a_start_removes_only_the_file_of_a_dead_peer)
 {
   struct ready running, starting;
   struct jp_error error;
-  announce(&running, "running");
+  announce_peer(&running, "running");
   assert_int_equal(ready_init(&starting, path, &error), JP_OK);
   assert_int_equal(access(path, F_OK), 0);
   ready_fini(&starting);
-  ready_fini(&running); /* as a process that is killed: the file stays, its lock ends */
+  ready_fini(&running); /* like a killed process: the file stays, its lock ends */
   assert_int_equal(ready_init(&starting, path, &error), JP_OK);
   assert_int_not_equal(access(path, F_OK), 0);
   ready_fini(&starting);

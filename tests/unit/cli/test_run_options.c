@@ -1,4 +1,4 @@
-/* cli/run_options.c over cli/options.c: what is taken, and what each usage error says. */
+/* cli/run_options.c over cli/options.c: accepted command lines, and the text of each usage error. */
 #include "cli/run_options.h"
 
 #include "base/buffer.h"
@@ -22,7 +22,7 @@ static const char *variable(const char *name)
 }
 
 /* Splits a line at blanks, in place. */
-static size_t split(char *line, char **words)
+static size_t split_words(char *line, char **words)
 {
   size_t count = 0;
   char *rest;
@@ -44,13 +44,13 @@ static enum jp_status read_command(struct command *command, const char *line, co
 {
   assert_true(strlen(line) < sizeof command->line);
   strcpy(command->line, line);
-  size_t count = split(command->line, command->words);
+  size_t count = split_words(command->line, command->words);
   variables = environment;
   command->error.text[0] = '\0';
   return run_options_read(command->words, count, variable, &command->options, &command->error);
 }
 
-/* What an option takes, and values before a main class that it does not. */
+/* Values that an option accepts, and values before a main class that it refuses. */
 static const struct {
   const char *option;
   const char *takes;
@@ -98,7 +98,7 @@ UNIT_TEST(test_usage_errors)
   }
 }
 
-/* ---- what is taken, shown ---- */
+/* ---- accepted command lines, shown ---- */
 
 /* Numbers of eight bytes, and their defaults. */
 static const struct {
@@ -149,7 +149,7 @@ static void show_list(struct buffer *out, const char *name, const char *const *i
     buffer_printf(out, i == 0 ? " %s=%s" : "|%s%s", i == 0 ? name : "", items[i]);
 }
 
-/* As they are given to the transport. */
+/* As passed to the transport. */
 static void show_addresses(struct buffer *out, const char *name, const struct run_endpoints *addresses)
 {
   struct net_endpoints endpoints = endpoints_for_net(addresses);
@@ -162,8 +162,8 @@ static void show_addresses(struct buffer *out, const char *name, const struct ru
   }
 }
 
-/* All that is not as it is without options; for help nothing else counts. */
-static void show(const struct run_options *o, struct buffer *out)
+/* Shows all values that differ from those without options; for help nothing else counts. */
+static void show_options(const struct run_options *o, struct buffer *out)
 {
   show_flag(out, "help", o->help);
   if (o->help)
@@ -198,11 +198,11 @@ static void show(const struct run_options *o, struct buffer *out)
   show_text(out, "show", o->show);
   show_text(out, "of", o->show_value);
   show_text(out, "first", o->show_first);
-  show_flag(out, "passed over", o->passed_over.count == 1);
+  show_flag(out, "ignored", o->ignored_options.count == 1);
 }
 
 /* input: lines of variables, and the arguments in the last. */
-static void check_taken(const char *place, const char *input, const char *wanted)
+static void check_accepted(const char *place, const char *input, const char *wanted)
 {
   char lines[1024];
   const char *environment[20] = {NULL};
@@ -218,15 +218,15 @@ static void check_taken(const char *place, const char *input, const char *wanted
   }
   if (read_command(&command, line, environment) != JP_OK)
     fail_msg("%s: %s", place, command.error.text);
-  show(&command.options, &out);
+  show_options(&command.options, &out);
   unit_assert_text(text_slice(buffer_text(&out), 1, out.len), text_of(wanted), place, __LINE__);
   buffer_fini(&out);
   run_options_fini(&command.options);
 }
 
-UNIT_TEST(test_what_is_taken)
+UNIT_TEST(test_accepted_command_lines)
 {
-  unit_cases(FILES "/taken.txt", check_taken);
+  unit_cases(FILES "/accepted.txt", check_accepted);
 }
 
 UNIT_TEST(test_environment_errors)
@@ -289,19 +289,19 @@ UNIT_TEST(test_argument_files)
   struct buffer out;
   buffer_init(&out);
   temporary_file_write(path, content, sizeof content - 1);
-  /* The main class is in the file, and no file is looked for in a file: the rest are its arguments. */
+  /* The main class is in the file, and a file is not expanded in a file: the rest are its arguments. */
   snprintf(line, sizeof line, "-Xmx1g @%s @%s --name x", path, path);
   snprintf(wanted, sizeof wanted,
            " class=@not-a-file args=two|@%s|--name|x name=a b jvm=-Xmx1g|-Dx=y z|--add-opens=a/b=c", path);
   assert_int_equal(read_command(&command, line, NULL), JP_OK);
-  show(&command.options, &out);
+  show_options(&command.options, &out);
   unit_assert_text(buffer_text(&out), text_of(wanted), __FILE__, __LINE__);
   run_options_fini(&command.options);
   buffer_fini(&out);
   unlink(path);
 }
 
-/* What run_options_log_notices logs, without the times before the levels. */
+/* Captures the lines of run_options_log_notices, without the times before the levels. */
 static void capture_notices(const struct run_options *options, char *const *environment, struct buffer *out)
 {
   char line[1024];
@@ -318,21 +318,21 @@ static void capture_notices(const struct run_options *options, char *const *envi
   fclose(file);
 }
 
-UNIT_TEST(logs_what_is_odd_and_no_error)
+UNIT_TEST(logs_oddities_that_are_no_errors)
 {
   static char rpc[] = "JPEER_JSONRPC=auto", ttl[] = "JPEER_SESION_TTL=1",
               names[] = "JPEER_NAMES=", colour[] = "JPEER_COLOUR_OF_THE_LOG=red", known[] = "JPEER_NAME=a",
               other[] = "JPEERS=1";
   static char *const environment[] = {rpc, ttl, names, colour, known, other, NULL};
   static const char wanted[] =
-      "warn  -splash: is passed over: a peer shows no splash screen\n"
+      "warn  -splash: is ignored: a peer shows no splash screen\n"
       "warn  JPEER_JSONRPC is set, and no option has this variable: did you mean JPEER_JSON_RPC?\n"
       "warn  JPEER_SESION_TTL is set, and no option has this variable: did you mean JPEER_SESSION_TTL?\n"
       "warn  JPEER_NAMES is set, and no option has this variable: did you mean JPEER_NAME?\n"
       "warn  JPEER_COLOUR_OF_THE_LOG is set, and no option has this variable\n"
-      "warn  the class path names /nowhere/a.jar, which is not there\n"
-      "warn  the class path names /nowhere/*, which is not there\n"
-      "warn  the module path names /nowhere/mods, which is not there\n";
+      "warn  the class path names /nowhere/a.jar, which does not exist\n"
+      "warn  the class path names /nowhere/*, which does not exist\n"
+      "warn  the module path names /nowhere/mods, which does not exist\n";
   struct command command;
   struct buffer out;
   buffer_init(&out);

@@ -167,7 +167,7 @@ static enum jp_status stub_client_open(void *context, const struct rpc_client_in
 }
 
 static void stub_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                              struct rpc_told_session *session)
+                              struct rpc_session_info *session)
 {
   (void)worker, (void)client, (void)session;
   struct stub *stub = context;
@@ -215,7 +215,7 @@ void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service)
                                   .is_exiting = stub_is_exiting,
                                   .client_open = stub_client_open,
                                   .client_close = stub_client_close,
-                                  .take_back = stub_take_back};
+                                  .release_unsent = stub_take_back};
 }
 
 void stub_close(struct stub *stub)

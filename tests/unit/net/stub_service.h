@@ -29,7 +29,7 @@ struct stub {
   _Atomic int clients; /* open now */
   _Atomic int served;  /* messages that were served */
   _Atomic int refused;
-  _Atomic int taken_back; /* answers that were not sent (rpc_service.take_back) */
+  _Atomic int taken_back; /* answers that were not sent (rpc_service.release_unsent) */
 };
 
 /* The stub's codec in the place of JSON-RPC, and another codec. */

@@ -144,12 +144,12 @@ uint64_t bench_give(struct rpc_duplex *duplex, int64_t id)
   return stub_callbacks.hooks->find(bench_callbacks(duplex), id, UINT64_MAX);
 }
 
-enum rpc_taken bench_take(struct rpc_duplex *duplex, struct buffer *message)
+enum rpc_received bench_receive(struct rpc_duplex *duplex, struct buffer *message)
 {
   const struct rpc_service *service = duplex->bench->service;
   struct buffer answer;
   buffer_init(&answer);
-  enum rpc_taken taken = service->take(service->context, duplex->callbacks, message, &answer);
+  enum rpc_received taken = service->receive(service->context, duplex->callbacks, message, &answer);
   if (answer.len > 0) {
     pthread_mutex_lock(&duplex->lock);
     keep_sent(duplex, 'R', buffer_text(&answer));
@@ -159,12 +159,12 @@ enum rpc_taken bench_take(struct rpc_duplex *duplex, struct buffer *message)
   return taken;
 }
 
-enum rpc_taken bench_come(struct rpc_duplex *duplex, const char *message)
+enum rpc_received bench_receive_text(struct rpc_duplex *duplex, const char *message)
 {
   struct buffer buffer;
   buffer_init(&buffer);
   buffer_append_text(&buffer, text_of(message));
-  enum rpc_taken taken = bench_take(duplex, &buffer);
+  enum rpc_received taken = bench_receive(duplex, &buffer);
   buffer_fini(&buffer);
   return taken;
 }
@@ -181,7 +181,7 @@ static char *cut_first(struct rpc_duplex *duplex)
   return taken;
 }
 
-char *bench_take_sent(struct rpc_duplex *duplex)
+char *bench_read_sent(struct rpc_duplex *duplex)
 {
   char *taken;
   pthread_mutex_lock(&duplex->lock);
@@ -223,7 +223,7 @@ struct rpc_callback_call *bench_hold_call(struct rpc_duplex *duplex, int64_t id,
   assert_int_equal(hooks->enter(call, &request), JP_OK);
   assert_int_equal(hooks->send(call, NULL, 0, &failure), JVM_CALLBACK_SENT);
   hooks->leave(call);
-  free(bench_take_sent(duplex));
+  free(bench_read_sent(duplex));
   return call;
 }
 

@@ -8,7 +8,7 @@
 
 enum { BATCH_MAX = 10, OBJECTS_MAX = 5, SESSIONS_MAX = 4 };
 
-static void lend(void *argument, struct rpc_worker *worker)
+static void lend_worker(void *argument, struct rpc_worker *worker)
 {
   struct lent_worker *lent = argument;
   lent->worker = worker;
@@ -18,12 +18,12 @@ static void lend(void *argument, struct rpc_worker *worker)
     rpc_peer_destroy(lent->ends);
 }
 
-void lent_worker_take(struct lent_worker *lent, const struct rpc_service *service)
+void lent_worker_borrow(struct lent_worker *lent, const struct rpc_service *service)
 {
   struct jp_error error;
   pthread_barrier_init(&lent->ready, NULL, 2);
   pthread_barrier_init(&lent->done, NULL, 2);
-  assert_int_equal(service->spawn(service->context, "member", lend, lent, &error), JP_OK);
+  assert_int_equal(service->spawn(service->context, "member", lend_worker, lent, &error), JP_OK);
   pthread_barrier_wait(&lent->ready);
 }
 
@@ -67,7 +67,7 @@ struct service_bench *service_bench_create(const struct service_bench_options *o
   struct jp_error error;
   stub_reset(options->members, options->member_count);
   assert_int_equal(policy_source_create(&policy, &bench->policies, &error), JP_OK);
-  /* The stub of metadata never looks into it, and whoever else does finds no class. */
+  /* The stub of metadata does not read it, and other readers find no class. */
   const struct catalog_config no_classes = {.class_path = "/dev/null"};
   assert_int_equal(catalog_create(&no_classes, &bench->catalog, &error), JP_OK);
   struct rpc_peer_config config = {.policies = bench->policies,
@@ -81,7 +81,7 @@ struct service_bench *service_bench_create(const struct service_bench_options *o
     assert_int_equal(rpc_peer_attach(bench->peer, stub_jvm(), &error), JP_OK);
   else
     bench->peer->jvm = stub_jvm();
-  lent_worker_take(&bench->lent, bench->service);
+  lent_worker_borrow(&bench->lent, bench->service);
   buffer_init(&bench->out);
   return bench;
 }
@@ -131,11 +131,11 @@ struct rpc_client *bench_open_routed(const struct service_bench *bench, const ch
 
 bool bench_close(const struct service_bench *bench, struct rpc_client *client, struct uuid *kept)
 {
-  struct rpc_told_session told;
-  bench->service->client_close(bench->service->context, bench->lent.worker, client, &told);
+  struct rpc_session_info info;
+  bench->service->client_close(bench->service->context, bench->lent.worker, client, &info);
   if (kept != NULL)
-    *kept = told.peer_id;
-  return told.is_new;
+    *kept = info.peer_id;
+  return info.is_new;
 }
 
 enum rpc_served bench_serve(struct service_bench *bench, struct rpc_client *client, struct text message,

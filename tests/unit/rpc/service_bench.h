@@ -1,8 +1,8 @@
 #ifndef JPEER_TESTS_UNIT_RPC_SERVICE_BENCH_H
 #define JPEER_TESTS_UNIT_RPC_SERVICE_BENCH_H
 /*
- * The peer's whole service over the stub of jni, with one worker, which the test's own thread uses; and the requests
- * that most of its tests send.
+ * The peer's whole service over the stub of jni, with one worker, which the test's own thread uses; and the
+ * requests that most of its tests send.
  */
 #include "rpc/peer.h"
 #include "stub_jni.h"
@@ -48,13 +48,13 @@
 /* A crew member that lends its worker to the test's thread. */
 struct lent_worker {
   struct rpc_worker *worker;
-  struct rpc_peer *ends; /* a peer that the member itself ends, as its last act; NULL: none */
+  struct rpc_peer *ends; /* a peer that the member ends last; NULL: none */
   pthread_barrier_t ready;
   pthread_barrier_t done;
 };
 
 /* Spawns the member; the worker is the caller's until lent_worker_return. */
-void lent_worker_take(struct lent_worker *lent, const struct rpc_service *service);
+void lent_worker_borrow(struct lent_worker *lent, const struct rpc_service *service);
 void lent_worker_return(struct lent_worker *lent);
 /* When the member's thread has ended (stub_join_threads). */
 void lent_worker_fini(struct lent_worker *lent);
@@ -65,7 +65,7 @@ struct service_bench {
   struct rpc_peer *peer;
   const struct rpc_service *service;
   struct lent_worker lent;
-  struct rpc_client *client; /* the test's own, where it has one */
+  struct rpc_client *client; /* the test's own, if it has one */
   struct buffer out;         /* the last answer */
   struct rpc_stream stream;
   bool has_sweeper;
@@ -79,7 +79,7 @@ struct service_bench_options {
   size_t sessions_per_address; /* 0: all of them */
   bool compat_pal;
   size_t callbacks_max; /* 0: 4 */
-  bool without_sweeper; /* sessions that are left to it stay to be counted */
+  bool without_sweeper; /* sessions that are left to the sweeper stay to be counted */
 };
 
 /* The test's own, which bench_tear_down ends: cmocka's fixture function. */
@@ -88,7 +88,7 @@ int bench_tear_down(void **state);
 
 /* A session may have five objects. */
 struct service_bench *service_bench_create(const struct service_bench_options *options);
-/* False where something is left of what the tests made: tables of objects, frames, bodies of metadata. */
+/* False if something that the tests have made is left: tables of objects, frames, bodies of metadata. */
 bool service_bench_destroy(struct service_bench *bench) JP_MUST_CHECK;
 
 struct rpc_client *bench_open(const struct service_bench *bench, const struct rpc_client_info *info);
@@ -103,12 +103,12 @@ bool bench_close(const struct service_bench *bench, struct rpc_client *client, s
 /* Leaves the answer in out. */
 enum rpc_served bench_serve(struct service_bench *bench, struct rpc_client *client, struct text message,
                             size_t reply_max);
-/* Serves the message and fails where its answer is not, or does not contain, what is wanted. */
+/* Serves the message and fails if its answer is not, or does not contain, the wanted text. */
 void check_answer(struct service_bench *bench, struct rpc_client *client, const char *message,
                   const char *wanted);
 void check_part(struct service_bench *bench, struct rpc_client *client, const char *message,
                 const char *part);
-/* Fails where the last answer does not contain the part. */
+/* Fails if the last answer does not contain the part. */
 void assert_part(const struct service_bench *bench, const char *part);
 
 #endif

@@ -97,7 +97,7 @@ void jvm_waiter_release(struct jvm_waiter *waiter)
   free(waiter);
 }
 
-static void park(struct jvm_waiter *waiter, int64_t nanoseconds)
+static void park_thread(struct jvm_waiter *waiter, int64_t nanoseconds)
 {
   struct timespec end;
   int status = 0;
@@ -137,20 +137,19 @@ uint64_t stub_proxy_give(struct rpc_callbacks *callbacks, int64_t id)
 /* ---- calling ---- */
 
 struct calling {
-  struct stub_call *told;
+  struct stub_call *caller;
   const struct jvm_callback_hooks *hooks;
   struct rpc_callback_call *call;
   struct jvm_waiter *waiter; /* NULL: the thread waits natively */
 };
 
-static void note_failure(struct stub_call *told, const struct jvm_callback_failure *failure)
+static void note_failure(struct stub_call *call, const struct jvm_callback_failure *failure)
 {
-  told->told = STUB_TOLD_FAILURE;
-  told->code = failure->code;
-  snprintf(told->text, sizeof told->text, "%s", failure->text);
+  call->result = STUB_RESULT_FAILURE;
+  call->code = failure->code;
+  snprintf(call->text, sizeof call->text, "%s", failure->text);
 }
 
-/* Writes and sends the message. */
 static enum jvm_callback_sent send_first(struct calling *calling, struct jvm_callback_failure *failure)
 {
   struct jvm_request request;
@@ -158,13 +157,13 @@ static enum jvm_callback_sent send_first(struct calling *calling, struct jvm_cal
       {.kind = OUTCOME_VALUE,
        .type = TEXT("int"),
        .has_value = true,
-       .value = {.kind = OP_INTEGER, .integer = calling->told->id}},
+       .value = {.kind = OP_INTEGER, .integer = calling->caller->id}},
       {.kind = OUTCOME_VALUE, .type = TEXT("java.lang.Object"), .is_null = true},
   };
   struct jp_error error;
   if (calling->hooks->enter(calling->call, &request) != JP_OK)
     abort();
-  if (calling->told->tells_object) {
+  if (calling->caller->sends_object) {
     if (stub_put(request.objects, request.stored, &error) != JP_OK)
       abort();
     arguments[1].is_null = false;
@@ -175,35 +174,35 @@ static enum jvm_callback_sent send_first(struct calling *calling, struct jvm_cal
   return sent;
 }
 
-static void note_value(struct stub_call *told, const struct op_value *value)
+static void note_value(struct stub_call *call, const struct op_value *value)
 {
-  told->told = STUB_TOLD_VALUE;
+  call->result = STUB_RESULT_VALUE;
   if (value->kind == OP_INTEGER)
-    snprintf(told->text, sizeof told->text, "%lld", (long long)value->integer);
+    snprintf(call->text, sizeof call->text, "%lld", (long long)value->integer);
   else if (value->kind == OP_TEXT)
-    snprintf(told->text, sizeof told->text, "%.*s", TEXT_ARGS(value->text));
+    snprintf(call->text, sizeof call->text, "%.*s", TEXT_ARGS(value->text));
   else
-    snprintf(told->text, sizeof told->text, "%s", value->kind == OP_NULL ? "null" : "?");
+    snprintf(call->text, sizeof call->text, "%s", value->kind == OP_NULL ? "null" : "?");
 }
 
 static void take_answer(struct calling *calling)
 {
-  struct stub_call *told = calling->told;
+  struct stub_call *call = calling->caller;
   struct jvm_request request;
   struct jvm_callback_answer answer;
   struct outcome outcome;
   if (calling->hooks->enter(calling->call, &request) != JP_OK)
     abort();
   if (calling->hooks->take_answer(calling->call, &request, &answer, &outcome) != JP_OK) {
-    told->told = STUB_TOLD_MISFIT;
-    snprintf(told->text, sizeof told->text, "%.*s", TEXT_ARGS(outcome.message));
+    call->result = STUB_RESULT_MISFIT;
+    snprintf(call->text, sizeof call->text, "%.*s", TEXT_ARGS(outcome.message));
     calling->hooks->log_misfit(calling->call, outcome.message);
   } else if (answer.is_error) {
-    told->told = STUB_TOLD_ERROR;
-    told->code = answer.code;
-    snprintf(told->text, sizeof told->text, "%.*s", TEXT_ARGS(answer.thrown.message));
+    call->result = STUB_RESULT_ERROR;
+    call->code = answer.code;
+    snprintf(call->text, sizeof call->text, "%.*s", TEXT_ARGS(answer.thrown.message));
   } else {
-    note_value(told, &answer.value);
+    note_value(call, &answer.value);
   }
   calling->hooks->leave(calling->call);
 }
@@ -211,20 +210,20 @@ static void take_answer(struct calling *calling)
 static void wait_for_more(struct calling *calling)
 {
   if (calling->waiter != NULL)
-    park(calling->waiter, calling->hooks->nanoseconds_left(calling->call));
+    park_thread(calling->waiter, calling->hooks->nanoseconds_left(calling->call));
   else
     calling->hooks->wait(calling->call);
 }
 
 static void wait_for_answer(struct calling *calling, struct jvm_callback_failure *failure)
 {
-  struct stub_call *told = calling->told;
+  struct stub_call *call = calling->caller;
   for (;;) {
     switch (calling->hooks->look(calling->call, failure)) {
     case JVM_CALLBACK_NOTHING:
-      if (told->interrupt_after > 0 && --told->interrupt_after == 0) {
-        snprintf(told->text, sizeof told->text, "interrupted");
-        told->told = STUB_TOLD_FAILURE;
+      if (call->interrupt_after > 0 && --call->interrupt_after == 0) {
+        snprintf(call->text, sizeof call->text, "interrupted");
+        call->result = STUB_RESULT_FAILURE;
         return;
       }
       wait_for_more(calling);
@@ -232,22 +231,22 @@ static void wait_for_answer(struct calling *calling, struct jvm_callback_failure
     case JVM_CALLBACK_SEND: {
       enum jvm_callback_sent sent = calling->hooks->send(calling->call, NULL, 0, failure);
       if (sent == JVM_CALLBACK_NOT_SENT) {
-        note_failure(told, failure);
+        note_failure(call, failure);
         return;
       }
-      if (sent == JVM_CALLBACK_SENT && told->is_oneway && told->is_void)
+      if (sent == JVM_CALLBACK_SENT && call->is_oneway && call->is_void)
         return;
       break;
     }
     case JVM_CALLBACK_REQUEST:
-      told->nested++;
+      call->nested++;
       calling->hooks->serve(calling->call);
       break;
     case JVM_CALLBACK_ANSWER:
       take_answer(calling);
       return;
     case JVM_CALLBACK_ENDED:
-      note_failure(told, failure);
+      note_failure(call, failure);
       return;
     }
   }
@@ -255,40 +254,40 @@ static void wait_for_answer(struct calling *calling, struct jvm_callback_failure
 
 static void run_call(struct calling *calling)
 {
-  struct stub_call *told = calling->told;
+  struct stub_call *call = calling->caller;
   struct jvm_callback_failure failure;
   enum jvm_callback_sent sent = send_first(calling, &failure);
   if (sent == JVM_CALLBACK_NOT_SENT) {
-    note_failure(told, &failure);
+    note_failure(call, &failure);
     return;
   }
-  if (sent == JVM_CALLBACK_SENT && told->is_oneway && told->is_void)
+  if (sent == JVM_CALLBACK_SENT && call->is_oneway && call->is_void)
     return;
   wait_for_answer(calling, &failure);
 }
 
-void stub_call(struct stub_call *told)
+void stub_call(struct stub_call *call)
 {
   static const struct text parameters[] = {TEXT("int"), TEXT("java.lang.Object")};
   const struct jvm_callback_method method = {.interface = TEXT("a.Listener"),
                                              .name = TEXT("tell"),
                                              .parameters = parameters,
                                              .parameter_count = 2,
-                                             .is_void = told->is_void};
+                                             .is_void = call->is_void};
   const struct jvm_callback_given given = {
-      .id = told->id, .is_oneway = told->is_oneway, .borrows = told->borrows, .sends_origin = false};
-  struct calling calling = {.told = told, .hooks = stub_callbacks.hooks};
+      .id = call->id, .is_oneway = call->is_oneway, .borrows = call->borrows, .sends_origin = false};
+  struct calling calling = {.caller = call, .hooks = stub_callbacks.hooks};
   struct jvm_callback_failure failure;
-  told->text[0] = '\0';
-  told->nested = 0;
+  call->text[0] = '\0';
+  call->nested = 0;
   if (!calling.hooks->waits())
     calling.waiter = make_waiter();
-  if (calling.hooks->open(told->callbacks, &given, told->proxy, &method, calling.waiter, &calling.call,
+  if (calling.hooks->open(call->callbacks, &given, call->proxy, &method, calling.waiter, &calling.call,
                           &failure) == JP_OK) {
     run_call(&calling);
     calling.hooks->close(calling.call);
   } else {
-    note_failure(told, &failure);
+    note_failure(call, &failure);
   }
   if (calling.waiter != NULL)
     jvm_waiter_release(calling.waiter);

@@ -1,8 +1,8 @@
 #ifndef JPEER_TESTS_UNIT_RPC_STUB_CALLBACKS_H
 #define JPEER_TESTS_UNIT_RPC_STUB_CALLBACKS_H
 /*
- * What rpc uses of jni/callbacks.h, without a JVM: proxies are numbers, a parked thread waits on a condition. Any thread
- * may call a method of a proxy, as Java would, and goes through the hooks in the order of jni.
+ * The part of jni/callbacks.h that rpc uses, without a JVM: proxies are numbers, a parked thread waits on a
+ * condition. Any thread may call a method of a proxy, as Java would, and calls the hooks in the order of jni.
  */
 #include "jni/callbacks.h"
 
@@ -22,7 +22,7 @@ extern struct stub_callbacks stub_callbacks;
 /* A proxy for the ID, as the conversion of an argument makes or finds it. */
 uint64_t stub_proxy_give(struct rpc_callbacks *callbacks, int64_t id);
 
-enum stub_told { STUB_TOLD_VALUE, STUB_TOLD_ERROR, STUB_TOLD_MISFIT, STUB_TOLD_FAILURE };
+enum stub_result { STUB_RESULT_VALUE, STUB_RESULT_ERROR, STUB_RESULT_MISFIT, STUB_RESULT_FAILURE };
 
 /* A call of a proxy's method. */
 struct stub_call {
@@ -32,11 +32,11 @@ struct stub_call {
   bool is_oneway;
   bool borrows;
   bool is_void;
-  bool tells_object;   /* an argument is an object that the client is told of */
-  int interrupt_after; /* looks that find nothing; 0: nobody interrupts it */
+  bool sends_object;   /* an argument is an object, whose ref is sent to the client */
+  int interrupt_after; /* polls that find nothing; 0: the thread is not interrupted */
 
-  /* What came of it. */
-  enum stub_told told;
+  /* How the call ended. */
+  enum stub_result result;
   char text[512];  /* the integer or text that was answered, the error's message, or why it failed */
   int code;        /* of an error or a failure */
   unsigned nested; /* requests that were served */

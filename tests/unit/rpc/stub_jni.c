@@ -156,7 +156,7 @@ enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objec
 void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects)
 {
   if (thread == NULL)
-    abort(); /* the promise under test: never without a thread that may use Java */
+    abort(); /* the rule under test: never without a thread that may use Java */
   if (thread != stub_thread())
     atomic_fetch_add(&stub.foreign_ends, 1);
   atomic_fetch_sub(&stub.tables, 1);
@@ -221,13 +221,13 @@ void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *object
   }
 }
 
-/* Each object of the stub is told once. */
+/* The ref of each object of the stub is sent once. */
 void jvm_objects_forget(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, uint32_t count)
 {
   if (count == 0)
     abort();
   enum jp_status status = jvm_objects_delete(thread, objects, ref);
-  (void)status; /* an unknown ref is no mistake */
+  (void)status; /* an unknown ref is no error */
 }
 
 size_t jvm_objects_count(const struct jvm_objects *objects)
@@ -344,7 +344,7 @@ static bool has_receiver(const struct jvm_request *request)
          request->objects->held[operation->instance];
 }
 
-/* Adds what the member adds. False where the operation's values do not fit. */
+/* Computes the result of the member. False if the operation's values do not fit. */
 static bool use_values(const struct stub_member *member, const struct jvm_request *request, int64_t *integer)
 {
   const struct operation *operation = request->operation;
@@ -391,7 +391,7 @@ void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result)
   result->is_global = result->object != NULL;
 }
 
-/* It makes no String of a text. */
+/* The stub makes no String of a text. */
 void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text)
 {
 }

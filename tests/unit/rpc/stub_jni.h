@@ -1,10 +1,10 @@
 #ifndef JPEER_TESTS_UNIT_RPC_STUB_JNI_H
 #define JPEER_TESTS_UNIT_RPC_STUB_JNI_H
 /*
- * What rpc uses of jni, without a JVM: a table of members that the test sets, sessions' objects as plain
- * numbers, threads as plain threads. Metadata is a text that the test sets.
+ * The part of jni that rpc uses, without a JVM: a table of members that the test sets, sessions' objects as
+ * plain numbers, threads as plain threads. Metadata is a text that the test sets.
  *
- * Not thread-safe but for the counters: tests that use threads touch the table before they start them.
+ * Not thread-safe except for the counters: tests that use threads change the table before they start them.
  */
 #include "jni/executors.h"
 #include "jni/fetch.h"
@@ -15,11 +15,11 @@
 #include <stdatomic.h>
 
 struct stub_member {
-  const char *type;   /* what the caller names */
+  const char *type;   /* as in the request */
   const char *member; /* "<init>" for a constructor */
   enum op_member_kind kind;
   unsigned modifiers;
-  struct outcome outcome; /* what it comes to; a ref of 1 stands for a new object, of an error too */
+  struct outcome outcome; /* the result; a ref of 1 stands for a new object, also of an error */
   uint64_t verdicts[OP_CHANNELS];
   char whole_number; /* letter of the result of a whole-number call; 0: it is none */
   bool is_unfit;     /* such a call does not fit, when it is run */
@@ -31,38 +31,38 @@ struct stub_member {
 struct stub_jni {
   struct stub_member *members;
   size_t member_count;
-  unsigned resolved; /* not from the cache, or with a verdict that was not kept */
+  unsigned resolved; /* calls that were resolved, not cached, or with a verdict that was not kept */
   unsigned invoked;
   unsigned whole_numbers;         /* whole-number calls that were run */
   const struct outcome *thrown;   /* by a whole-number call */
   uint64_t serial;                /* of the cache of members */
   _Atomic unsigned collected;     /* calls of jvm_gc */
-  void (*while_collecting)(void); /* what Java does in jvm_gc; NULL: nothing */
+  void (*while_collecting)(void); /* called by jvm_gc in place of Java; NULL: nothing */
   void (*while_counting)(void);   /* likewise, in jvm_objects_count */
   _Atomic bool are_exiting;       /* the threads of workers */
   _Atomic int frames;             /* begun and not ended */
   _Atomic int tables;             /* made and not destroyed */
   _Atomic int foreign_ends;       /* tables that were destroyed by a thread of jvm_spawn */
   const char *meta;               /* the body; NULL: opening it fails */
-  size_t meta_step;               /* bytes a read; 0: what is asked for */
+  size_t meta_step;               /* bytes a read; 0: as many as asked for */
   bool meta_breaks;               /* reading fails after the first piece */
   int bodies;                     /* opened and not closed */
-  unsigned missed;                /* refs that were to be taken back and were not there */
-  char given_name[256];           /* of a thread, the last one; under the lock of the call that it is for */
-  _Atomic int names_given;        /* and not taken back */
+  unsigned missed;                /* refs that were to be released and did not exist */
+  char given_name[256];           /* of a thread, the last one; under the lock of its call */
+  _Atomic int names_given;        /* and not removed */
   _Atomic bool is_interrupted;    /* the flag of all threads */
   _Atomic unsigned interrupts;    /* calls of jvm_thread_interrupt */
 };
 
 extern struct stub_jni stub;
 
-/* The thread and the machine that the stubs take: never looked into. */
+/* The thread and the machine that the stubs accept: never dereferenced. */
 struct jvm_thread *stub_thread(void);
 struct jvm *stub_jvm(void);
 /* As jvm_objects_put with a new object, whose ref is then the last. */
 enum jp_status stub_put(struct jvm_objects *objects, struct jvm_stored *stored,
                         struct jp_error *error) JP_MUST_CHECK;
-/* Everything back to nothing; the tables that are left are freed. */
+/* Resets everything; the tables that are left are freed. */
 void stub_reset(struct stub_member *members, size_t count);
 /* Waits for the threads of jvm_spawn. */
 void stub_join_threads(void);

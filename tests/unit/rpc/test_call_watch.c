@@ -35,45 +35,45 @@ static int tear_down(void **state)
   return 0;
 }
 
-static void begin(const struct operation *operation, const struct rpc_reached_member *reached)
+static void begin_call(const struct operation *operation, const struct rpc_reached_member *reached)
 {
   rpc_call_begin(&worker.watch, operation, reached, 17, false);
   if (reached != NULL)
     rpc_call_reach(&worker.watch);
 }
 
-static void end(void)
+static void end_this_call(void)
 {
   rpc_call_end(&worker.watch, worker.runner.thread);
 }
 
-static void assert_told(const char *expected)
+static void assert_name(const char *expected)
 {
   char name[64];
-  assert_true(rpc_call_tell(NULL, &worker, name, sizeof name));
+  assert_true(rpc_call_write_name(NULL, &worker, name, sizeof name));
   assert_string_equal(name, expected);
 }
 
-UNIT_TEST_WITH(tells_the_class_that_is_reached_or_else_that_is_written, set_up, tear_down)
+UNIT_TEST_WITH(writes_the_reached_class_or_else_the_written_one, set_up, tear_down)
 {
   char name[64];
-  assert_false(rpc_call_tell(NULL, &worker, name, sizeof name));
+  assert_false(rpc_call_write_name(NULL, &worker, name, sizeof name));
   rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, false);
-  assert_told("java.util.List.size");
+  assert_name("java.util.List.size");
   rpc_call_reach(&worker.watch);
-  assert_told("java.util.ArrayList.size");
-  end();
-  assert_false(rpc_call_tell(NULL, &worker, name, sizeof name));
+  assert_name("java.util.ArrayList.size");
+  end_this_call();
+  assert_false(rpc_call_write_name(NULL, &worker, name, sizeof name));
 
   const struct operation on_ref = {
       .kind = OP_CALL, .member = TEXT("size"), .has_instance = true, .instance = 4};
-  begin(&on_ref, NULL);
-  assert_told("ref 4.size");
-  end();
+  begin_call(&on_ref, NULL);
+  assert_name("ref 4.size");
+  end_this_call();
   const struct operation fetch = {.kind = OP_FETCH, .has_instance = true, .instance = 4};
-  begin(&fetch, NULL);
-  assert_told("ref 4.jpeer.fetch");
-  end();
+  begin_call(&fetch, NULL);
+  assert_name("ref 4.jpeer.fetch");
+  end_this_call();
 }
 
 UNIT_TEST_WITH(escapes_and_cuts_what_a_client_has_written, set_up, tear_down)
@@ -82,67 +82,67 @@ UNIT_TEST_WITH(escapes_and_cuts_what_a_client_has_written, set_up, tear_down)
   static char long_type[100000];
   memset(long_type, 'x', sizeof long_type);
   const struct operation hostile = {.kind = OP_CALL, .type = TEXT("a\n\x1b"), .member = TEXT("\xc2\x9b")};
-  begin(&hostile, NULL);
-  assert_true(rpc_call_tell(NULL, &worker, name, sizeof name));
+  begin_call(&hostile, NULL);
+  assert_true(rpc_call_write_name(NULL, &worker, name, sizeof name));
   assert_string_equal(name, "a\\x0a\\x1b.");
-  end();
+  end_this_call();
   const struct operation lengthy = {
       .kind = OP_CALL, .type = {long_type, sizeof long_type}, .member = {long_type, sizeof long_type}};
-  begin(&lengthy, NULL);
-  assert_true(rpc_call_tell(NULL, &worker, name, sizeof name));
+  begin_call(&lengthy, NULL);
+  assert_true(rpc_call_write_name(NULL, &worker, name, sizeof name));
   assert_string_equal(name, "xxxxxxxxxxxxxxx");
-  end();
+  end_this_call();
 }
 
 UNIT_TEST_WITH(wants_a_name_once_for_a_call_that_lasts, set_up, tear_down)
 {
   int64_t now = 100000;
   assert_false(rpc_call_wants_name(NULL, &worker, now));
-  begin(&CALL, &REACHED);
+  begin_call(&CALL, &REACHED);
   assert_false(rpc_call_wants_name(NULL, &worker, now + 10000));
   assert_false(rpc_call_wants_name(NULL, &worker, now + 10999));
   assert_true(rpc_call_wants_name(NULL, &worker, now + 11000));
   assert_false(rpc_call_wants_name(NULL, &worker, now + 13000));
-  end();
+  end_this_call();
   /* the calls of a batch follow one another: each has its own second */
   for (int64_t i = 0; i < 5; i++) {
-    begin(&CALL, &REACHED);
+    begin_call(&CALL, &REACHED);
     assert_false(rpc_call_wants_name(NULL, &worker, now + 20000 + 900 * i));
-    end();
+    end_this_call();
   }
   assert_false(rpc_call_wants_name(NULL, &worker, now + 40000));
 }
 
-UNIT_TEST_WITH(names_the_thread_and_takes_the_name_back, set_up, tear_down)
+UNIT_TEST_WITH(names_the_thread_and_removes_the_name, set_up, tear_down)
 {
   assert_false(rpc_call_hold(NULL, &worker));
-  begin(&CALL, &REACHED);
+  begin_call(&CALL, &REACHED);
   assert_true(rpc_call_hold(NULL, &worker));
   rpc_call_name(NULL, &own, &worker);
   assert_string_equal(stub.given_name, "rpc-3 session 17 java.util.ArrayList.size");
   assert_int_equal(1, atomic_load(&stub.names_given));
-  end();
+  end_this_call();
   assert_int_equal(0, atomic_load(&stub.names_given));
-  begin(&CALL, &REACHED);
-  end();
+  begin_call(&CALL, &REACHED);
+  end_this_call();
   assert_int_equal(0, atomic_load(&stub.names_given));
 }
 
 UNIT_TEST_WITH(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 {
   rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, true);
-  assert_told("java.util.List.size");
+  assert_name("java.util.List.size");
   assert_true(rpc_call_hold(NULL, &worker));
   rpc_call_name(NULL, &own, &worker);
   assert_int_equal(0, atomic_load(&stub.names_given));
-  end();
+  end_this_call();
 }
 
 /* --- calls that are ended --- */
 
 static const struct rpc_call_end CANCEL = {.cause = RPC_CALL_CANCELLED, .is_any = true};
 
-static bool interrupt(const struct rpc_call_end *call)
+static bool interrupt_call(const struct rpc_call_end *call)
 {
   return rpc_call_hold(NULL, &worker) && rpc_call_interrupt(NULL, &own, &worker, call);
 }
@@ -159,16 +159,16 @@ static enum rpc_call_cause end_call(void)
 
 UNIT_TEST_WITH(interrupts_a_call_once_and_clears_the_flag_at_its_end, set_up, tear_down)
 {
-  assert_false(interrupt(&CANCEL));
-  begin(&CALL, &REACHED);
-  assert_true(interrupt(&CANCEL));
-  assert_true(interrupt(&CANCEL));
+  assert_false(interrupt_call(&CANCEL));
+  begin_call(&CALL, &REACHED);
+  assert_true(interrupt_call(&CANCEL));
+  assert_true(interrupt_call(&CANCEL));
   assert_int_equal(1, atomic_load(&stub.interrupts));
   assert_true(is_interrupted());
   assert_int_equal(RPC_CALL_CANCELLED, rpc_call_ended_by(&worker.watch));
   assert_int_equal(RPC_CALL_CANCELLED, end_call());
   assert_false(is_interrupted());
-  begin(&CALL, &REACHED);
+  begin_call(&CALL, &REACHED);
   assert_int_equal(RPC_CALL_RETURNS, end_call());
 }
 
@@ -176,16 +176,16 @@ UNIT_TEST_WITH(interrupts_no_other_call_than_the_one_that_is_meant, set_up, tear
 {
   struct rpc_peer peer = {.config.limits.call_timeout_ms = 50};
   struct rpc_call_end end = {.cause = RPC_CALL_TIMED_OUT};
-  begin(&CALL, &REACHED);
+  begin_call(&CALL, &REACHED);
   assert_int_equal(150, rpc_call_find_deadline(&peer, &worker, 100, 105, &end.call));
   assert_int_equal(RPC_CALL_RETURNS, end_call());
-  begin(&CALL, &REACHED);
-  assert_false(interrupt(&end));
+  begin_call(&CALL, &REACHED);
+  assert_false(interrupt_call(&end));
   assert_int_equal(0, atomic_load(&stub.interrupts));
-  /* the next call of a batch has its own time, from when it is seen */
+  /* the next call of a batch has its own time, from when it is first seen */
   assert_int_equal(170, rpc_call_find_deadline(&peer, &worker, 100, 120, &end.call));
   assert_int_equal(170, rpc_call_find_deadline(&peer, &worker, 100, 169, &end.call));
-  assert_true(interrupt(&end));
+  assert_true(interrupt_call(&end));
   assert_int_equal(RPC_CALL_TIMED_OUT, end_call());
 }
 
@@ -200,32 +200,32 @@ UNIT_TEST_WITH(the_smaller_timeout_counts, set_up, tear_down)
     uint32_t call;
     operation.timeout_ms = cases[i].own_ms;
     worker.watch.is_timed = false;
-    begin(&operation, NULL);
+    begin_call(&operation, NULL);
     assert_int_equal(cases[i].deadline_ms, rpc_call_find_deadline(&peer, &worker, 100, 105, &call));
-    end();
+    end_this_call();
   }
 }
 
 UNIT_TEST_WITH(interrupts_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 {
   rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, true);
-  assert_true(interrupt(&CANCEL));
+  assert_true(interrupt_call(&CANCEL));
   assert_int_equal(0, atomic_load(&stub.interrupts));
   assert_int_equal(RPC_CALL_CANCELLED, end_call());
 }
 
-UNIT_TEST_WITH(keeps_the_interrupt_back_while_a_nested_request_runs, set_up, tear_down)
+UNIT_TEST_WITH(delays_the_interrupt_while_a_nested_request_runs, set_up, tear_down)
 {
-  begin(&CALL, &REACHED);
+  begin_call(&CALL, &REACHED);
   rpc_call_begin_nested(&worker.watch, worker.runner.thread);
   rpc_call_begin_nested(&worker.watch, worker.runner.thread);
-  assert_true(interrupt(&CANCEL));
+  assert_true(interrupt_call(&CANCEL));
   assert_false(is_interrupted());
   rpc_call_end_nested(&worker.watch, worker.runner.thread);
   assert_false(is_interrupted());
   rpc_call_end_nested(&worker.watch, worker.runner.thread);
   assert_true(is_interrupted());
-  /* the thread has not looked at its flag, and serves another nested request first */
+  /* the thread has not read its flag, and serves another nested request first */
   rpc_call_begin_nested(&worker.watch, worker.runner.thread);
   assert_false(is_interrupted());
   rpc_call_end_nested(&worker.watch, worker.runner.thread);
@@ -234,18 +234,18 @@ UNIT_TEST_WITH(keeps_the_interrupt_back_while_a_nested_request_runs, set_up, tea
   assert_false(is_interrupted());
 }
 
-/* --- calls that end while others look --- */
+/* --- calls that end while others visit them --- */
 
 enum { CALLS = 20000 };
 
 static _Atomic bool is_over;
-static _Atomic unsigned told, named;
+static _Atomic unsigned written, named;
 
 static void *call_again_and_again(void *argument)
 {
   (void)argument;
-  /* as long as the others have not come by, too */
-  for (unsigned i = 0; i < CALLS || atomic_load(&told) == 0 || atomic_load(&named) == 0; i++) {
+  /* until the other threads have run, too */
+  for (unsigned i = 0; i < CALLS || atomic_load(&written) == 0 || atomic_load(&named) == 0; i++) {
     /* they live as long as the call */
     char type[] = "some.Type";
     char member[] = "member";
@@ -258,7 +258,7 @@ static void *call_again_and_again(void *argument)
     rpc_call_reach(&worker.watch);
     if (i % 256 == 0)
       usleep(200);
-    end();
+    end_this_call();
     assert_int_equal(0, atomic_load(&stub.names_given));
     memset(type, '!', sizeof type);
     memset(member, '!', sizeof member);
@@ -267,15 +267,15 @@ static void *call_again_and_again(void *argument)
   return NULL;
 }
 
-static void *tell_again_and_again(void *argument)
+static void *write_name_repeatedly(void *argument)
 {
   (void)argument;
   while (!atomic_load(&is_over)) {
     char name[64];
-    if (!rpc_call_tell(NULL, &worker, name, sizeof name))
+    if (!rpc_call_write_name(NULL, &worker, name, sizeof name))
       continue;
     assert_string_equal(name, "some.Type.member");
-    atomic_fetch_add(&told, 1);
+    atomic_fetch_add(&written, 1);
   }
   return NULL;
 }
@@ -297,7 +297,7 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
 {
   pthread_t threads[3];
   assert_int_equal(0, pthread_create(&threads[0], NULL, call_again_and_again, NULL));
-  assert_int_equal(0, pthread_create(&threads[1], NULL, tell_again_and_again, NULL));
+  assert_int_equal(0, pthread_create(&threads[1], NULL, write_name_repeatedly, NULL));
   assert_int_equal(0, pthread_create(&threads[2], NULL, name_again_and_again, NULL));
   for (size_t i = 0; i < 3; i++)
     pthread_join(threads[i], NULL);
@@ -309,7 +309,7 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
 #define CANCELS_VARIABLE "JPEER_RACE_CANCELS"
 enum { CANCELS = 20000 };
 
-static _Atomic unsigned cancels; /* that were asked for, */
+static _Atomic unsigned cancels; /* that were requested, */
 static _Atomic unsigned ended;   /* and calls that were ended by them */
 static unsigned cancels_wanted;
 
@@ -319,14 +319,15 @@ static void wait_a_little(unsigned *seed)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* As called code that asks for its thread's flag: at the beginning of each request, nested ones included, it is clear. */
-static void *call_and_look_at_the_flag(void *argument)
+/* Like called code that reads its thread's flag: the flag is clear at the beginning of each request,
+ * nested ones included. */
+static void *call_and_read_flag(void *argument)
 {
   unsigned seed = 1;
   (void)argument;
   while (atomic_load(&cancels) < cancels_wanted) {
     assert_false(is_interrupted());
-    begin(&CALL, &REACHED);
+    begin_call(&CALL, &REACHED);
     wait_a_little(&seed);
     if (rand_r(&seed) % 4 == 0) {
       rpc_call_begin_nested(&worker.watch, worker.runner.thread);
@@ -367,7 +368,7 @@ UNIT_TEST_WITH(no_interrupt_outlasts_its_call_or_hits_a_nested_request, set_up, 
   const char *wanted = getenv(CANCELS_VARIABLE);
   cancels_wanted = wanted == NULL ? CANCELS : (unsigned)strtoul(wanted, NULL, 10);
   atomic_store(&is_over, false);
-  assert_int_equal(0, pthread_create(&threads[0], NULL, call_and_look_at_the_flag, NULL));
+  assert_int_equal(0, pthread_create(&threads[0], NULL, call_and_read_flag, NULL));
   assert_int_equal(0, pthread_create(&threads[1], NULL, cancel_at_random, NULL));
   for (size_t i = 0; i < 2; i++)
     pthread_join(threads[i], NULL);

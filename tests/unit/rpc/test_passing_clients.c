@@ -1,5 +1,5 @@
-/* Clients of one message: HTTP requests without a session of their own, whose memory a worker keeps for the
- * next, and nothing else; and the sessions that one message alone has used. */
+/* Clients of one message: HTTP requests without a session of their own, whose memory a worker keeps for
+ * the next, and nothing else; and the sessions that only one message has used. */
 #include "rpc/peer_state.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
@@ -8,17 +8,17 @@
 
 enum { SESSIONS_MAX = 3 };
 
-#define LET_GO     CONTROL("delete_object", "{\"ref\":1}")
-#define LET_ALL_GO CONTROL("delete_session", "")
+#define DELETE     CONTROL("delete_object", "{\"ref\":1}")
+#define DELETE_ALL CONTROL("delete_session", "")
 #define PING       CONTROL("ping", "")
 
-/* With a `peer-id` of its own, as ZeroMQ takes it; digits: its last two. */
+/* With a `peer-id` of its own, as ZeroMQ accepts it; digits: its last two. */
 #define OF(digits, method, params)                                                                           \
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"11111111-2222-3333-4444-5555555555" digits                    \
   "\",\"method\":\"" method "\",\"params\":{" params "}}"
 #define MAKE_OF(digits)       OF(digits, "new", "\"type\":\"C\"")
-#define LET_GO_OF(digits)     OF(digits, "control", "\"method\":\"delete_object\",\"args\":[{\"ref\":1}]")
-#define LET_ALL_GO_OF(digits) OF(digits, "control", "\"method\":\"delete_session\",\"args\":[]")
+#define DELETE_OF(digits)     OF(digits, "control", "\"method\":\"delete_object\",\"args\":[{\"ref\":1}]")
+#define DELETE_ALL_OF(digits) OF(digits, "control", "\"method\":\"delete_session\",\"args\":[]")
 
 static struct stub_member members[] = {STUB_MEMBER_ADD, STUB_MEMBER_CONSTRUCTOR};
 
@@ -59,7 +59,7 @@ static void check_routed(struct service_bench *bench, const char *routing_id, co
   assert_false(bench_close(bench, client, NULL));
 }
 
-/* As many messages that each name a session of their own as leave no other passing one. */
+/* Sends enough messages, each with a session of its own, to end every other passing session. */
 static void flood(struct service_bench *bench)
 {
   for (unsigned i = 0; i < 5 * SESSIONS_MAX; i++) {
@@ -91,7 +91,7 @@ UNIT_TEST_WITH(test_memory_is_used_again, set_up, bench_tear_down)
   assert_int_equal(atomic_load(&stub.tables), 1);
 }
 
-/* Its memory is freed when nobody waits for it any more. */
+/* Its memory is freed after the last use. */
 UNIT_TEST_WITH(test_a_member_may_outlive_the_peer, set_up, bench_tear_down)
 {
   check_alone(bench, ADD, "\"8\"");
@@ -100,7 +100,7 @@ UNIT_TEST_WITH(test_a_member_may_outlive_the_peer, set_up, bench_tear_down)
 
 UNIT_TEST_WITH(test_numbers_begin_again, set_up, bench_tear_down)
 {
-  static const char *const ends[] = {LET_GO, LET_ALL_GO};
+  static const char *const ends[] = {DELETE, DELETE_ALL};
   for (size_t i = 0; i < COUNT_OF(ends); i++) {
     struct rpc_client *client = open_client(bench);
     check_part(bench, client, MAKE, "\"ref\":1}");
@@ -110,7 +110,7 @@ UNIT_TEST_WITH(test_numbers_begin_again, set_up, bench_tear_down)
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
 
-/* One that makes no object counts for nothing, whoever holds what. */
+/* A message without objects does not count, whoever holds sessions. */
 UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, bench_tear_down)
 {
   static const struct rpc_session_maker maker = {0};
@@ -133,11 +133,12 @@ UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, bench_tear
     rpc_session_release(bench->peer->sessions, others[i], stub_thread(), 0);
 }
 
-/* However often its requests name a session, and whatever they do there: it makes room for those who stay. */
+/* A batch may name a session many times: its session stays a passing one, and can be ended for sessions of
+ * other clients. */
 UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, bench_tear_down)
 {
-  static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," LET_GO_OF(
-      "01") "," LET_ALL_GO_OF("02") "," MAKE_OF("02") "," MAKE_OF("01") "]";
+  static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," DELETE_OF(
+      "01") "," DELETE_ALL_OF("02") "," MAKE_OF("02") "," MAKE_OF("01") "]";
   static const char *const staying[SESSIONS_MAX] = {"a", "b", "c"};
   for (unsigned i = 0; i < 3; i++) { /* on the general path, and cached by then */
     check_routed(bench, "flood", batch, "\"result\"");
@@ -146,41 +147,41 @@ UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, bench_tear_down)
       check_routed(bench, staying[k], MAKE, "\"ref\":");
     check_routed(bench, "flood", MAKE_OF("01"), "sessions-max");
     for (size_t k = 0; k < SESSIONS_MAX; k++)
-      check_routed(bench, staying[k], LET_ALL_GO, "\"void\":true");
+      check_routed(bench, staying[k], DELETE_ALL, "\"void\":true");
   }
 }
 
-/* Another message makes it one that is kept, be it one that only lets go of something. */
+/* A second message makes the session an ordinary one, even if the message only releases a ref. */
 UNIT_TEST_WITH(test_the_second_message_makes_a_session_an_ordinary_one, set_up, bench_tear_down)
 {
   check_routed(bench, "a", "[" MAKE_OF("01") "," MAKE_OF("01") "]", "\"ref\":2}");
-  check_routed(bench, "a", LET_GO_OF("01"), "\"void\":true");
+  check_routed(bench, "a", DELETE_OF("01"), "\"void\":true");
   flood(bench);
   check_routed(bench, "a", MAKE_OF("01"), "\"ref\":3}");
 }
 
-/* A transport that cannot send the answer cannot tell the name of the session either. */
-UNIT_TEST_WITH(test_a_session_that_nobody_hears_of_ends, set_up, bench_tear_down)
+/* A transport that cannot send the answer cannot send the name of the session either. */
+UNIT_TEST_WITH(test_a_session_whose_name_was_not_sent_ends, set_up, bench_tear_down)
 {
   struct rpc_client *client = open_client(bench);
   check_part(bench, client, MAKE, "\"ref\":1}");
-  bench->service->take_back(bench->service->context, bench->lent.worker, client);
+  bench->service->release_unsent(bench->service->context, bench->lent.worker, client);
   assert_false(bench_close(bench, client, NULL));
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
 
-/* With what was set aside and not used, and with what was. */
+/* With memory that was set aside and not used, and with memory that was. */
 UNIT_TEST_WITH(test_a_client_may_end_without_java, set_up, bench_tear_down)
 {
   static const char *const messages[] = {PING, ADD};
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
     check_alone(bench, ADD, "\"8\"");
     struct rpc_client *client = open_client(bench);
-    struct rpc_told_session told;
+    struct rpc_session_info info;
     check_part(bench, client, messages[i], "\"result\"");
-    bench->service->client_close(bench->service->context, NULL, client, &told);
-    assert_false(told.is_new);
+    bench->service->client_close(bench->service->context, NULL, client, &info);
+    assert_false(info.is_new);
   }
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
 }

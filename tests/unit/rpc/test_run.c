@@ -1,4 +1,5 @@
-/* The real policy in front of members that the stub knows: who is asked when, what is kept, what is said. */
+/* The real policy in front of members of the stub: when it is asked, which verdicts are kept, and the
+ * errors. */
 #include "rpc/peer_state.h"
 #include "stub_jni.h"
 #include "tests/unit/temporary_file.h"
@@ -63,7 +64,7 @@ static int tear_down(void **state)
   if (bench->client.session != NULL)
     rpc_session_release(bench->peer.sessions, bench->client.session, stub_thread(), 0);
   rpc_sessions_destroy(bench->peer.sessions);
-  rpc_runner_fini(&bench->runner); /* the policy, too */
+  rpc_runner_fini(&bench->runner); /* the runner holds the policy, too */
   arena_fini(&bench->arena);
   test_free(bench);
   return 0;
@@ -96,7 +97,7 @@ static void run_with(struct bench *bench, enum op_kind kind, const char *type, c
   rpc_run_end(&run);
 }
 
-static void run(struct bench *bench, enum op_kind kind, const char *type, const char *member)
+static void run_request(struct bench *bench, enum op_kind kind, const char *type, const char *member)
 {
   run_with(bench, kind, type, member, NULL, 0);
 }
@@ -118,10 +119,10 @@ static void assert_runs(struct bench *bench)
 UNIT_TEST_WITH(test_types_are_checked_before_the_policy_is_asked, set_up, tear_down)
 {
   use_policy(bench, "version: 1\n");
-  run(bench, OP_CALL, "a/b", "m");
+  run_request(bench, OP_CALL, "a/b", "m");
   assert_int_equal(bench->outcome.failure, FAILURE_INVALID_PARAMS);
   assert_true(text_starts_with(bench->outcome.message, TEXT("Invalid characters in type")));
-  run(bench, OP_NEW, "int", "<init>");
+  run_request(bench, OP_NEW, "int", "<init>");
   assert_true(text_starts_with(bench->outcome.message, TEXT("Type name is a Java reserved keyword")));
   assert_int_equal(stub.resolved, 0);
 }
@@ -132,7 +133,7 @@ UNIT_TEST_WITH(test_types_are_checked_before_the_policy_is_asked, set_up, tear_d
   }
 
 /* As the member's own types are. */
-UNIT_TEST_WITH(test_a_type_that_nobody_has_named_is_not_judged, set_up, tear_down)
+UNIT_TEST_WITH(test_a_type_that_was_not_named_is_not_judged, set_up, tear_down)
 {
   struct op_value secret[] = {TYPED("b.Secret")};
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", action: ALLOW}\n");
@@ -144,23 +145,23 @@ UNIT_TEST_WITH(test_a_type_that_nobody_has_named_is_not_judged, set_up, tear_dow
   assert_runs(bench);
 }
 
-UNIT_TEST_WITH(test_what_was_allowed_before_is_not_resolved_again, set_up, tear_down)
+UNIT_TEST_WITH(test_an_allowed_member_is_not_resolved_again, set_up, tear_down)
 {
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", channel: [WEBSOCKET_RPC], action: ALLOW}\n");
   for (int i = 0; i < 3; i++) {
-    run(bench, OP_CALL, "a.Calc", "add");
+    run_request(bench, OP_CALL, "a.Calc", "add");
     assert_runs(bench);
   }
   assert_int_equal(stub.resolved, 1);
   bench->client.channel = OP_CHANNEL_HTTP;
   for (int i = 0; i < 2; i++) {
-    run(bench, OP_CALL, "a.Calc", "add");
+    run_request(bench, OP_CALL, "a.Calc", "add");
     assert_denied(bench, "RPC access denied: a.Calc.add via HTTP_RPC");
   }
   assert_int_equal(stub.resolved, 1); /* the names alone were enough */
   bench->client.channel = OP_CHANNEL_WEBSOCKET;
   use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
-  run(bench, OP_CALL, "a.Calc", "add");
+  run_request(bench, OP_CALL, "a.Calc", "add");
   assert_runs(bench);
   assert_int_equal(stub.resolved, 2);
 }
@@ -187,11 +188,11 @@ UNIT_TEST_WITH(test_logging_rules_write_a_line_an_operation, set_up, tear_down)
   FILE *file = tmpfile();
   int saved = dup(STDERR_FILENO);
   assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
-  run(bench, OP_CALL, "a.Calc", "add");
-  run(bench, OP_CALL, "a.Calc", "add");
-  run(bench, OP_CALL, "a.Calc", "hidden");
-  run(bench, OP_NEW, "b.C", "<init>");
-  run(bench, OP_CALL, "b.D", "x\" verdict=ALLOW rule=\"\xC2\x85");
+  run_request(bench, OP_CALL, "a.Calc", "add");
+  run_request(bench, OP_CALL, "a.Calc", "add");
+  run_request(bench, OP_CALL, "a.Calc", "hidden");
+  run_request(bench, OP_NEW, "b.C", "<init>");
+  run_request(bench, OP_CALL, "b.D", "x\" verdict=ALLOW rule=\"\xC2\x85");
   for (int i = 0; i < 2; i++)
     run_with(bench, OP_CALL, "a.Calc", "note", named, 1);
   assert_true(dup2(saved, STDERR_FILENO) >= 0);

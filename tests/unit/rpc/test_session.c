@@ -1,4 +1,4 @@
-/* Who finds which session, and when it ends. Time is what the test says it is. */
+/* Which session a key finds, and when it ends. The test sets the time. */
 #include "rpc/session.h"
 #include "stub_jni.h"
 #include "tests/unit/unit.h"
@@ -57,18 +57,18 @@ static struct rpc_session *acquire_as(struct rpc_sessions *sessions, const struc
   return session;
 }
 
-static struct rpc_session *acquire(struct rpc_sessions *sessions, const struct op_session_key *key)
+static struct rpc_session *acquire_session(struct rpc_sessions *sessions, const struct op_session_key *key)
 {
   return acquire_as(sessions, key, &connection);
 }
 
-static void release(struct rpc_sessions *sessions, struct rpc_session *session, int64_t now_ms)
+static void release_session(struct rpc_sessions *sessions, struct rpc_session *session, int64_t now_ms)
 {
   rpc_session_release(sessions, session, stub_thread(), now_ms);
 }
 
 /* Its ref. */
-static uint32_t put(struct rpc_session *session)
+static uint32_t put_object(struct rpc_session *session)
 {
   struct jp_error error;
   assert_int_equal(stub_put(rpc_session_objects(session), NULL, &error), JP_OK);
@@ -83,45 +83,45 @@ static void check_full(struct rpc_session *session, const char *flag)
   assert_int_equal(jvm_objects_count(rpc_session_objects(session)), 0);
 }
 
-/* What one message leaves: a session with an object. */
-static void pass_by(struct rpc_sessions *sessions, uint8_t number, int64_t now_ms)
+/* Makes what one message leaves: a session with an object. */
+static void leave_passing_session(struct rpc_sessions *sessions, uint8_t number, int64_t now_ms)
 {
   struct op_session_key key = key_of(number);
   struct rpc_session *session = acquire_as(sessions, &key, &request);
-  put(session);
-  release(sessions, session, now_ms);
+  put_object(session);
+  release_session(sessions, session, now_ms);
 }
 
-static bool is_there(struct rpc_sessions *sessions, uint8_t number)
+static bool is_found(struct rpc_sessions *sessions, uint8_t number)
 {
   struct op_session_key key = key_of(number);
   struct rpc_session *session = rpc_session_find(sessions, &key);
   if (session != NULL)
-    release(sessions, session, 0);
+    release_session(sessions, session, 0);
   return session != NULL;
 }
 
-/* Holding one is free: a connection that makes no object takes nobody's place. */
+/* Holding a session is free: a connection that makes no object does not count. */
 UNIT_TEST_WITH(test_a_session_counts_from_its_first_object_to_its_last, set_up, tear_down)
 {
   struct rpc_session *held[3 * SESSIONS_MAX];
   for (size_t i = 0; i < COUNT_OF(held); i++)
-    held[i] = acquire(sessions, NULL);
+    held[i] = acquire_session(sessions, NULL);
   assert_int_equal(rpc_sessions_count(sessions), 0);
-  uint32_t ref = put(held[0]);
-  put(held[0]);
+  uint32_t ref = put_object(held[0]);
+  put_object(held[0]);
   assert_int_equal(rpc_sessions_count(sessions), 1);
   assert_int_equal(jvm_objects_delete(stub_thread(), rpc_session_objects(held[0]), ref), JP_OK);
   assert_int_equal(rpc_sessions_count(sessions), 1);
   assert_int_equal(jvm_objects_delete(stub_thread(), rpc_session_objects(held[0]), ref + 1), JP_OK);
   assert_int_equal(rpc_sessions_count(sessions), 0);
-  /* The same by delete_session; and what comes later goes on with other refs. */
-  assert_int_equal(put(held[0]), ref + 2);
+  /* The same with delete_session; later objects continue with other refs. */
+  assert_int_equal(put_object(held[0]), ref + 2);
   rpc_session_clear(held[0], stub_thread());
   assert_int_equal(rpc_sessions_count(sessions), 0);
-  assert_int_equal(put(held[0]), ref + 3);
+  assert_int_equal(put_object(held[0]), ref + 3);
   for (size_t i = 0; i < COUNT_OF(held); i++)
-    release(sessions, held[i], 0);
+    release_session(sessions, held[i], 0);
   assert_int_equal(rpc_sessions_count(sessions), 0);
 }
 
@@ -130,106 +130,106 @@ UNIT_TEST_WITH(test_clients_without_an_address_count_together, set_up, tear_down
   static const struct rpc_session_maker unknown = {0};
   struct rpc_session *held[PER_ADDRESS_MAX];
   for (size_t i = 0; i < PER_ADDRESS_MAX; i++)
-    put(held[i] = acquire_as(sessions, NULL, &unknown));
+    put_object(held[i] = acquire_as(sessions, NULL, &unknown));
   struct rpc_session *more = acquire_as(sessions, NULL, &unknown);
   check_full(more, "sessions-per-address");
-  release(sessions, more, 0);
+  release_session(sessions, more, 0);
   for (size_t i = 0; i < PER_ADDRESS_MAX; i++)
-    release(sessions, held[i], 0);
+    release_session(sessions, held[i], 0);
 }
 
-UNIT_TEST_WITH(test_what_one_request_left_ends_first, set_up, tear_down)
+UNIT_TEST_WITH(test_sessions_of_one_request_end_first, set_up, tear_down)
 {
   struct rpc_session *held[SESSIONS_MAX];
   for (uint8_t i = 1; i <= 4; i++)
-    pass_by(sessions, i, i);
+    leave_passing_session(sessions, i, i);
   for (size_t i = 4; i < SESSIONS_MAX; i++)
-    put(held[i] = acquire(sessions, NULL));
-  assert_true(is_there(sessions, 1)); /* its client has come back: it is no longer one request's */
+    put_object(held[i] = acquire_session(sessions, NULL));
+  assert_true(is_found(sessions, 1)); /* another message of its client: it no longer belongs to one request */
   struct rpc_session *more = acquire_as(sessions, NULL, &other_connection);
-  put(more);
-  assert_false(is_there(sessions, 2));
+  put_object(more);
+  assert_false(is_found(sessions, 2));
   struct rpc_session *last = acquire_as(sessions, NULL, &other_connection);
-  put(last);
-  struct op_session_key key = key_of(4); /* held while the others are wanted */
+  put_object(last);
+  struct op_session_key key = key_of(4); /* held while the others are needed */
   struct rpc_session *used = rpc_session_find(sessions, &key);
   assert_non_null(used);
-  assert_false(is_there(sessions, 3));
+  assert_false(is_found(sessions, 3));
   struct rpc_session *none = acquire_as(sessions, NULL, &other_connection);
   check_full(none, "sessions-max");
-  assert_true(is_there(sessions, 1));
+  assert_true(is_found(sessions, 1));
   assert_int_equal(rpc_sessions_count(sessions), SESSIONS_MAX);
-  release(sessions, none, 0);
-  release(sessions, used, 0);
-  release(sessions, more, 0);
-  release(sessions, last, 0);
+  release_session(sessions, none, 0);
+  release_session(sessions, used, 0);
+  release_session(sessions, more, 0);
+  release_session(sessions, last, 0);
   for (size_t i = 4; i < SESSIONS_MAX; i++)
-    release(sessions, held[i], 0);
+    release_session(sessions, held[i], 0);
 }
 
-/* Where all clients have one address, as on loopback, one of them does not use up the sessions of all. */
-UNIT_TEST_WITH(test_what_one_request_left_ends_for_its_address, set_up, tear_down)
+/* If all clients have one address, as on loopback, one of them does not use up the sessions of all. */
+UNIT_TEST_WITH(test_sessions_of_one_request_end_for_their_address, set_up, tear_down)
 {
   struct op_session_key key_elsewhere = key_of(100);
   struct rpc_session_maker request_elsewhere = {.address = other_connection.address, .is_passing = true};
   struct rpc_session *elsewhere = acquire_as(sessions, &key_elsewhere, &request_elsewhere);
-  put(elsewhere);
-  release(sessions, elsewhere, 0); /* the oldest of all, but of another address */
+  put_object(elsewhere);
+  release_session(sessions, elsewhere, 0); /* the oldest of all, but of another address */
   for (uint8_t i = 1; i <= PER_ADDRESS_MAX; i++)
-    pass_by(sessions, i, i);
-  assert_true(is_there(sessions, 1)); /* its client has come back */
+    leave_passing_session(sessions, i, i);
+  assert_true(is_found(sessions, 1)); /* its client has returned */
   struct rpc_session *held = acquire_as(sessions, NULL, &request_neighbour);
-  put(held);
-  assert_false(is_there(sessions, 2));
-  pass_by(sessions, 2, PER_ADDRESS_MAX + 1);
+  put_object(held);
+  assert_false(is_found(sessions, 2));
+  leave_passing_session(sessions, 2, PER_ADDRESS_MAX + 1);
   assert_int_equal(rpc_sessions_count(sessions), PER_ADDRESS_MAX + 1);
   for (uint8_t i = 4; i <= PER_ADDRESS_MAX; i++)
-    assert_true(is_there(sessions, i));
-  assert_false(is_there(sessions, 3));
-  assert_true(is_there(sessions, 2));
+    assert_true(is_found(sessions, i));
+  assert_false(is_found(sessions, 3));
+  assert_true(is_found(sessions, 2));
   struct rpc_session *none = acquire_as(sessions, NULL, &request);
   check_full(none, "sessions-per-address");
-  assert_true(is_there(sessions, 100));
-  release(sessions, none, 0);
-  release(sessions, held, 0);
+  assert_true(is_found(sessions, 100));
+  release_session(sessions, none, 0);
+  release_session(sessions, held, 0);
 }
 
-/* Those of sockets, and of connections that have gone, wait for their clients: no newcomer ends them. */
-UNIT_TEST_WITH(test_what_a_connection_left_stays, set_up, tear_down)
+/* Sessions of sockets, and of closed connections, wait for their clients: new clients do not end them. */
+UNIT_TEST_WITH(test_the_session_of_a_closed_connection_stays, set_up, tear_down)
 {
   for (uint8_t i = 0; i < SESSIONS_MAX; i++) {
     struct op_session_key key = key_of(i);
     struct rpc_session *session = acquire_as(sessions, &key, i % 2 == 0 ? &connection : &other_connection);
-    put(session);
-    release(sessions, session, 0);
+    put_object(session);
+    release_session(sessions, session, 0);
   }
   struct rpc_session *more = acquire_as(sessions, NULL, &request);
   check_full(more, "sessions-max");
-  release(sessions, more, 0);
+  release_session(sessions, more, 0);
   for (uint8_t i = 0; i < SESSIONS_MAX; i++)
-    assert_true(is_there(sessions, i));
+    assert_true(is_found(sessions, i));
 }
 
-/* A client that lost its session may still believe in refs of it. */
-UNIT_TEST_WITH(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_down)
+/* A client that has lost its session may still have refs of it. */
+UNIT_TEST_WITH(test_refs_continue_after_those_of_an_ended_session, set_up, tear_down)
 {
   struct op_session_key key = key_of(1);
-  struct rpc_session *session = acquire(sessions, &key);
-  put(session);
-  uint32_t last = put(session);
-  release(sessions, session, 0);
+  struct rpc_session *session = acquire_session(sessions, &key);
+  put_object(session);
+  uint32_t last = put_object(session);
+  release_session(sessions, session, 0);
   rpc_sessions_sweep(sessions, stub_thread(), TTL_MS);
   assert_null(rpc_session_find(sessions, &key));
-  session = acquire(sessions, &key);
-  assert_int_equal(put(session), last + 1);
+  session = acquire_session(sessions, &key);
+  assert_int_equal(put_object(session), last + 1);
   rpc_session_clear(session, stub_thread());
-  release(sessions, session, 0);
-  session = acquire(sessions, &key);
-  assert_int_equal(put(session), last + 2);
-  release(sessions, session, 0);
-  struct rpc_session *other = acquire(sessions, NULL);
-  assert_int_equal(put(other), 1);
-  release(sessions, other, 0);
+  release_session(sessions, session, 0);
+  session = acquire_session(sessions, &key);
+  assert_int_equal(put_object(session), last + 2);
+  release_session(sessions, session, 0);
+  struct rpc_session *other = acquire_session(sessions, NULL);
+  assert_int_equal(put_object(other), 1);
+  release_session(sessions, other, 0);
 }
 
 UNIT_TEST_WITH(test_sessions_are_found_by_key_alone, set_up, tear_down)
@@ -239,14 +239,14 @@ UNIT_TEST_WITH(test_sessions_are_found_by_key_alone, set_up, tear_down)
   struct op_session_key routing;
   assert_true(op_session_key_routing_id(&routing, (struct text){(const char *)one.bytes + 1, 16}));
   assert_null(rpc_session_find(sessions, &one));
-  struct rpc_session *first = acquire(sessions, &one);
-  assert_ptr_equal(acquire(sessions, &one), first);
+  struct rpc_session *first = acquire_session(sessions, &one);
+  assert_ptr_equal(acquire_session(sessions, &one), first);
   assert_ptr_equal(rpc_session_find(sessions, &one), first);
   assert_null(rpc_session_find(sessions, &two));
   assert_null(rpc_session_find(sessions, &routing)); /* the same bytes, another kind of name */
-  struct rpc_session *own = acquire(sessions, NULL);
+  struct rpc_session *own = acquire_session(sessions, NULL);
   assert_ptr_not_equal(own, first);
-  assert_ptr_not_equal(acquire(sessions, &two), first);
+  assert_ptr_not_equal(acquire_session(sessions, &two), first);
   rpc_session_release(sessions, rpc_session_find(sessions, &two), stub_thread(), 0);
   rpc_session_release(sessions, rpc_session_find(sessions, &two), stub_thread(), 0);
   struct rpc_session *second = rpc_session_find(sessions, &two);
@@ -261,8 +261,8 @@ UNIT_TEST_WITH(test_sessions_are_found_by_key_alone, set_up, tear_down)
 UNIT_TEST_WITH(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down)
 {
   struct op_session_key key = key_of(1);
-  struct rpc_session *session = acquire(sessions, &key);
-  put(session);
+  struct rpc_session *session = acquire_session(sessions, &key);
+  put_object(session);
   assert_int_equal(rpc_sessions_sweep(sessions, stub_thread(), 10 * TTL_MS), INT64_MAX);
   rpc_session_release(sessions, session, stub_thread(), 5000);
   assert_int_equal(rpc_sessions_sweep(sessions, stub_thread(), 5000 + TTL_MS - 1), 5000 + TTL_MS);
@@ -282,12 +282,12 @@ UNIT_TEST_WITH(test_the_longest_idle_goes_first, set_up, tear_down)
   struct op_session_key keys[3];
   for (uint8_t i = 0; i < 3; i++) {
     keys[i] = key_of(i);
-    held[i] = acquire(sessions, &keys[i]);
-    put(held[i]);
+    held[i] = acquire_session(sessions, &keys[i]);
+    put_object(held[i]);
     rpc_session_release(sessions, held[i], stub_thread(), 100 * i);
   }
-  /* The middle one comes back and leaves last. */
-  rpc_session_release(sessions, acquire(sessions, &keys[1]), stub_thread(), 300);
+  /* The middle one returns and leaves last. */
+  rpc_session_release(sessions, acquire_session(sessions, &keys[1]), stub_thread(), 300);
   rpc_sessions_sweep(sessions, stub_thread(), 100 + TTL_MS);
   assert_int_equal(rpc_sessions_count(sessions), 2);
   assert_null(rpc_session_find(sessions, &keys[0]));
@@ -299,7 +299,7 @@ UNIT_TEST_WITH(test_the_longest_idle_goes_first, set_up, tear_down)
 
 UNIT_TEST_WITH(test_a_thread_without_java_hands_tables_over, set_up, tear_down)
 {
-  rpc_session_release(sessions, acquire(sessions, NULL), NULL, 0);
+  rpc_session_release(sessions, acquire_session(sessions, NULL), NULL, 0);
   assert_int_equal(rpc_sessions_count(sessions), 0);
   assert_int_equal(atomic_load(&stub.tables), 1);
   rpc_sessions_sweep(sessions, stub_thread(), 0);
@@ -308,10 +308,10 @@ UNIT_TEST_WITH(test_a_thread_without_java_hands_tables_over, set_up, tear_down)
 
 UNIT_TEST_WITH(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down)
 {
-  struct rpc_session *session = acquire(sessions, NULL);
+  struct rpc_session *session = acquire_session(sessions, NULL);
   struct uuid name;
   struct op_session_key key;
-  put(session);
+  put_object(session);
   rpc_session_keep(sessions, session, &name);
   rpc_session_release(sessions, session, stub_thread(), 0);
   op_session_key_peer_id(&key, &name);
@@ -321,16 +321,16 @@ UNIT_TEST_WITH(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down)
 
 UNIT_TEST_WITH(test_a_shared_session_ends_with_its_last_holder, set_up, tear_down)
 {
-  struct rpc_session *session = acquire(sessions, NULL);
+  struct rpc_session *session = acquire_session(sessions, NULL);
   struct uuid name;
   struct uuid again;
   struct op_session_key key;
-  put(session);
+  put_object(session);
   assert_true(rpc_session_share(sessions, session, &name));
   assert_true(rpc_session_share(sessions, session, &again));
   assert_memory_equal(&name, &again, sizeof name);
   op_session_key_peer_id(&key, &name);
-  assert_ptr_equal(acquire(sessions, &key), session);
+  assert_ptr_equal(acquire_session(sessions, &key), session);
   rpc_session_release(sessions, session, stub_thread(), 0);
   assert_int_equal(atomic_load(&stub.tables), 1);
   rpc_session_release(sessions, session, stub_thread(), 0);
@@ -341,23 +341,22 @@ UNIT_TEST_WITH(test_a_shared_session_ends_with_its_last_holder, set_up, tear_dow
 UNIT_TEST_WITH(test_sharing_a_session_that_has_a_key, set_up, tear_down)
 {
   struct uuid peer_id;
-  struct uuid told;
+  struct uuid shared;
   struct op_session_key key;
   uuid_random(&peer_id);
   op_session_key_peer_id(&key, &peer_id);
-  struct rpc_session *named = acquire(sessions, &key);
-  put(named);
-  assert_true(rpc_session_share(sessions, named, &told));
-  assert_memory_equal(&told, &peer_id, sizeof told);
+  struct rpc_session *named = acquire_session(sessions, &key);
+  put_object(named);
+  assert_true(rpc_session_share(sessions, named, &shared));
+  assert_memory_equal(&shared, &peer_id, sizeof shared);
   rpc_session_release(sessions, named, stub_thread(), 0);
   assert_int_equal(atomic_load(&stub.tables), 1); /* it stays for its TTL, as before */
   assert_true(op_session_key_routing_id(&key, TEXT("socket")));
-  struct rpc_session *routed = acquire(sessions, &key);
-  assert_false(rpc_session_share(sessions, routed, &told));
+  struct rpc_session *routed = acquire_session(sessions, &key);
+  assert_false(rpc_session_share(sessions, routed, &shared));
   rpc_session_release(sessions, routed, stub_thread(), 0);
 }
 
-/* Many keys: each is found, and all of them end. */
 UNIT_TEST_WITH(test_many_sessions, set_up, tear_down)
 {
   enum { MANY = 5000 };
@@ -371,9 +370,9 @@ UNIT_TEST_WITH(test_many_sessions, set_up, tear_down)
   for (int i = 0; i < MANY; i++) {
     int length = snprintf(name, sizeof name, "client-%d", i);
     assert_true(op_session_key_routing_id(&key, (struct text){name, (size_t)length}));
-    struct rpc_session *session = acquire(sessions, &key);
+    struct rpc_session *session = acquire_session(sessions, &key);
     first = i == 0 ? session : first;
-    put(session);
+    put_object(session);
     rpc_session_release(sessions, session, stub_thread(), i);
   }
   assert_int_equal(rpc_sessions_count(sessions), MANY);
@@ -385,16 +384,16 @@ UNIT_TEST_WITH(test_many_sessions, set_up, tear_down)
   rpc_sessions_destroy(sessions);
 }
 
-UNIT_TEST_WITH(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down)
+UNIT_TEST_WITH(test_the_sweeper_ends_sessions_without_a_holder, set_up, tear_down)
 {
   struct jp_error error;
   assert_int_equal(rpc_sessions_start(sessions, stub_jvm(), &error), JP_OK);
   struct op_session_key key = key_of(1);
-  struct rpc_session *held = acquire(sessions, NULL);
-  struct rpc_session *idle = acquire(sessions, &key);
-  put(idle);
+  struct rpc_session *held = acquire_session(sessions, NULL);
+  struct rpc_session *idle = acquire_session(sessions, &key);
+  put_object(idle);
   rpc_session_release(sessions, idle, stub_thread(), clock_now_ms() + 1000000);
-  rpc_session_release(sessions, acquire(sessions, NULL), NULL, 0);
+  rpc_session_release(sessions, acquire_session(sessions, NULL), NULL, 0);
   assert_true(rpc_sessions_stop(sessions, 60000));
   stub_join_threads();
   assert_int_equal(atomic_load(&stub.foreign_ends), 2);
@@ -402,18 +401,18 @@ UNIT_TEST_WITH(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down)
   rpc_session_release(sessions, held, stub_thread(), 0);
 }
 
-/* It is told of the first session that becomes idle, and not each time that one does, but ends them all. */
-UNIT_TEST_WITH(test_the_sweeper_is_told_once, set_up, tear_down)
+/* The sweeper is notified of the first session that becomes idle, and not of each, but ends them all. */
+UNIT_TEST_WITH(test_the_sweeper_is_notified_once, set_up, tear_down)
 {
-  enum { SOON_MS = 400, PATIENCE_MS = 60000 }; /* the sessions are looked for before they are due */
+  enum { SOON_MS = 400, PATIENCE_MS = 60000 }; /* the sessions are checked before they are due */
   struct jp_error error;
   struct op_session_key keys[] = {key_of(1), key_of(2)};
-  struct rpc_session *first = acquire(sessions, &keys[0]);
-  struct rpc_session *second = acquire(sessions, &keys[1]);
-  put(first);
-  put(second);
+  struct rpc_session *first = acquire_session(sessions, &keys[0]);
+  struct rpc_session *second = acquire_session(sessions, &keys[1]);
+  put_object(first);
+  put_object(second);
   assert_int_equal(rpc_sessions_start(sessions, stub_jvm(), &error), JP_OK);
-  /* By now it waits for as long as nobody tells it of a session; what follows holds if it does not wait yet, too. */
+  /* By now it probably waits without a limit; the test holds even if it does not wait yet. */
   usleep(100000);
   int64_t start = clock_now_ms();
   rpc_session_release(sessions, first, stub_thread(), start);
@@ -467,7 +466,7 @@ struct flood {
   bool has_failed;
 };
 
-/* Each request under a name of its own, now and then with a second one, or with an end of its own. */
+/* Each request has a name of its own, sometimes a second one, or its own end. */
 static void *make_requests(void *argument)
 {
   struct flood *flood = argument;

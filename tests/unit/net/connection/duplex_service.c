@@ -464,8 +464,8 @@ static void wake_all(struct duplex_service *s, const struct rpc_callbacks *callb
   pthread_cond_broadcast(&s->changed);
 }
 
-static enum rpc_taken take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
-                           struct buffer *refusal)
+static enum rpc_received take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
+                              struct buffer *refusal)
 {
   struct duplex_service *s = context;
   char text[DUPLEX_TEXT + 16];
@@ -494,7 +494,7 @@ static enum rpc_taken take(void *context, struct rpc_callbacks *callbacks, struc
     atomic_fetch_add(&s->dropped, 1);
   }
   pthread_mutex_unlock(&s->lock);
-  return RPC_TAKEN;
+  return RPC_CONSUMED;
 }
 
 static void client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping)
@@ -545,7 +545,7 @@ static enum jp_status open_client(void *context, const struct rpc_client_info *i
 }
 
 static void close_client(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct rpc_told_session *session)
+                         struct rpc_session_info *session)
 {
   (void)worker, (void)session;
   struct duplex_service *s = context;
@@ -576,8 +576,8 @@ void duplex_service_open(struct duplex_service *s)
   s->service.codecs = CODECS;
   s->service.client_open = open_client;
   s->service.client_close = close_client;
-  s->service.take_back = NULL;
-  s->service.take = take;
+  s->service.release_unsent = NULL;
+  s->service.receive = take;
   s->service.client_gone = client_gone;
   s->service.are_exiting = are_exiting;
   s->service.has_room = has_room;

@@ -26,7 +26,7 @@ static size_t index_of(const struct rpc_worker *worker)
 }
 
 /* Of 20 calls eleven are of the same Java member, eight of other members, and one is of no member. */
-static bool tell_call(void *context, struct rpc_worker *worker, char *name, size_t size)
+static bool write_call_name(void *context, struct rpc_worker *worker, char *name, size_t size)
 {
   (void)context;
   size_t i = index_of(worker);
@@ -64,7 +64,7 @@ static int set_up(void **state)
   (void)state;
   memset(workers, 0, sizeof workers);
   fixture_init(&f, MEMBERS);
-  f.service.tell_call = tell_call;
+  f.service.write_call_name = write_call_name;
   f.service.wants_name = wants_name;
   f.service.hold_call = hold_call;
   f.service.name_call = name_call;

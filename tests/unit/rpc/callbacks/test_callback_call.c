@@ -49,10 +49,10 @@ static void end_call(void)
   assert_int_equal(pthread_join(caller.thread, NULL), 0);
 }
 
-static void assert_told(const struct stub_call *call, enum stub_told told, const char *text)
+static void assert_result(const struct stub_call *call, enum stub_result result, const char *text)
 {
-  if (call->told != told || strcmp(call->text, text) != 0)
-    fail_msg("told %d: %s", call->told, call->text);
+  if (call->result != result || strcmp(call->text, text) != 0)
+    fail_msg("result %d: %s", call->result, call->text);
 }
 
 static int set_up(void **state)
@@ -62,10 +62,10 @@ static int set_up(void **state)
   return 0;
 }
 
-/* Waits for the message of a call; fails where the next message is another. */
+/* Waits for the message of a call; fails if the next message is another. */
 static void expect_sent(const char *wanted)
 {
-  char *sent = bench_take_sent(duplex);
+  char *sent = bench_read_sent(duplex);
   if (strcmp(sent, wanted) != 0)
     fail_msg("sent   %s\nwanted %s", sent, wanted);
   free(sent);
@@ -79,12 +79,12 @@ static void call_once(void)
 }
 
 /* Hands in a message for a callback. */
-static void take(const char *message)
+static void hand_in(const char *message)
 {
-  assert_int_equal(bench_come(duplex, message), RPC_TAKEN);
+  assert_int_equal(bench_receive_text(duplex, message), RPC_CONSUMED);
 }
 
-/* A call that nobody looks at, so that what comes for it is kept. */
+/* A call that is not polled, so that messages for it are kept. */
 static struct rpc_callback_call *hold_call(void)
 {
   return bench_hold_call(duplex, 7, proxy_of_7);
@@ -95,32 +95,32 @@ static struct rpc_callback_call *hold_call(void)
 UNIT_TEST_WITH(test_a_call_gets_its_answer, set_up, duplex_tear_down)
 {
   call_once();
-  take(ANSWER("1", "42"));
+  hand_in(ANSWER("1", "42"));
   end_call();
-  assert_told(&caller.call, STUB_TOLD_VALUE, "42");
+  assert_result(&caller.call, STUB_RESULT_VALUE, "42");
   begin_call();
   expect_sent(CALLED("2", "7"));
-  take("[" ANSWER("9", "1") "," ANSWER("2", "null") "]");
+  hand_in("[" ANSWER("9", "1") "," ANSWER("2", "null") "]");
   end_call();
-  assert_told(&caller.call, STUB_TOLD_VALUE, "null");
+  assert_result(&caller.call, STUB_RESULT_VALUE, "null");
   assert_nothing_sent(duplex);
 }
 
-UNIT_TEST_WITH(test_answers_that_nobody_waits_for, set_up, duplex_tear_down)
+UNIT_TEST_WITH(test_answers_to_no_open_call, set_up, duplex_tear_down)
 {
-  /* Before anything was asked, none is expected. */
-  assert_int_equal(bench_come(duplex, ANSWER("1", "1")), RPC_ORDINARY);
-  assert_int_equal(bench_come(duplex, PING("1")), RPC_ORDINARY);
+  /* Before the first call no message is an answer. */
+  assert_int_equal(bench_receive_text(duplex, ANSWER("1", "1")), RPC_ORDINARY);
+  assert_int_equal(bench_receive_text(duplex, PING("1")), RPC_ORDINARY);
   call_once();
-  take(ANSWER("2", "1"));
-  take("{\"id\":1,\"result\":1}");
-  assert_int_equal(bench_come(duplex, ADD), RPC_ORDINARY);
-  take(ANSWER("1", "{\"ref\":{\"callback\":7}}"));
-  take(ANSWER("1", "{\"ref\":{\"callback\":8}}")); /* a second one */
+  hand_in(ANSWER("2", "1"));
+  hand_in("{\"id\":1,\"result\":1}");
+  assert_int_equal(bench_receive_text(duplex, ADD), RPC_ORDINARY);
+  hand_in(ANSWER("1", "{\"ref\":{\"callback\":7}}"));
+  hand_in(ANSWER("1", "{\"ref\":{\"callback\":8}}")); /* a second one */
   end_call();
-  assert_told(&caller.call, STUB_TOLD_VALUE, "?");
-  take(ANSWER("1", "[{\"ref\":{\"callback\":9}}]")); /* a late one */
-  /* What the dropped ones gave is accounted for. */
+  assert_result(&caller.call, STUB_RESULT_VALUE, "?");
+  hand_in(ANSWER("1", "[{\"ref\":{\"callback\":9}}]")); /* a late one */
+  /* Callbacks in the dropped ones are counted. */
   assert_sent(duplex, RELEASED("8", "1"));
   assert_sent(duplex, RELEASED("9", "1"));
   assert_nothing_sent(duplex);
@@ -129,30 +129,31 @@ UNIT_TEST_WITH(test_answers_that_nobody_waits_for, set_up, duplex_tear_down)
 UNIT_TEST_WITH(test_an_answer_may_give_a_callback, set_up, duplex_tear_down)
 {
   call_once();
-  take(ANSWER("1", "[{\"ref\":{\"callback\":7}},{\"ref\":{\"callback\":8}}]"));
+  hand_in(ANSWER("1", "[{\"ref\":{\"callback\":7}},{\"ref\":{\"callback\":8}}]"));
   end_call();
   /* The stub makes no proxy of it. */
   assert_sent(duplex, RELEASED("8", "1"));
   assert_nothing_sent(duplex);
 }
 
-/* Refs are let go of also behind the place where reading failed, and in an answer that came too late to be read. */
-UNIT_TEST_WITH(test_what_an_unread_answer_gives_is_accounted_for, set_up, duplex_tear_down)
+/* Callbacks are also released if they follow the place where reading failed, or are in an answer that came
+ * too late. */
+UNIT_TEST_WITH(test_callbacks_in_an_unread_answer_are_counted, set_up, duplex_tear_down)
 {
   call_once();
-  take(ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]"));
+  hand_in(ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]"));
   end_call();
-  assert_int_equal(caller.call.told, STUB_TOLD_MISFIT);
+  assert_int_equal(caller.call.result, STUB_RESULT_MISFIT);
   assert_sent(duplex, RELEASED_TWO("9", "8"));
   assert_nothing_sent(duplex);
   struct rpc_callback_call *held = hold_call();
-  take(ANSWER("2", "{\"ref\":{\"callback\":8}}"));
+  hand_in(ANSWER("2", "{\"ref\":{\"callback\":8}}"));
   stub_callbacks.hooks->close(held);
   assert_sent(duplex, RELEASED("8", "1"));
   assert_nothing_sent(duplex);
 }
 
-/* What was read of it was released then, and is not counted again with the rest. */
+/* Callbacks that were read were released then, and are not counted again with the rest. */
 UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, duplex_tear_down)
 {
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
@@ -160,12 +161,12 @@ UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, duplex_tear_
   struct jvm_callback_answer answer;
   struct jvm_request request;
   struct outcome outcome;
-  take(ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]"));
+  hand_in(ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]"));
   assert_int_equal(hooks->enter(held, &request), JP_OK);
   assert_int_equal(hooks->take_answer(held, &request, &answer, &outcome), JP_INVALID);
   hooks->leave(held);
   assert_int_equal(bench_serve_from(duplex, CONTROL("delete_session", "")), RPC_REPLY);
-  char *released = bench_take_sent(duplex); /* 7 and 8, in any order */
+  char *released = bench_read_sent(duplex); /* 7 and 8, in any order */
   assert_non_null(strstr(released, "{\"callback\":8,\"given\":1}"));
   free(released);
   hooks->close(held);
@@ -175,17 +176,17 @@ UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, duplex_tear_
 
 /* ---- ends ---- */
 
-UNIT_TEST_WITH(test_ends_are_told_at_once, set_up, duplex_tear_down)
+UNIT_TEST_WITH(test_ends_are_reported_at_once, set_up, duplex_tear_down)
 {
   const struct rpc_service *service = bench->service;
   call_once();
   service->client_gone(service->context, duplex->callbacks, true);
   end_call();
-  assert_told(&caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
+  assert_result(&caller.call, STUB_RESULT_FAILURE, "the peer is shutting down");
   assert_int_equal(caller.call.code, -32000);
   service->client_gone(service->context, duplex->callbacks, false);
   stub_call(&caller.call);
-  assert_told(&caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
+  assert_result(&caller.call, STUB_RESULT_FAILURE, "the peer is shutting down");
 }
 
 UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, duplex_tear_down)
@@ -221,13 +222,13 @@ UNIT_TEST_WITH(test_calls_wait_for_room, set_up, duplex_tear_down)
     duplex->has_no_room = false;
     pthread_mutex_unlock(&duplex->lock);
     service->has_room(service->context, duplex->callbacks);
-    char *sent = bench_take_sent(duplex);
+    char *sent = bench_read_sent(duplex);
     assert_int_equal(*sent, is_oneway ? 'E' : 'C');
     free(sent);
     if (!is_oneway)
-      take(ANSWER("1", "1"));
+      hand_in(ANSWER("1", "1"));
     end_call();
-    assert_int_not_equal(caller.call.told, STUB_TOLD_FAILURE);
+    assert_int_not_equal(caller.call.result, STUB_RESULT_FAILURE);
   }
 }
 
@@ -237,17 +238,17 @@ UNIT_TEST_WITH(test_calls_that_cannot_be_sent, set_up, duplex_tear_down)
   stub_callbacks.is_stack_short = true;
   stub_call(&caller.call);
   stub_callbacks.is_stack_short = false;
-  assert_told(&caller.call, STUB_TOLD_FAILURE, "less than 256 KiB of the thread's stack are left");
+  assert_result(&caller.call, STUB_RESULT_FAILURE, "less than 256 KiB of the thread's stack are left");
   stub_call(&caller.call);
-  assert_int_equal(caller.call.told, STUB_TOLD_FAILURE);
+  assert_int_equal(caller.call.result, STUB_RESULT_FAILURE);
   assert_non_null(strstr(caller.call.text, "more than may be held for its client (send-buffer-max)"));
   duplex->too_long = 0;
   duplex->is_closed = true;
   stub_call(&caller.call);
-  assert_told(&caller.call, STUB_TOLD_FAILURE, "the connection of the client has ended");
+  assert_result(&caller.call, STUB_RESULT_FAILURE, "the connection of the client has ended");
 }
 
-/* ---- what arguments tell ---- */
+/* ---- refs in arguments ---- */
 
 static size_t count_objects(void)
 {
@@ -264,24 +265,24 @@ static void answer_call(void)
   char answer[100];
   char *sent;
   begin_call();
-  sent = bench_take_sent(duplex);
+  sent = bench_read_sent(duplex);
   unsigned number = 0;
   assert_int_equal(sscanf(sent, "C{\"jsonrpc\":\"2.0\",\"id\":\"cb-%u\"", &number), 1);
   free(sent);
   snprintf(answer, sizeof answer, "{\"id\":\"cb-%u\",\"result\":1}", number);
-  take(answer);
+  hand_in(answer);
   end_call();
 }
 
 UNIT_TEST_WITH(test_borrowed_objects_end_with_the_call, set_up, duplex_tear_down)
 {
-  caller.call.tells_object = true;
+  caller.call.sends_object = true;
   answer_call();
   assert_int_equal(count_objects(), 1);
   caller.call.borrows = true;
   answer_call();
   assert_int_equal(count_objects(), 1);
-  /* What was never sent is nobody's. */
+  /* A ref that was not sent is released. */
   caller.call.borrows = false;
   duplex->is_closed = true;
   stub_call(&caller.call);
@@ -293,25 +294,25 @@ UNIT_TEST_WITH(test_borrowed_objects_end_with_the_call, set_up, duplex_tear_down
 UNIT_TEST_WITH(test_nested_requests_run_on_the_thread, set_up, duplex_tear_down)
 {
   call_once();
-  take(PING("1"));
+  hand_in(PING("1"));
   expect_sent(PONG);
-  take(WITHIN("1", "new", "\"type\":\"C\""));
+  hand_in(WITHIN("1", "new", "\"type\":\"C\""));
   expect_sent("A{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"void\":false,\"value\":{\"type\":\"C\","
               "\"null\":false,\"ref\":1}}}");
-  take("{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":"
-       "\"ping\"},\"options\":{\"within\":\"cb-1\"}}");
-  take(WITHIN("1", "call",
-              "\"type\":\"C\",\"method\":\"keep\",\"args\":[{"
-              "\"ref\":{\"callback\":7}}]"));
+  hand_in("{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":"
+          "\"ping\"},\"options\":{\"within\":\"cb-1\"}}");
+  hand_in(WITHIN("1", "call",
+                 "\"type\":\"C\",\"method\":\"keep\",\"args\":[{"
+                 "\"ref\":{\"callback\":7}}]"));
   expect_sent(PONG);
-  take(ANSWER("1", "1"));
+  hand_in(ANSWER("1", "1"));
   end_call();
   assert_int_equal(caller.call.nested, 4);
   assert_int_equal(count_objects(), 1);
   assert_nothing_sent(duplex);
 }
 
-/* What was sent before the answer is served before it is taken. */
+/* Requests that were sent before the answer are served before it is read. */
 UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, duplex_tear_down)
 {
   call_once();
@@ -320,23 +321,23 @@ UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, duplex_tear_
   buffer_append_text(&long_ping, TEXT(PING("1")));
   for (int i = 0; i < 5000; i++)
     buffer_append_char(&long_ping, ' ');
-  assert_int_equal(bench_take(duplex, &long_ping), RPC_TAKEN);
+  assert_int_equal(bench_receive(duplex, &long_ping), RPC_CONSUMED);
   assert_null(long_ping.data); /* it was not copied */
   buffer_fini(&long_ping);
-  take(ANSWER("1", "1"));
+  hand_in(ANSWER("1", "1"));
   end_call();
   assert_int_equal(caller.call.nested, 1);
-  assert_told(&caller.call, STUB_TOLD_VALUE, "1");
+  assert_result(&caller.call, STUB_RESULT_VALUE, "1");
   expect_sent(PONG);
 }
 
-/* Requests that nobody will serve get an answer, and what they give is counted. */
+/* Requests that will not be served get an answer, and the callbacks that they give are counted. */
 UNIT_TEST_WITH(test_requests_of_a_call_that_ends, set_up, duplex_tear_down)
 {
   const struct rpc_service *service = bench->service;
   struct rpc_callback_call *call = hold_call();
   struct jvm_callback_failure failure;
-  take(WITHIN("1", "call", "\"args\":[{\"ref\":{\"callback\":8}}]"));
+  hand_in(WITHIN("1", "call", "\"args\":[{\"ref\":{\"callback\":8}}]"));
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_REQUEST);
   service->client_gone(service->context, duplex->callbacks, false);
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_ENDED);
@@ -351,33 +352,33 @@ UNIT_TEST_WITH(test_a_nested_answer_may_find_no_room, set_up, duplex_tear_down)
 {
   call_once();
   duplex->answer_max = 10;
-  take(WITHIN("1", "new", "\"type\":\"C\""));
-  take(ANSWER("1", "1"));
+  hand_in(WITHIN("1", "new", "\"type\":\"C\""));
+  hand_in(ANSWER("1", "1"));
   end_call();
-  assert_int_equal(count_objects(), 0); /* it was taken back */
+  assert_int_equal(count_objects(), 0); /* it was released */
 }
 
-/* ---- bounds ---- */
+/* ---- limits ---- */
 
-UNIT_TEST_WITH(test_what_is_kept_is_bounded, set_up, duplex_tear_down)
+UNIT_TEST_WITH(test_kept_messages_are_limited, set_up, duplex_tear_down)
 {
   enum { KEPT_MAX = 1000, LARGE = 60000 /* of 100,000 that a message may have */ };
   struct jvm_callback_failure failure;
   struct rpc_callback_call *first = hold_call();
   struct rpc_callback_call *second = hold_call();
   for (int i = 0; i < KEPT_MAX; i++)
-    take(PING("1"));
-  take(PING("1"));
+    hand_in(PING("1"));
+  hand_in(PING("1"));
   expect_sent("R{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32000,\"message\":\"Server error\","
               "\"data\":{\"message\":\"too many requests wait in this connection's callbacks\","
               "\"request_id\":5,\"stack_trace\":[],\"cause\":null}}}");
-  take(ANSWER("2", "1"));
+  hand_in(ANSWER("2", "1"));
   assert_int_equal(stub_callbacks.hooks->look(second, &failure), JVM_CALLBACK_ENDED);
   assert_string_equal(failure.text, "the answer is longer than there is room for (message-max)");
   stub_callbacks.hooks->close(second);
   stub_callbacks.hooks->close(first);
   for (int i = 0; i < KEPT_MAX; i++)
-    free(bench_take_sent(duplex));
+    free(bench_read_sent(duplex));
 
   char *large = test_malloc(LARGE + 1);
   memset(large, ' ', LARGE);
@@ -385,10 +386,10 @@ UNIT_TEST_WITH(test_what_is_kept_is_bounded, set_up, duplex_tear_down)
   first = hold_call();
   second = hold_call();
   memcpy(large, ANSWER("3", "1"), strlen(ANSWER("3", "1")));
-  take(large);
+  hand_in(large);
   assert_int_equal(stub_callbacks.hooks->look(first, &failure), JVM_CALLBACK_ANSWER);
   memcpy(large, ANSWER("4", "1"), strlen(ANSWER("4", "1")));
-  take(large);
+  hand_in(large);
   assert_int_equal(stub_callbacks.hooks->look(second, &failure), JVM_CALLBACK_ENDED);
   stub_callbacks.hooks->close(second);
   stub_callbacks.hooks->close(first);
@@ -397,7 +398,7 @@ UNIT_TEST_WITH(test_what_is_kept_is_bounded, set_up, duplex_tear_down)
 
 /* ---- threads of the crew ---- */
 
-/* How a crew member waits, with a condition in place of a socket. */
+/* A crew member that waits, with a condition in place of a socket. */
 struct member {
   struct rpc_waits waits;
   pthread_mutex_t lock;
@@ -448,23 +449,23 @@ UNIT_TEST_WITH(test_crew_members_wait_natively, set_up, duplex_tear_down)
   assert_int_equal(member.service->spawn(member.service->context, "member", run_member, &member, &error),
                    JP_OK);
   expect_sent(CALLED("1", "7"));
-  take(PING("1"));
+  hand_in(PING("1"));
   expect_sent(PONG);
   const struct rpc_service *service = member.service;
   assert_false(service->are_exiting(service->context, duplex->callbacks));
   atomic_store(&stub.are_exiting, true);
   assert_true(service->are_exiting(service->context, duplex->callbacks));
   atomic_store(&stub.are_exiting, false);
-  take(ANSWER("1", "1"));
+  hand_in(ANSWER("1", "1"));
   AWAIT(atomic_load(&duplex->calls_open) == 0);
   lent_worker_return(&bench->lent);
   assert_true(rpc_peer_detach(bench->peer));
   stub_join_threads();
-  assert_told(&member.call, STUB_TOLD_VALUE, "1");
+  assert_result(&member.call, STUB_RESULT_VALUE, "1");
   pthread_mutex_destroy(&member.lock);
   pthread_cond_destroy(&member.woken);
   lent_worker_fini(&bench->lent);
-  lent_worker_take(&bench->lent, bench->service);
+  lent_worker_borrow(&bench->lent, bench->service);
 }
 
 UNIT_MAIN

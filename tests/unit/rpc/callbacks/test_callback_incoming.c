@@ -1,4 +1,4 @@
-/* A delete_object comes behind the answers that its client has sent before it. */
+/* A delete_object is served after the answers that its client has sent before it. */
 #include "base/clock.h"
 #include "callback_bench.h"
 #include "rpc/callbacks/callbacks_state.h"
@@ -10,20 +10,20 @@
 
 #define ANSWER(number) "{\"jsonrpc\":\"2.0\",\"id\":\"cb-" number "\",\"result\":{\"ref\":1}}"
 #define DELETE         CONTROL("delete_object", "{\"ref\":1}")
-#define DELETE_TOLD    CONTROL("delete_object", "{\"ref\":1,\"told\":1}")
+#define DELETE_COUNTED CONTROL("delete_object", "{\"ref\":1,\"told\":1}")
 #define NESTED_DELETE(number)                                                                                \
   "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":"  \
   "[{\"ref\":1,\"told\":1}]},\"options\":{\"within\":\"cb-" number "\"}}"
 
-enum { NO_WAIT_MS = 1500 /* less than an answer is waited for */ };
+enum { NO_WAIT_MS = 1500 /* shorter than the wait for an answer */ };
 
 /* Hands in a message for a callback. */
-static void take(const char *message)
+static void hand_in(const char *message)
 {
-  assert_int_equal(bench_come(duplex, message), RPC_TAKEN);
+  assert_int_equal(bench_receive_text(duplex, message), RPC_CONSUMED);
 }
 
-/* The session's object 1. */
+/* Makes the session's object 1. */
 static void make_object(void)
 {
   jvm_objects_begin_after(rpc_session_objects(duplex->callbacks->session), 0);
@@ -40,7 +40,7 @@ static struct rpc_callback_call *open_call(void)
   return bench_hold_call(duplex, 7, proxy_of_7);
 }
 
-/* One on the thread of another. */
+/* Makes a call on the thread of another. */
 static struct rpc_callback_call *open_inner_call(struct rpc_callback_call *outer)
 {
   struct jvm_request request;
@@ -56,7 +56,7 @@ static void assert_sight(struct rpc_callback_call *call, enum jvm_callback_sight
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), sight);
 }
 
-/* Java reads the answer, and goes on. */
+/* Java reads the answer, and continues. */
 static void read_answer(struct rpc_callback_call *call)
 {
   struct jvm_request request;
@@ -98,7 +98,7 @@ static bool is_waiting(void)
   return is_waiting;
 }
 
-/* Fails where it does not wait. */
+/* Fails if the server does not wait. */
 static void begin_server(struct server *server)
 {
   assert_int_equal(pthread_create(&server->thread, NULL, run_server, server), 0);
@@ -115,13 +115,13 @@ static void end_server(struct server *server)
 
 UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, duplex_set_up_with_7, duplex_tear_down)
 {
-  static const char *const messages[] = {DELETE, DELETE_TOLD, "[" ADD "," DELETE "]"};
+  static const char *const messages[] = {DELETE, DELETE_COUNTED, "[" ADD "," DELETE "]"};
   static const char *const answers[] = {ANSWER("1"), "[" ANSWER("2") "]", ANSWER("3")};
   for (size_t i = 0; i < COUNT_OF(messages); i++) {
     struct server server = {.message = messages[i]};
     make_object();
     struct rpc_callback_call *call = open_call();
-    take(answers[i]);
+    hand_in(answers[i]);
     begin_server(&server);
     assert_int_equal(count_objects(), 1);
     read_answer(call);
@@ -130,7 +130,7 @@ UNIT_TEST_WITH(test_requests_wait_until_answers_are_read, duplex_set_up_with_7, 
   }
 }
 
-/* A call that is not answered, and answers that come behind the request, hold up nothing. */
+/* A request does not wait for a call without an answer, nor for answers that were sent after the request. */
 UNIT_TEST_WITH(test_other_calls_are_not_waited_for, duplex_set_up_with_7, duplex_tear_down)
 {
   struct server server = {.message = DELETE};
@@ -138,10 +138,10 @@ UNIT_TEST_WITH(test_other_calls_are_not_waited_for, duplex_set_up_with_7, duplex
   struct rpc_callback_call *unanswered = open_call();
   struct rpc_callback_call *answered = open_call();
   struct rpc_callback_call *late = open_call();
-  take(ANSWER("2"));
+  hand_in(ANSWER("2"));
   begin_server(&server);
-  take(ANSWER("3"));
-  stub_callbacks.hooks->close(answered); /* it ends otherwise */
+  hand_in(ANSWER("3"));
+  stub_callbacks.hooks->close(answered); /* the first one ends otherwise */
   end_server(&server);
   assert_int_equal(count_objects(), 0);
   stub_callbacks.hooks->close(late);
@@ -156,10 +156,10 @@ UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, duplex_set_up_with_7, du
   struct rpc_callback_call *other = open_call();
   struct server server = {.call = other};
   int64_t begin_ms = clock_now_ms();
-  take(NESTED_DELETE("1"));
-  take(ANSWER("1"));
-  take(NESTED_DELETE("2"));
-  take(ANSWER("2"));
+  hand_in(NESTED_DELETE("1"));
+  hand_in(ANSWER("1"));
+  hand_in(NESTED_DELETE("2"));
+  hand_in(ANSWER("2"));
   assert_sight(one, JVM_CALLBACK_REQUEST);
   assert_sight(other, JVM_CALLBACK_REQUEST);
   begin_server(&server);
@@ -170,15 +170,14 @@ UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, duplex_set_up_with_7, du
   assert_true(clock_now_ms() - begin_ms < NO_WAIT_MS);
 }
 
-/* A request of an outer call that came behind the answer of an inner one is served by the outer call. */
-UNIT_TEST_WITH(test_requests_of_the_same_thread_come_behind_its_answer, duplex_set_up_with_7,
-               duplex_tear_down)
+/* A request of an outer call that was sent after the answer of an inner one is served by the outer call. */
+UNIT_TEST_WITH(test_requests_of_the_same_thread_follow_its_answer, duplex_set_up_with_7, duplex_tear_down)
 {
   make_object();
   struct rpc_callback_call *outer = open_call();
   struct rpc_callback_call *inner = open_inner_call(outer);
-  take(ANSWER("2"));
-  take(NESTED_DELETE("1"));
+  hand_in(ANSWER("2"));
+  hand_in(NESTED_DELETE("1"));
   read_answer(inner);
   assert_int_equal(count_objects(), 1);
   assert_sight(outer, JVM_CALLBACK_REQUEST);
@@ -193,8 +192,8 @@ UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, duplex_set_up_with_7, dup
   struct rpc_callback_call *outer = open_call();
   struct rpc_callback_call *inner = open_inner_call(outer);
   int64_t begin_ms = clock_now_ms();
-  take(ANSWER("1")); /* before the request nested in it ends */
-  take(NESTED_DELETE("2"));
+  hand_in(ANSWER("1")); /* before the request nested in it ends */
+  hand_in(NESTED_DELETE("2"));
   assert_sight(inner, JVM_CALLBACK_REQUEST);
   stub_callbacks.hooks->serve(inner);
   assert_int_equal(count_objects(), 0);
@@ -203,18 +202,18 @@ UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, duplex_set_up_with_7, dup
   assert_true(clock_now_ms() - begin_ms < NO_WAIT_MS);
 }
 
-/* Nobody reads it: all requests together wait as long as one. */
-UNIT_TEST_WITH(test_the_wait_is_bounded, duplex_set_up_with_7, duplex_tear_down)
+/* The answer is never read: all requests together wait as long as one. */
+UNIT_TEST_WITH(test_the_wait_is_limited, duplex_set_up_with_7, duplex_tear_down)
 {
   make_object();
   struct rpc_callback_call *call = open_call();
-  take(ANSWER("1"));
+  hand_in(ANSWER("1"));
   int64_t begin_ms = clock_now_ms();
   assert_int_equal(bench_serve_from(duplex, DELETE), RPC_REPLY);
   assert_int_equal(count_objects(), 0);
   int64_t waited_ms = clock_now_ms() - begin_ms;
   for (int i = 0; i < 100; i++)
-    assert_int_equal(bench_serve_from(duplex, DELETE_TOLD), RPC_REPLY);
+    assert_int_equal(bench_serve_from(duplex, DELETE_COUNTED), RPC_REPLY);
   assert_true(waited_ms >= NO_WAIT_MS);
   stub_callbacks.hooks->close(call);
 }

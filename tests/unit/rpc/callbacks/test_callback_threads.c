@@ -1,6 +1,6 @@
 /*
- * Many threads call a client's objects at once, while a thread that stands for the transport hands in what comes: for a
- * build with TSan, too. Each call gets its own answer, whatever else is going on.
+ * Many threads call a client's objects at once, while a thread in the role of the transport hands in the
+ * client's messages; also for a build with TSan. Each call gets its own answer.
  */
 #include "callback_bench.h"
 #include "tests/unit/await.h"
@@ -79,7 +79,7 @@ static void *run_caller(void *argument)
                              .interrupt_after = round % 7 == 6 ? 2 : 0};
     stub_call(&call);
     snprintf(wanted, sizeof wanted, "%zu", id + 1);
-    if (call.told == STUB_TOLD_FAILURE)
+    if (call.result == STUB_RESULT_FAILURE)
       caller->failed++;
     else if (call.is_oneway || strcmp(call.text, wanted) == 0)
       caller->answered++;
@@ -107,31 +107,33 @@ struct client {
   unsigned long answers; /* to nested requests */
 };
 
-static void come(struct rpc_duplex *duplex, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void hand_in(struct rpc_duplex *duplex, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void come(struct rpc_duplex *duplex, const char *format, ...)
+static void hand_in(struct rpc_duplex *duplex, const char *format, ...)
 {
   char message[400];
   va_list args;
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  (void)bench_come(duplex, message); /* what comes too late is an ordinary message */
+  (void)bench_receive_text(duplex, message); /* a message that is too late is an ordinary one */
 }
 
 static void answer(struct client *client, unsigned long number, long id)
 {
   struct rpc_duplex *duplex = client->duplex;
   if (number % 3 == 0)
-    come(duplex,
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"ping\"},\"options\":{"
-         "\"within\":\"cb-%lu\"}}",
-         number);
+    hand_in(
+        duplex,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"ping\"},\"options\":{"
+        "\"within\":\"cb-%lu\"}}",
+        number);
   if (number % 11 == 0) { /* a wrong one, and then the right one twice */
-    come(duplex, "{\"id\":\"cb-%lu\",\"result\":0}", number + 1000000);
-    come(duplex, "[{\"id\":\"cb-%lu\",\"result\":%ld},{\"id\":\"cb-%lu\",\"result\":0}]", number, id, number);
+    hand_in(duplex, "{\"id\":\"cb-%lu\",\"result\":0}", number + 1000000);
+    hand_in(duplex, "[{\"id\":\"cb-%lu\",\"result\":%ld},{\"id\":\"cb-%lu\",\"result\":0}]", number, id,
+            number);
   } else {
-    come(duplex, "{\"id\":\"cb-%lu\",\"result\":%ld}", number, id);
+    hand_in(duplex, "{\"id\":\"cb-%lu\",\"result\":%ld}", number, id);
   }
 }
 
@@ -141,7 +143,7 @@ static void *run_client(void *argument)
   struct client *client = argument;
   bool goes_on = true;
   while (goes_on) {
-    char *sent = bench_take_sent(client->duplex);
+    char *sent = bench_read_sent(client->duplex);
     unsigned long number;
     long id;
     goes_on = *sent != 'Q';
@@ -193,8 +195,8 @@ UNIT_TEST_WITH(test_each_call_gets_its_own_answer, set_up, tear_down)
   assert_int_equal(atomic_load(&f->duplex->calls_open), 0);
 }
 
-/* The client goes in the middle of it: every thread comes back. */
-UNIT_TEST_WITH(test_all_come_back_when_the_client_goes, set_up, tear_down)
+/* The client closes during the calls: every thread returns. */
+UNIT_TEST_WITH(test_all_return_when_the_client_closes, set_up, tear_down)
 {
   struct caller callers[CALLERS];
   struct client client;
@@ -203,7 +205,7 @@ UNIT_TEST_WITH(test_all_come_back_when_the_client_goes, set_up, tear_down)
   pthread_mutex_lock(&f->duplex->lock);
   for (int64_t since_ms = clock_now_ms(); f->duplex->count < CALLERS;)
     await_signal(&f->duplex->sent_one, &f->duplex->lock, since_ms, "a call of each thread");
-  pthread_cond_signal(&f->duplex->sent_one); /* which was perhaps the client's */
+  pthread_cond_signal(&f->duplex->sent_one); /* this thread may have consumed the client's signal */
   pthread_mutex_unlock(&f->duplex->lock);
   f->bench->service->client_gone(f->bench->service->context, f->duplex->callbacks, false);
   for (size_t i = 0; i < CALLERS; i++) {
@@ -215,7 +217,7 @@ UNIT_TEST_WITH(test_all_come_back_when_the_client_goes, set_up, tear_down)
 
 /* ---- nested requests that call back ---- */
 
-/* What Java does in the nested requests: it calls the last object. */
+/* The Java code of the nested requests: it calls the last object. */
 static struct {
   const struct fixture *fixture;
   _Atomic unsigned answered;
@@ -252,12 +254,12 @@ static void *run_outer_caller(void *argument)
 static void answer_after_request(struct client *client, unsigned long number, long id)
 {
   if (id < IDS)
-    come(
+    hand_in(
         client->duplex,
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"stats\"},\"options\":{"
         "\"within\":\"cb-%lu\"}}",
         number);
-  come(client->duplex, "{\"id\":\"cb-%lu\",\"result\":%ld}", number, id);
+  hand_in(client->duplex, "{\"id\":\"cb-%lu\",\"result\":%ld}", number, id);
 }
 
 UNIT_TEST_WITH(test_nested_requests_call_back, set_up, tear_down)
@@ -283,15 +285,15 @@ UNIT_TEST_WITH(test_nested_requests_call_back, set_up, tear_down)
   assert_int_equal(atomic_load(&f->duplex->calls_open), 0);
 }
 
-/* ---- giving and letting go ---- */
+/* ---- giving and releasing ---- */
 
 struct churner {
   const struct fixture *fixture;
   pthread_t thread;
-  const atomic_bool *goes_on; /* after ROUNDS; NULL: it does not */
+  const atomic_bool *goes_on; /* stop flag, checked after ROUNDS; NULL: stops after ROUNDS */
 };
 
-/* Gives an ID as requests do, and lets go of its proxy as the Cleaner does. */
+/* Gives an ID as requests do, and releases its proxy as the Cleaner does. */
 static void *run_churner(void *argument)
 {
   const struct churner *churner = argument;
@@ -327,7 +329,7 @@ static void end_churners(const struct churner *churners)
     assert_int_equal(pthread_join(churners[i].thread, NULL), 0);
 }
 
-/* However giving and letting go interleave, the client can account for each argument. */
+/* However giving and releasing interleave, the releases account for each argument. */
 UNIT_TEST_WITH(test_every_argument_is_accounted_for, set_up, tear_down)
 {
   struct churner churners[CHURNERS];
@@ -335,7 +337,7 @@ UNIT_TEST_WITH(test_every_argument_is_accounted_for, set_up, tear_down)
   begin_churners(f, churners, NULL);
   end_churners(churners);
   while (f->duplex->sent.len > 0) {
-    char *sent = bench_take_sent(f->duplex);
+    char *sent = bench_read_sent(f->duplex);
     for (const char *entry = sent; (entry = strstr(entry, "\"given\":")) != NULL; entry++)
       sum += strtoul(entry + strlen("\"given\":"), NULL, 10);
     free(sent);
@@ -343,8 +345,9 @@ UNIT_TEST_WITH(test_every_argument_is_accounted_for, set_up, tear_down)
   assert_int_equal(sum, CHURNERS * ROUNDS);
 }
 
-/* Its session is deleted, and it closes, while nested requests and collected proxies go on. */
-UNIT_TEST_WITH(test_a_client_closes_meanwhile, set_up, tear_down)
+/* The client's session is deleted, and the client closes, while nested requests run and proxies are
+ * collected. */
+UNIT_TEST_WITH(test_a_client_closes_during_callbacks, set_up, tear_down)
 {
   enum { DELETIONS = 20 };
   struct churner churners[CHURNERS];
@@ -355,7 +358,7 @@ UNIT_TEST_WITH(test_a_client_closes_meanwhile, set_up, tear_down)
   bench_close_client(f->duplex);
   struct stub_call call = {.callbacks = f->callbacks, .id = 1, .proxy = f->proxies[0]};
   stub_call(&call);
-  assert_int_equal(call.told, STUB_TOLD_FAILURE);
+  assert_int_equal(call.result, STUB_RESULT_FAILURE);
   assert_string_equal(call.text, "the connection of the client has ended");
   atomic_store(&goes_on, false);
   end_churners(churners);

@@ -1,4 +1,4 @@
-/* What a client has given: counts, releases, limits, and how its callbacks begin and end. */
+/* The objects that a client has given: counts, releases, limits, and how its callbacks begin and end. */
 #include "callback_bench.h"
 #include "rpc/callbacks/callbacks_state.h"
 #include "tests/unit/cases.h"
@@ -37,7 +37,7 @@ UNIT_TEST_WITH(test_a_client_begins_with_its_first_callback, duplex_set_up, dupl
   assert_sent(duplex, RELEASED(ENTRY("8", "1")));
 }
 
-/* A release says how often the object was given since it was released last, and comes when nobody has it. */
+/* A release says how often the object was given since its last release, and is sent when no proxy is left. */
 UNIT_TEST_WITH(test_given_counts_every_argument, duplex_set_up, duplex_tear_down)
 {
   serve_part(duplex, KEEP(GIVEN("7") "," GIVEN("7") ",[" GIVEN("7") ",{\"k\":" GIVEN("7") "}]"), "result");
@@ -67,13 +67,13 @@ static void check_failed(const char *place, const char *message, const char *wan
   assert_nothing_sent(duplex);
 }
 
-/* Java has no proxy of what a failed request gives, so that it is released with the request. */
+/* Java has no proxy of callbacks in a failed request, so they are released with the request. */
 UNIT_TEST_WITH(test_failed_requests_count, duplex_set_up, duplex_tear_down)
 {
   unit_cases(FAILED_REQUESTS, check_failed);
 }
 
-/* Of a batch with a request that cannot be read, what the others gave is counted once. */
+/* In a batch with a request that cannot be read, the callbacks of the other requests are counted once. */
 UNIT_TEST_WITH(test_batches_count_once, duplex_set_up, duplex_tear_down)
 {
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," KEEP(GIVEN("7") ",{\"ref\":0}") "]", "-32602");
@@ -116,7 +116,7 @@ UNIT_TEST_WITH(test_the_last_of_several_proxies_releases, duplex_set_up, duplex_
   assert_int_not_equal(hooks->owner(bench_callbacks(duplex), 7, new), 0);
   assert_int_equal(hooks->find(bench_callbacks(duplex), 7, new), old);
   assert_int_equal(hooks->find(bench_callbacks(duplex), 7, old), 0);
-  /* One that was slower is not taken. */
+  /* A proxy that was made more slowly is dropped. */
   assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new + 1, old, &is_taken), JP_OK);
   assert_false(is_taken);
   assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new + 2, new, &is_taken), JP_OK);
@@ -147,10 +147,10 @@ UNIT_TEST_WITH(test_releases_wait_for_room, duplex_set_up, duplex_tear_down)
   assert_nothing_sent(duplex);
 }
 
-/* A client that reads nothing, and gives more and more in messages that nobody reads. */
-UNIT_TEST_WITH(test_releases_that_wait_are_bounded, duplex_set_up, duplex_tear_down)
+/* A client that reads nothing, and gives more and more callbacks in messages that are not read. */
+UNIT_TEST_WITH(test_waiting_releases_are_limited, duplex_set_up, duplex_tear_down)
 {
-  enum { MESSAGES = 1100, GIVEN_EACH = 1000, TOLD_MAX = 1000000 };
+  enum { MESSAGES = 1100, GIVEN_EACH = 1000, SENT_MAX = 1000000 };
   struct buffer message;
   buffer_init(&message);
   BUFFER_LITERAL(&message, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-99\",\"result\":[{\"ref\":{\"callback\":1}}");
@@ -163,13 +163,13 @@ UNIT_TEST_WITH(test_releases_that_wait_are_bounded, duplex_set_up, duplex_tear_d
   duplex->has_no_room = true;
   for (int i = 0; i < MESSAGES; i++)
     rpc_callbacks_count_unread(callbacks, buffer_text(&message));
-  assert_int_equal(callbacks->releases.count, TOLD_MAX);
+  assert_int_equal(callbacks->releases.count, SENT_MAX);
   buffer_fini(&message);
 }
 
 #define DELETE_SESSION CONTROL("delete_session", "")
 
-/* In the middle of a message: what its other requests have read before was released with the rest. */
+/* In the middle of a message: callbacks that earlier requests have given were released with the rest. */
 UNIT_TEST_WITH(test_delete_session_within_a_batch, duplex_set_up, duplex_tear_down)
 {
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," DELETE_SESSION "," KEEP(GIVEN("7") "," GIVEN("7")) "]",
@@ -183,7 +183,7 @@ UNIT_TEST_WITH(test_delete_session_within_a_batch, duplex_set_up, duplex_tear_do
   assert_nothing_sent(duplex);
 }
 
-/* What the message gives is counted once, also where a request that nobody has read follows. */
+/* Callbacks of the message are counted once, even if a request that is not read follows. */
 UNIT_TEST_WITH(test_delete_session_within_a_batch_that_is_unread_in_part, duplex_set_up, duplex_tear_down)
 {
 #define UNREAD(args) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"unknown\",\"params\":[" args "]}"
@@ -236,7 +236,7 @@ UNIT_TEST_WITH(test_a_proxy_may_outlive_its_client, duplex_set_up, duplex_tear_d
   assert_int_equal(atomic_load(&duplex->opened), 1);
   struct stub_call call = {.callbacks = callbacks, .id = 7, .proxy = proxy};
   stub_call(&call);
-  assert_int_equal(call.told, STUB_TOLD_FAILURE);
+  assert_int_equal(call.result, STUB_RESULT_FAILURE);
   assert_string_equal(call.text, "the connection of the client has ended");
   stub_callbacks.hooks->released(callbacks, 7, proxy);
   assert_nothing_sent(duplex);

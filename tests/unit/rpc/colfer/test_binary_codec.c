@@ -1,5 +1,5 @@
-/* What no client can bring about, or see, of binary messages: bounds of an answer, metadata that breaks off, memory, and
- * answers that need no worker. */
+/* Behaviour of binary messages that no client can cause or see: limits of an answer, metadata that fails
+ * half way, memory, and answers without a worker. */
 #include "base/uuid.h"
 #include "colfer/messages.h"
 #include "rpc/colfer/binary_codec.h"
@@ -8,7 +8,7 @@
 #include "tests/support/colfer_print.h"
 #include "tests/unit/unit.h"
 
-/* The message 1 of a sender that does not name itself; what follows are members of its part. */
+/* The message 1 of a sender that does not name itself; the other arguments are members of its part. */
 #define EXEC(type, ...)                                                                                      \
   {                                                                                                          \
     .message_type = (type), .exec_message = &(struct colfer_exec_message)                                    \
@@ -46,7 +46,7 @@
   EXEC(COLFER_CALLS_CONSTRUCTOR,                                                                             \
        .constructor_call = &(struct colfer_constructor_call){.clazz = NAMED_CLASS("C"), __VA_ARGS__})
 
-/* Replaces what is in out. */
+/* Replaces the content of out. */
 static void encode_message(struct buffer *out, const struct colfer_message *message)
 {
   buffer_clear(out);
@@ -161,7 +161,7 @@ UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, tear_down)
   own->reply_max = 1000;
   check_part_of_reply(own, &call, "ref: 3");
   assert_null(strstr(own->shown.data, "xxx"));
-  /* Only what was told is held. */
+  /* Only refs that were sent are held. */
   check_part_of_reply(
       own,
       &(struct colfer_message)CONTROL_MESSAGE(.command = COLFER_DELETE_OBJECT, .params = OBJS({.ref = 1})),
@@ -207,7 +207,7 @@ UNIT_TEST_WITH(keeps_no_large_memory, set_up, tear_down)
   test_free(text);
 }
 
-UNIT_TEST_WITH(denies_withheld_classes_before_it_looks_further, set_up_compat, tear_down)
+UNIT_TEST_WITH(denies_withheld_classes_before_anything_else, set_up_compat, tear_down)
 {
   static const char denied[] = "io.quasient.pal.core.rpc.policy.RpcAccessDeniedException";
   struct colfer_class *withheld = NAMED_CLASS("io.quasient.pal.Peer");
@@ -301,7 +301,7 @@ UNIT_TEST_WITH(refuses_in_the_form_of_the_request, set_up, tear_down)
       "decoded: exec_message, byte 6: the message ends here\"}}");
 }
 
-UNIT_TEST_WITH(rejects_what_was_not_read, set_up, tear_down)
+UNIT_TEST_WITH(rejects_unread_messages, set_up, tear_down)
 {
   static const struct {
     struct text beginning;
@@ -332,7 +332,7 @@ UNIT_TEST_WITH(rejects_what_was_not_read, set_up, tear_down)
 
 /* ---- which messages are binary ones, and the ids of answers ---- */
 
-UNIT_TEST(tells_binary_messages_by_their_first_byte)
+UNIT_TEST(recognizes_binary_messages_by_their_first_byte)
 {
   for (int first = 0; first <= UINT8_MAX; first++) {
     char message[] = {(char)first, '{'};

@@ -198,8 +198,8 @@ void known_bench_forget(struct service_bench *bench)
 }
 
 /* From an exact copy, so that a sanitizer sees a read past its end. */
-static void serve(struct service_bench *bench, struct rpc_client *client, struct text message,
-                  size_t reply_max)
+static void serve_message(struct service_bench *bench, struct rpc_client *client, struct text message,
+                          size_t reply_max)
 {
   char *copy = unit_exact_copy(message.data, message.len);
   buffer_clear(&bench->out);
@@ -220,7 +220,7 @@ static void blank_id(struct text answer)
   memset((char *)(uintptr_t)answer.data + BEFORE, '.', UUID_TEXT_LENGTH);
 }
 
-static void show(const char *what, struct text answer)
+static void show_answer(const char *what, struct text answer)
 {
   fprintf(stderr, "%s:", what);
   for (size_t i = 0; i < answer.len; i++)
@@ -235,18 +235,18 @@ enum served_twice known_bench_serve(struct service_bench *bench, struct rpc_clie
   struct buffer wanted;
   buffer_init(&wanted);
   own_of(bench)->known = NULL;
-  serve(bench, client, message, reply_max);
+  serve_message(bench, client, message, reply_max);
   buffer_append_text(&wanted, buffer_text(&bench->out));
   known_bench_forget(bench);
   own_of(bench)->known = known;
   unsigned before = stub.whole_numbers;
-  serve(bench, client, message, reply_max);
+  serve_message(bench, client, message, reply_max);
   blank_id(buffer_text(&wanted));
   blank_id(buffer_text(&bench->out));
   bool is_same = text_equal(buffer_text(&bench->out), buffer_text(&wanted));
   if (!is_same) {
-    show("general", buffer_text(&wanted));
-    show("known", buffer_text(&bench->out));
+    show_answer("general", buffer_text(&wanted));
+    show_answer("known", buffer_text(&bench->out));
   }
   buffer_fini(&wanted);
   if (!is_same)

@@ -1,14 +1,14 @@
 #ifndef JPEER_TESTS_UNIT_RPC_COLFER_KNOWN_BENCH_H
 #define JPEER_TESTS_UNIT_RPC_COLFER_KNOWN_BENCH_H
 /*
- * The peer's service over the stub of jni, with members of whole numbers, for binary messages that are served both
- * ways: on the general path, and by a worker that knows the messages before.
+ * The peer's service over the stub of jni, with members of whole numbers, for binary messages that are served
+ * twice: on the general path, and by a worker that knows the messages already.
  */
 #include "base/buffer.h"
 #include "colfer/messages.h"
 #include "tests/unit/rpc/service_bench.h"
 
-/* A binary request out of plain parts. */
+/* A binary request made from plain parts. */
 enum { SAMPLE_ARGS_MAX = 10 };
 
 struct sample_request {
@@ -21,8 +21,8 @@ struct sample_request {
   uint32_t builder_seq;
   const char *class_name;
   const char *member;
-  uint32_t ref;                        /* of the object, where the kind has one */
-  const char *values[SAMPLE_ARGS_MAX]; /* up to NULL; of a put the first one */
+  uint32_t ref;                        /* of the object, if the kind has one */
+  const char *values[SAMPLE_ARGS_MAX]; /* up to NULL; a put uses the first one */
   const char *type;                    /* of the values; NULL: not declared */
   const char *thread_affinity;
 };
@@ -30,7 +30,7 @@ struct sample_request {
 /* Appends the message's bytes. */
 void sample_request_write(const struct sample_request *sample, struct buffer *out);
 
-/* The session in which there is an object, whose ref is 1. */
+/* The session that contains an object, whose ref is 1. */
 #define KNOWN_SESSION "0123456789abcdef"
 
 /* Members of the class C, by their places in stub.members. */
@@ -46,19 +46,19 @@ enum known_member {
   KNOWN_MEMBERS
 };
 
-/* A usual request for each of them but the constructor. */
+/* A usual request for each of them except the constructor. */
 extern const struct sample_request known_requests[KNOWN_CONSTRUCTOR];
 
 /* Its client is a ZeroMQ identity. */
 struct service_bench *known_bench_create(void);
 
-/* Lets the worker know no message. */
+/* Makes the worker forget all messages. */
 void known_bench_forget(struct service_bench *bench);
 
 enum served_twice {
   SERVED_GENERALLY,  /* both times */
-  SERVED_AS_KNOWN,   /* and the same came back as on the general path */
-  SERVED_DIFFERENTLY /* which is told on stderr */
+  SERVED_AS_KNOWN,   /* and the result was the same as on the general path */
+  SERVED_DIFFERENTLY /* the difference is on stderr */
 };
 
 /* The answers are compared without their own ids; that of a known message is left in bench->out. */

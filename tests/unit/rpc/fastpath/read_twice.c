@@ -161,7 +161,7 @@ struct reading {
   struct buffer *shown;
 };
 
-static void show(struct buffer *out, const struct rpc_cached_request *request)
+static void show_request(struct buffer *out, const struct rpc_cached_request *request)
 {
   struct buffer line;
   buffer_init(&line);
@@ -172,8 +172,8 @@ static void show(struct buffer *out, const struct rpc_cached_request *request)
   buffer_fini(&line);
 }
 
-static void keep(struct reading *reading, const struct jsonrpc_request *request,
-                 const struct operation *operation)
+static void keep_shape(struct reading *reading, const struct jsonrpc_request *request,
+                       const struct operation *operation)
 {
   const struct rpc_read_request read = {.text = reading->message,
                                         .id = request->id,
@@ -185,33 +185,33 @@ static void keep(struct reading *reading, const struct jsonrpc_request *request,
   rpc_fastpath_keep(reading->fastpath, &read);
 }
 
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   (void)context, (void)id, (void)error;
   return JP_OK;
 }
 
-static const struct rpc_callback_taker taker = {.take = take_callback};
+static const struct rpc_callback_sink sink = {.accept = accept_callback};
 
 static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
 {
   struct reading *reading = context;
   struct operation operation;
   struct outcome outcome;
-  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &taker};
+  const struct rpc_value_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &sink};
   if (rpc_params_decode(request, &rules, &reading->arena, &operation, &outcome) != JP_OK)
     return;
   const struct rpc_cached_request shown = {.id = request->id,
                                            .peer_id = request->peer_id,
                                            .is_notification = request->is_notification,
                                            .operation = operation};
-  show(reading->shown, &shown);
+  show_request(reading->shown, &shown);
   if (*reading->message.data == '{' && request->version == JSONRPC_2_0)
-    keep(reading, request, &operation);
+    keep_shape(reading, request, &operation);
   BUFFER_LITERAL(jsonrpc_result(response), "null");
 }
 
-/* Each path has its own exact copy of the message: nothing may be read beyond it, or after it is gone. */
+/* Each path has its own exact copy of the message: a read beyond it, or after its end, is an error. */
 static void read_generally(struct rpc_fastpath **fastpath, struct text message, struct buffer *shown)
 {
   char *copy = unit_exact_copy(message.data, message.len);
@@ -239,7 +239,7 @@ static bool read_from_cache(struct rpc_fastpath *fastpath, struct text message, 
   const struct rpc_cached_request *request =
       rpc_fastpath_find(fastpath, (struct text){copy, message.len}, &arena, NULL);
   if (request != NULL)
-    show(shown, request);
+    show_request(shown, request);
   arena_fini(&arena);
   test_free(copy);
   return request != NULL;

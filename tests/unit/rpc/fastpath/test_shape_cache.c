@@ -1,4 +1,4 @@
-/* A message that fits a shape means what it means on the general path. */
+/* A message that fits a shape has the same meaning as on the general path. */
 #include "rpc/fastpath/shape_cache.h"
 #include "tests/unit/cases.h"
 #include "tests/unit/rpc/fastpath/read_twice.h"
@@ -42,7 +42,7 @@ static void check_shape(const char *place, const char *first, const char *second
 }
 
 /* A line of shapes.txt as a message. */
-static void expand(const char *line, char message[1000])
+static void expand_line(const char *line, char message[1000])
 {
   char words[3][100];
   if (sscanf(line, "add %99s %99s %99s", words[0], words[1], words[2]) == 3)
@@ -60,8 +60,8 @@ static void check_lines(const char *place, const char *first, const char *wanted
   char messages[2][1000];
   bool fits = strncmp(wanted, "fits ", 5) == 0;
   assert_true(fits || strncmp(wanted, "not ", 4) == 0);
-  expand(first, messages[0]);
-  expand(wanted + (fits ? strlen("fits ") : strlen("not ")), messages[1]);
+  expand_line(first, messages[0]);
+  expand_line(wanted + (fits ? strlen("fits ") : strlen("not ")), messages[1]);
   check_shape(place, messages[0], messages[1], fits);
 }
 
@@ -86,12 +86,12 @@ UNIT_TEST_WITH(keeps_as_many_as_it_has_room_for, NULL, tear_down)
       assert_int_equal(read_again(text_of(call)), wanted);
     }
   }
-  /* The one that came last has taken the place of the first. */
+  /* The last one has replaced the first. */
   assert_int_equal(read_again(text_of(CALL("1", "\"type\":\"C\",\"method\":\"m1\""))), READ_FROM_CACHE);
   assert_int_equal(read_again(text_of(CALL("1", "\"type\":\"C\",\"method\":\"m0\""))), READ_GENERALLY);
 }
 
-UNIT_TEST_WITH(passes_over_long_texts, NULL, tear_down)
+UNIT_TEST_WITH(skips_long_texts, NULL, tear_down)
 {
   for (unsigned space = 0; space < 2; space++) {
     buffer_clear(&message);
@@ -105,7 +105,7 @@ UNIT_TEST_WITH(passes_over_long_texts, NULL, tear_down)
     for (unsigned i = 0; i < space * SHAPE_TEXT_MAX; i++)
       buffer_append_char(&message, ' ');
     buffer_append_char(&message, '}');
-    /* What is in a hole may be long; the rest may not. */
+    /* The content of a hole may be long; the rest may not. */
     assert_int_equal(read_again(buffer_text(&message)), READ_GENERALLY);
     assert_true(shown.len > 0);
     assert_int_equal(read_again(buffer_text(&message)), space == 0 ? READ_FROM_CACHE : READ_GENERALLY);
@@ -133,7 +133,7 @@ UNIT_TEST_WITH(reads_very_long_lists_in_full, NULL, tear_down)
   assert_int_equal(read_again(buffer_text(&message)), READ_GENERALLY);
 }
 
-/* Items that were made before a list turned out not to fit are given back. */
+/* Items that were made before a list turned out not to fit are freed. */
 UNIT_TEST_WITH(leaves_the_arena_as_it_was_where_nothing_fits, NULL, tear_down)
 {
   enum { COUNT = 1000 };
@@ -144,10 +144,10 @@ UNIT_TEST_WITH(leaves_the_arena_as_it_was_where_nothing_fits, NULL, tear_down)
   assert_non_null(rpc_fastpath_find(fastpath, buffer_text(&message), &arena, NULL));
   arena_reset(&arena);
   struct arena_mark before = arena_mark(&arena);
-  message.data[message.len - 1] = ']'; /* the last of it is looked at first */
+  message.data[message.len - 1] = ']'; /* the end of the list is checked first */
   assert_null(rpc_fastpath_find(fastpath, buffer_text(&message), &arena, NULL));
   message.data[message.len - 1] = '}';
-  message.data[message.len / 2] = ' '; /* in the midst of the list */
+  message.data[message.len / 2] = ' '; /* in the middle of the list */
   assert_null(rpc_fastpath_find(fastpath, buffer_text(&message), &arena, NULL));
   struct arena_mark after = arena_mark(&arena);
   assert_ptr_equal(after.chunk, before.chunk);
@@ -155,7 +155,7 @@ UNIT_TEST_WITH(leaves_the_arena_as_it_was_where_nothing_fits, NULL, tear_down)
   arena_fini(&arena);
 }
 
-/* Where nothing ever fits, most messages are not even looked at; one that comes again is found again soon. */
+/* If nothing ever fits, most messages are not examined; a message that is repeated is soon found again. */
 UNIT_TEST_WITH(recovers_after_many_misses, NULL, tear_down)
 {
   for (unsigned i = 0; i < 1000; i++) {
@@ -170,7 +170,8 @@ UNIT_TEST_WITH(recovers_after_many_misses, NULL, tear_down)
   assert_int_equal(read_again(text_of(ON("2"))), READ_FROM_CACHE);
 }
 
-/* What could not be kept leaves a hole far behind the text's end; nothing is compared up to there. */
+/* A message that could not be kept leaves a hole far after the text's end; the comparison stops before
+ * that. */
 UNIT_TEST_WITH(forgets_what_it_could_not_keep, NULL, tear_down)
 {
   static const char rest[] = ON("1");

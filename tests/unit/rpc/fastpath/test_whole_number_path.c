@@ -1,4 +1,4 @@
-/* When a request takes the whole-number path, and that its frame is ended whatever comes of it. */
+/* When a request takes the whole-number path, and that its frame is ended in every case. */
 #include "rpc/fastpath/whole_number_path.h"
 
 #include "base/number_format.h"
@@ -14,7 +14,7 @@ struct bench {
   struct whole_number_path path;
   struct rpc_cached_request request;
   struct rpc_cached_call call;
-  unsigned failures; /* told to answer_failed */
+  unsigned failures; /* calls of answer_failed */
 };
 
 static const struct rpc_written_answer written = {.before_id = TEXT("<"),
@@ -25,11 +25,11 @@ static const struct rpc_written_answer written = {.before_id = TEXT("<"),
 
 /* rpc_cached_call.answer: the outcome is valid because the request's frame is open. */
 static bool answer_failed(void *context, struct rpc_cached_request *request, const struct outcome *failed,
-                          struct rpc_written_answer *told)
+                          struct rpc_written_answer *written_answer)
 {
   struct bench *own = context;
   assert_ptr_equal(request, &own->request);
-  assert_null(told);
+  assert_null(written_answer);
   assert_int_equal(stub.frames, 1);
   unit_assert_text(failed->message, TEXT("thrown"), __FILE__, __LINE__);
   own->failures++;
@@ -109,7 +109,7 @@ UNIT_TEST_WITH(a_failure_is_answered_inside_the_frame, set_up, tear_down)
   assert_int_equal(own->service->out.len, 0);
 }
 
-/* Nothing is run, and the general path finds everything as it was. */
+/* Nothing is run, and nothing has changed for the general path. */
 static void check_unfit(struct bench *own)
 {
   assert_false(take_path(own));
@@ -144,7 +144,7 @@ UNIT_TEST_WITH(a_path_needs_a_session, set_up, tear_down)
   check_unfit(own);
 }
 
-UNIT_TEST_WITH(a_request_may_name_a_session_only_where_nobody_looks, set_up, tear_down)
+UNIT_TEST_WITH(a_request_may_name_a_session_only_on_channels_that_ignore_it, set_up, tear_down)
 {
   own->request.peer_id = TEXT("01234567-89ab-cdef-0123-456789abcdef");
   check_unfit(own);

@@ -1,11 +1,11 @@
-/* Cached requests, alone and in batches: answered as on the general path, and refused as there. With
+/* Cached requests, alone and in batches: answered, and refused, as on the general path. With
  * JPEER_FASTPATH off nothing is cached, and the answers are the same. */
 #include "service_bench.h"
 #include "tests/unit/cases.h"
 
 enum { BATCH_MAX = 4 };
 
-/* members: of the envelope, each with a comma behind it */
+/* members: of the envelope, each with a comma after it */
 #define CALL_ADD(members, args)                                                                              \
   "{\"jsonrpc\":\"2.0\"," members "\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\","       \
   "\"args\":[" args "]}}"
@@ -41,20 +41,20 @@ static unsigned count_calls(void)
   return stub.invoked + stub.whole_numbers;
 }
 
-static enum rpc_served serve(struct service_bench *bench, struct text message)
+static enum rpc_served serve_message(struct service_bench *bench, struct text message)
 {
   return bench_serve(bench, bench->client, message, 0);
 }
 
-/* Writes the answers to the requests one by one, each on the general path, as white space at the beginning is
- * in no shape. */
+/* Writes the answers to the requests one by one, each on the general path, because no shape begins with
+ * white space. */
 static void answer_one_by_one(struct service_bench *bench, const char *const *requests,
                               struct buffer *answers)
 {
   for (size_t i = 0; requests[i] != NULL; i++) {
     char request[256];
     snprintf(request, sizeof request, " %s", requests[i]);
-    if (serve(bench, text_of(request)) == RPC_NO_REPLY)
+    if (serve_message(bench, text_of(request)) == RPC_NO_REPLY)
       continue;
     buffer_append_char(answers, answers->len == 0 ? '[' : ',');
     buffer_append_text(answers, buffer_text(&bench->out));
@@ -77,7 +77,7 @@ static void check_batch(struct service_bench *bench, const char *const *requests
   unsigned called = count_calls() - before;
   for (unsigned round = 0; round < 3; round++) {
     before = count_calls();
-    assert_int_equal(serve(bench, buffer_text(&batch)), wanted.len == 0 ? RPC_NO_REPLY : RPC_REPLY);
+    assert_int_equal(serve_message(bench, buffer_text(&batch)), wanted.len == 0 ? RPC_NO_REPLY : RPC_REPLY);
     unit_assert_text(buffer_text(&bench->out), buffer_text(&wanted), __FILE__, __LINE__);
     assert_int_equal(count_calls() - before, called);
   }
@@ -107,7 +107,7 @@ UNIT_TEST_ALSO(batches_are_answered_as_one_by_one, set_up_whole_numbers, tear_do
 #define DEEP CALL_ADD("\"x\":" FOUR(FOUR("[")) "[[[" FOUR(FOUR("]")) "]]],\"id\":1,", "")
 #define ONE  CALL_ADD("\"id\":1,", "5,3")
 
-/* What is wrong with a batch is found although its elements are known, and before any of them runs. */
+/* Faults of a batch are found although its elements are known, and before any of them runs. */
 UNIT_TEST_WITH(batches_are_refused_as_on_the_general_path, set_up, tear_down)
 {
   static const struct {
@@ -126,17 +126,17 @@ UNIT_TEST_WITH(batches_are_refused_as_on_the_general_path, set_up, tear_down)
       {"[" DEEP "]", "passes the depth limit of 20"},
       {"[" ONE FOUR("," ONE) "]", "The batch of 5 requests passes the batch limit of 4"},
   };
-  assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
-  assert_int_equal(serve(bench, TEXT(DEEP)), RPC_REPLY);
+  assert_int_equal(serve_message(bench, TEXT(ONE)), RPC_REPLY);
+  assert_int_equal(serve_message(bench, TEXT(DEEP)), RPC_REPLY);
   assert_int_equal(stub.invoked, 2);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    assert_int_equal(serve(bench, text_of(cases[i].batch)), RPC_REPLY);
+    assert_int_equal(serve_message(bench, text_of(cases[i].batch)), RPC_REPLY);
     assert_part(bench, cases[i].wanted);
   }
   assert_int_equal(stub.invoked, 2);
 }
 
-/* The answers to the same message, cached and not, however much an answer may hold. */
+/* The answers to the same message, cached and not, for every limit of an answer. */
 UNIT_TEST_WITH(bounds_of_an_answer_hold, set_up_whole_numbers, tear_down)
 {
   struct buffer wanted;
@@ -157,12 +157,12 @@ UNIT_TEST_WITH(failures_are_answered_as_on_the_general_path, set_up_whole_number
   struct buffer wanted;
   buffer_init(&wanted);
   for (unsigned i = 0; i < 3; i++)
-    assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
+    assert_int_equal(serve_message(bench, TEXT(ONE)), RPC_REPLY);
   members[0].outcome = (struct outcome){
       .kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .throwable_type = TEXT("E"), .message = TEXT("no")};
-  assert_int_equal(serve(bench, TEXT(" " ONE)), RPC_REPLY);
+  assert_int_equal(serve_message(bench, TEXT(" " ONE)), RPC_REPLY);
   buffer_append_text(&wanted, buffer_text(&bench->out));
-  assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
+  assert_int_equal(serve_message(bench, TEXT(ONE)), RPC_REPLY);
   unit_assert_text(buffer_text(&bench->out), buffer_text(&wanted), __FILE__, __LINE__);
   members[0].outcome = good;
   buffer_fini(&wanted);
@@ -177,11 +177,11 @@ static void check_options(const char *place, const char *request, const char *pa
   snprintf(batch, sizeof batch, "[%s]", request);
   for (unsigned round = 0; round < 3; round++) {
     unsigned whole_numbers = stub.whole_numbers;
-    assert_int_equal(serve(bench, text_of(request)), RPC_REPLY);
+    assert_int_equal(serve_message(bench, text_of(request)), RPC_REPLY);
     if (*part == '\0')
       unit_assert_text(buffer_text(&bench->out), buffer_text(&answer_of_one), place, __LINE__);
     assert_part(bench, part);
-    assert_int_equal(serve(bench, text_of(batch)), RPC_REPLY);
+    assert_int_equal(serve_message(bench, text_of(batch)), RPC_REPLY);
     assert_part(bench, part);
     assert_int_equal(stub.whole_numbers, whole_numbers);
   }
@@ -190,10 +190,10 @@ static void check_options(const char *place, const char *request, const char *pa
 /* The text of a request that is kept, with options at its beginning, in its middle and at its end. */
 UNIT_TEST_WITH(requests_with_options_are_neither_kept_nor_taken_for_others, set_up_whole_numbers, tear_down)
 {
-  assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
+  assert_int_equal(serve_message(bench, TEXT(ONE)), RPC_REPLY);
   buffer_append_text(&answer_of_one, buffer_text(&bench->out));
-  assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
-  assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
+  assert_int_equal(serve_message(bench, TEXT(ONE)), RPC_REPLY);
+  assert_int_equal(serve_message(bench, TEXT(ONE)), RPC_REPLY);
   assert_int_equal(stub.whole_numbers > 0, JPEER_FASTPATH);
   unit_cases(OPTIONS, check_options);
   buffer_fini(&answer_of_one);

@@ -44,7 +44,7 @@ UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, bench_tear_down)
       "\"null\":false,\"ref\":1}}}");
 }
 
-/* Where no room is left, a result that is no longer than an error is told none the less. */
+/* Even without room a result is sent if it is no longer than an error. */
 UNIT_TEST_WITH(loses_nothing_in_a_batch_that_is_full, set_up, bench_tear_down)
 {
   char batch[1024];
@@ -81,8 +81,8 @@ UNIT_TEST_WITH(keeps_no_large_memory, set_up, bench_tear_down)
   test_free(text);
 }
 
-/* An answer that has it once more for each cause would be 33 times as long as its request. */
-UNIT_TEST_WITH(tells_a_long_id_once, set_up, bench_tear_down)
+/* An answer that repeated the id for each cause would be 33 times as long as its request. */
+UNIT_TEST_WITH(sends_a_long_id_once, set_up, bench_tear_down)
 {
   enum { LENGTH = 100000, CAUSES = 31 };
   struct outcome_throwable causes[CAUSES];
@@ -109,7 +109,7 @@ UNIT_TEST_WITH(tells_a_long_id_once, set_up, bench_tear_down)
   test_free(id);
 }
 
-static void reopen(enum op_channel channel)
+static void reopen_bench(enum op_channel channel)
 {
   bench_close(bench, bench->client, NULL);
   bench->client = bench_open_named(bench, channel, NULL);
@@ -124,7 +124,7 @@ static const char query[] =
 
 UNIT_TEST_WITH(writes_metadata_whole, set_up, bench_tear_down)
 {
-  reopen(OP_CHANNEL_ZMQ);
+  reopen_bench(OP_CHANNEL_ZMQ);
   assert_int_equal(bench_serve(bench, bench->client, text_of(query), 0), RPC_REPLY);
   assert_part(bench, "\"status\":\"ERROR\"");
   assert_part(bench, "the image cannot be read");
@@ -144,7 +144,7 @@ UNIT_TEST_WITH(writes_metadata_whole, set_up, bench_tear_down)
 
 UNIT_TEST_WITH(streams_metadata, set_up, bench_tear_down)
 {
-  reopen(OP_CHANNEL_HTTP);
+  reopen_bench(OP_CHANNEL_HTTP);
   stub.meta = "[\"\xF0\x9F\x98\x80\"]";
   stub.meta_step = 3;
   buffer_clear(&bench->out);

@@ -6,7 +6,7 @@
 static struct arena arena;
 static struct batch_results *results;
 
-static void note(const char *id, const struct outcome *outcome, bool by_value)
+static void note_result(const char *id, const struct outcome *outcome, bool by_value)
 {
   batch_results_note(results, text_of(id), outcome, by_value);
 }
@@ -28,9 +28,9 @@ static void note_samples(void)
        .ref = 12,
        .value = list},
   };
-  note("\"s\"", &samples[0], false);
-  note("5", &samples[1], true);
-  note("6", &samples[2], true);
+  note_result("\"s\"", &samples[0], false);
+  note_result("5", &samples[1], true);
+  note_result("6", &samples[2], true);
   batch_results_note_failure(results, TEXT("8"), TEXT("{\"message\":\"no\"}"), NULL);
 }
 
@@ -51,15 +51,15 @@ static int tear_down(void **state)
   return 0;
 }
 
-static struct json_value parse(struct text json)
+static struct json_value parse_json(struct text json)
 {
   struct json_fault fault;
   assert_int_equal(json_validate(json, (struct json_limits){16}, TEXT(""), &fault), JP_OK);
   return json_root(json);
 }
 
-static enum jp_status fill(enum batch_fill_form form, size_t max_size, struct json_value *params,
-                           struct outcome *outcome, const struct batch_result **failed)
+static enum jp_status fill_json(enum batch_fill_form form, size_t max_size, struct json_value *params,
+                                struct outcome *outcome, const struct batch_result **failed)
 {
   const struct batch_fill fill = {.results = results,
                                   .limits = {16},
@@ -83,15 +83,15 @@ static void note_long_text(void)
       .kind = OUTCOME_VALUE, .type = TEXT("java.lang.String"), .has_value = true, .value = text};
   const struct outcome date = {
       .kind = OUTCOME_VALUE, .type = TEXT("java.time.Year"), .has_value = true, .value = text};
-  note("\"long\"", &string, false);
-  note("\"year\"", &date, true);
+  note_result("\"long\"", &string, false);
+  note_result("\"year\"", &date, true);
 }
 
 static enum jp_status fill_sharing(const char *json, bool shares, struct json_value *params)
 {
   struct outcome outcome;
   const struct batch_result *failed;
-  *params = parse(text_of(json));
+  *params = parse_json(text_of(json));
   const struct batch_fill fill = {.results = results,
                                   .limits = {16},
                                   .max_size = 1000,
@@ -140,36 +140,36 @@ static void count_release(void *context, struct op_shared_text *text)
 UNIT_TEST_WITH(test_a_long_text_is_found_by_its_name_and_released_once, set_up, tear_down)
 {
   struct json_value params;
-  struct json_value name = parse(TEXT("{\"result\":\"long\"}"));
+  struct json_value name = parse_json(TEXT("{\"result\":\"long\"}"));
   int released = 0;
   note_long_text();
-  assert_null(batch_fill_find_shared(results, name)); /* nobody has named it */
+  assert_null(batch_fill_find_shared(results, name)); /* never named */
   for (int i = 0; i < 3; i++)
     assert_int_equal(fill_sharing("{\"args\":[{\"ref\":{\"result\":\"long\"}}]}", true, &params), JP_OK);
   struct op_shared_text *shared = batch_fill_find_shared(results, name);
   assert_non_null(shared);
   assert_int_equal(shared->text.len, LONG_TEXT);
-  assert_null(batch_fill_find_shared(results, parse(TEXT("{\"result\":\"s\"}"))));
-  assert_null(batch_fill_find_shared(results, parse(TEXT("{\"result\":\"none\"}"))));
-  assert_null(batch_fill_find_shared(results, parse(TEXT("7"))));
+  assert_null(batch_fill_find_shared(results, parse_json(TEXT("{\"result\":\"s\"}"))));
+  assert_null(batch_fill_find_shared(results, parse_json(TEXT("{\"result\":\"none\"}"))));
+  assert_null(batch_fill_find_shared(results, parse_json(TEXT("7"))));
   batch_results_end(results, count_release, &released);
   assert_int_equal(released, 1);
 }
 
 /* ---- limits ---- */
 
-UNIT_TEST_WITH(test_what_is_filled_in_has_limits, set_up, tear_down)
+UNIT_TEST_WITH(test_filled_requests_have_limits, set_up, tear_down)
 {
-  struct json_value params = parse(TEXT("[{\"ref\":{\"result\":5}},{\"ref\":{\"result\":5}}]"));
+  struct json_value params = parse_json(TEXT("[{\"ref\":{\"result\":5}},{\"ref\":{\"result\":5}}]"));
   struct outcome outcome;
   const struct batch_result *failed;
-  assert_int_equal(fill(BATCH_FILL_VALUES, 40, &params, &outcome, &failed), JP_LIMIT);
+  assert_int_equal(fill_json(BATCH_FILL_VALUES, 40, &params, &outcome, &failed), JP_LIMIT);
   assert_text(outcome.message,
               "the request is longer than message-max (40 bytes) with the results that it names");
-  params = parse(TEXT("[[[[[[[[[[[[[[{\"ref\":{\"result\":5}}]]]]]]]]]]]]]]"));
-  assert_int_equal(fill(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_OK);
-  params = parse(TEXT("[[[[[[[[[[[[[[{\"ref\":{\"result\":6}}]]]]]]]]]]]]]]"));
-  assert_int_equal(fill(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_LIMIT);
+  params = parse_json(TEXT("[[[[[[[[[[[[[[{\"ref\":{\"result\":5}}]]]]]]]]]]]]]]"));
+  assert_int_equal(fill_json(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_OK);
+  params = parse_json(TEXT("[[[[[[[[[[[[[[{\"ref\":{\"result\":6}}]]]]]]]]]]]]]]"));
+  assert_int_equal(fill_json(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_LIMIT);
   assert_text(outcome.message, "the request passes the depth limit of 16 with the results that it names");
 }
 
@@ -179,8 +179,8 @@ UNIT_TEST_WITH(test_noted_values_have_a_limit, set_up, tear_down)
   const struct outcome value = {
       .kind = OUTCOME_VALUE, .type = TEXT("java.lang.String"), .has_value = true, .value = text};
   results = batch_results_create(&arena, 30);
-  note("1", &value, false);
-  note("2", &value, false);
+  note_result("1", &value, false);
+  note_result("2", &value, false);
   batch_results_note_failure(results, TEXT("3"), TEXT("{\"message\":\"no\"}"), NULL);
   assert_int_equal(batch_results_find(results, TEXT("1"))->kind, BATCH_RESULT_VALUE);
   assert_int_equal(batch_results_find(results, TEXT("2"))->kind, BATCH_RESULT_LARGE);
@@ -194,16 +194,16 @@ UNIT_TEST_WITH(test_all_copies_of_a_batch_have_a_limit, set_up, tear_down)
   const struct outcome value = {
       .kind = OUTCOME_VALUE, .type = TEXT("java.lang.String"), .has_value = true, .value = text};
   results = batch_results_create(&arena, 30);
-  note("1", &value, false);
+  note_result("1", &value, false);
   struct json_value params;
   struct outcome outcome;
   const struct batch_result *failed;
   for (int copy = 0; copy < 43; copy++) {
-    params = parse(TEXT("[{\"ref\":{\"result\":1}}]"));
-    assert_int_equal(fill(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_OK);
+    params = parse_json(TEXT("[{\"ref\":{\"result\":1}}]"));
+    assert_int_equal(fill_json(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_OK);
   }
-  params = parse(TEXT("[{\"ref\":{\"result\":1}}]"));
-  assert_int_equal(fill(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_LIMIT);
+  params = parse_json(TEXT("[{\"ref\":{\"result\":1}}]"));
+  assert_int_equal(fill_json(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_LIMIT);
   assert_text(
       outcome.message,
       "the values that the requests of this batch name take more than 32 times message-max (1000 bytes)");

@@ -1,4 +1,4 @@
-/* The messages of callbacks that come: how they are told apart and read. */
+/* Incoming messages of callbacks: how they are classified and read. */
 #include "rpc/jsonrpc/json_callbacks.h"
 
 #include "rpc/values/value_read.h"
@@ -24,7 +24,7 @@ UNIT_TEST(test_numbers_of_calls)
     assert_int_equal(rpc_call_number_read(text_of(cases[i].text)), cases[i].number);
 }
 
-/* ---- what a message is, in words ---- */
+/* ---- the kind of a message, in words ---- */
 
 static void note_faulty(void *context, uint64_t number, const char *reason)
 {
@@ -36,7 +36,7 @@ static void note_given(void *context, int64_t id)
   buffer_printf(context, " gives %lld", (long long)id);
 }
 
-static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   (void)context, (void)id, (void)error;
   return JP_OK;
@@ -69,12 +69,12 @@ static void describe_error(const struct jvm_callback_answer *answer, struct buff
 
 static void describe_answer(struct text message, struct buffer *out)
 {
-  const struct rpc_callback_taker taker = {.take = take_callback};
+  const struct rpc_callback_sink sink = {.accept = accept_callback};
   struct jvm_callback_answer answer;
   struct outcome outcome;
   struct arena arena;
   arena_init(&arena);
-  const struct rpc_value_rules rules = {.digits_max = 30, .callbacks = &taker};
+  const struct rpc_value_rules rules = {.digits_max = 30, .callbacks = &sink};
   if (form->read_answer(message, &rules, &arena, &answer, &outcome) != JP_OK) {
     assert_int_equal(outcome.kind, OUTCOME_ERROR);
     buffer_printf(out, " wrong: %.*s", TEXT_ARGS(outcome.message));
@@ -84,7 +84,7 @@ static void describe_answer(struct text message, struct buffer *out)
   arena_fini(&arena);
 }
 
-static void describe(struct text message, struct buffer *out)
+static void describe_message(struct text message, struct buffer *out)
 {
   static const char *const kinds[] = {[RPC_MESSAGE_ORDINARY] = "ordinary",
                                       [RPC_MESSAGE_ANSWER] = "answer",
@@ -103,7 +103,8 @@ static void describe(struct text message, struct buffer *out)
   form->find_given(message, DEPTH_MAX, note_given, out);
 }
 
-/* Usual answers are told by their bytes. With a space before them they are read, and mean the same. */
+/* Usual answers are recognized by their bytes. With a space before them they are parsed, with the same
+ * result. */
 static void check_message(const char *place, const char *message, const char *wanted)
 {
   for (int i = 0; i < 2; i++) {
@@ -112,14 +113,14 @@ static void check_message(const char *place, const char *message, const char *wa
     buffer_init(&described);
     snprintf(spaced, sizeof spaced, i == 0 ? "%s" : " %s", message);
     char *copy = unit_exact_copy(spaced, strlen(spaced));
-    describe((struct text){copy, strlen(spaced)}, &described);
+    describe_message((struct text){copy, strlen(spaced)}, &described);
     unit_assert_text(buffer_text(&described), text_of(wanted), place, __LINE__);
     buffer_fini(&described);
     test_free(copy);
   }
 }
 
-UNIT_TEST(test_messages_are_told_apart_and_read)
+UNIT_TEST(test_messages_are_classified_and_read)
 {
   unit_cases(MESSAGES, check_message);
   check_message("nothing", "", "faulty");

@@ -1,4 +1,4 @@
-/* Answers that need no worker. */
+/* Answers without a worker. */
 #include "rpc/jsonrpc/json_codec.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
@@ -47,7 +47,7 @@ UNIT_TEST_WITH(answers_a_ping, set_up, bench_tear_down)
   assert_true(answer_ping(bench, CONTROL("Ping", ""), &served));
   assert_int_equal(served, RPC_REPLY);
   assert_text(buffer_text(&bench->out), "before" VOID_ANSWER);
-  /* A wrong name of a session is told by a worker, which knows the transport. */
+  /* A wrong name of a session is reported by a worker, which knows the transport. */
   assert_false(answer_ping(bench, NOT_MINE("\"me\"", "control", "{\"method\":\"ping\"}"), &served));
   assert_true(answer_ping(
       bench, NOT_MINE("\"11111111-2222-3333-4444-555555555555\"", "control", "{\"method\":\"ping\"}"),
@@ -86,7 +86,7 @@ UNIT_TEST_WITH(refuses_and_rejects, set_up, bench_tear_down)
     const char *id;
   } cases[] = {
       {"{\"jsonrpc\":\"2.0\",\"id\":17,\"method\":\"ca", "17"},
-      {"{\"jsonrpc\":\"2.0\",\"id\":17", "null"}, /* there may be more of it */
+      {"{\"jsonrpc\":\"2.0\",\"id\":17", "null"}, /* the number may continue */
       {"{\"jsonrpc\":\"2.0\",\"id\":\"a,b", "null"},
       {"{\"jsonrpc\":\"2.0\",\"params\":{\"id\":5,\"x\":", "null"},
   };
@@ -102,10 +102,10 @@ UNIT_TEST_WITH(refuses_and_rejects, set_up, bench_tear_down)
   assert_int_equal(stub.resolved, 0);
 }
 
-/* ---- beside a request of the same client ---- */
+/* ---- answers while a request of the same client is served ---- */
 
-/* tests/integration/test_share_beside.py has which requests are answered so, and what they are told. */
-static bool tell_name(struct rpc_client *client, struct buffer *out)
+/* tests/integration/test_share_beside.py has the requests that are answered so, and their answers. */
+static bool request_name(struct rpc_client *client, struct buffer *out)
 {
   return rpc_codec_jsonrpc.serve_beside(bench->service->context, client, NULL,
                                         TEXT(CONTROL("share_session", "")), out);
@@ -123,10 +123,10 @@ static void *ask_name(void *argument)
 {
   struct asker *asker = argument;
   pthread_barrier_wait(asker->begin);
-  return tell_name(asker->client, &asker->out) ? NULL : argument;
+  return request_name(asker->client, &asker->out) ? NULL : argument;
 }
 
-/* The thread that serves makes the session, or finds the one that the name was made for. */
+/* The thread that serves makes the session, or finds the one for which the name was made. */
 UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, bench_tear_down)
 {
   for (int i = 0; i < RACES; i++) {
@@ -151,7 +151,7 @@ UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, bench_t
     }
     assert_ptr_equal(session, client->session);
     buffer_clear(&bench->out);
-    assert_true(tell_name(client, &bench->out));
+    assert_true(request_name(client, &bench->out));
     assert_true(text_equal(buffer_text(&askers[0].out), buffer_text(&bench->out)));
     for (int j = 0; j < ASKERS; j++)
       buffer_fini(&askers[j].out);

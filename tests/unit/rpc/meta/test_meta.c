@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <zlib.h>
 
-/* What a query is asked with, and the answer as a tree. */
+/* The arguments of a query, and the answer as a tree. */
 struct query {
   const char *rules; /* a policy file's text; NULL: everything is allowed */
   bool merge_ancestry;
@@ -68,7 +68,7 @@ static size_t make_texts(const char *const *strings, struct text *texts)
   return count;
 }
 
-/* Reads an answer to its end in pieces of at most `piece` bytes or so. */
+/* Reads an answer to its end in pieces of about at most `piece` bytes. */
 static void read_body(struct outcome_body *body, size_t piece, struct buffer *out)
 {
   enum jp_status status;
@@ -81,8 +81,8 @@ static void read_body(struct outcome_body *body, size_t piece, struct buffer *ou
   body->close(body->state);
 }
 
-static void ask(const struct query *query, struct policy *policy, bool compress, size_t piece,
-                struct buffer *out)
+static void ask_query(const struct query *query, struct policy *policy, bool compress, size_t piece,
+                      struct buffer *out)
 {
   struct text includes[4];
   struct text excludes[4];
@@ -108,7 +108,7 @@ static json_t *answer_of(const struct query *query)
   json_error_t why;
   struct policy *policy = make_policy(query->rules);
   buffer_init(&out);
-  ask(query, policy, false, 1024, &out);
+  ask_query(query, policy, false, 1024, &out);
   json_t *answer = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, &why);
   if (answer == NULL)
     fail_msg("%s at %d: %.*s", why.text, why.position, TEXT_ARGS(buffer_text(&out)));
@@ -122,7 +122,8 @@ static const char *string_in(const json_t *object, const char *key)
   return json_string_value(json_object_get(object, key));
 }
 
-/* Members by their names, in the order of the answer; + where one is overridden, and < before the class that it is from. */
+/* Members by their names, in the order of the answer; with + if one is overridden, and < before the class
+ * from which it comes. */
 static void describe_members(const json_t *class, const char *list, struct buffer *out)
 {
   size_t index;
@@ -158,7 +159,7 @@ static void describe_class(const json_t *answer, const char *name, struct buffer
   }
 }
 
-/* input: "merged" or "alone" and a class, then the lines of a policy, if there is one. */
+/* input: "merged" or "alone" and a class, then the lines of a policy, if any. */
 static void check_class(const char *place, const char *input, const char *wanted)
 {
   char how[8];
@@ -180,7 +181,7 @@ UNIT_TEST(test_classes)
   unit_cases(CLASSES, check_class);
 }
 
-/* No anonymous, local or synthetic class, and no Marker, which has nothing to use. */
+/* No anonymous, local or synthetic class, and no Marker, which has no usable member. */
 UNIT_TEST(test_default_scope)
 {
   json_t *answer = answer_of(&(struct query){0});
@@ -198,8 +199,8 @@ UNIT_TEST(test_default_scope)
   json_decref(answer);
 }
 
-/* Undoes base64 and gzip. */
-static void unpack(struct text encoded, struct buffer *out)
+/* Decodes base64 and gzip. */
+static void unpack_text(struct text encoded, struct buffer *out)
 {
   size_t count;
   uint8_t *packed = test_malloc(base64_decoded_max(encoded) + 1);
@@ -227,15 +228,15 @@ UNIT_TEST(test_compressed_is_the_same)
   const struct query query = {.merge_ancestry = true};
   struct buffer plain;
   buffer_init(&plain);
-  ask(&query, policy, false, 512, &plain);
+  ask_query(&query, policy, false, 512, &plain);
   for (size_t i = 0; i < COUNT_OF(pieces); i++) {
     struct buffer encoded;
     struct buffer unpacked;
     buffer_init(&encoded);
     buffer_init(&unpacked);
-    ask(&query, policy, true, pieces[i], &encoded); /* the second and third come from the cache */
+    ask_query(&query, policy, true, pieces[i], &encoded); /* the second and third come from the cache */
     assert_true(encoded.len < plain.len);
-    unpack(buffer_text(&encoded), &unpacked);
+    unpack_text(buffer_text(&encoded), &unpacked);
     unit_assert_text(buffer_text(&unpacked), buffer_text(&plain), __FILE__, __LINE__);
     buffer_fini(&encoded);
     buffer_fini(&unpacked);
@@ -245,7 +246,7 @@ UNIT_TEST(test_compressed_is_the_same)
 }
 
 /* Another policy, argument or list of names is another question. */
-UNIT_TEST(test_cache_tells_questions_apart)
+UNIT_TEST(test_cache_distinguishes_questions)
 {
   static const struct query queries[] = {
       {0},
@@ -259,7 +260,7 @@ UNIT_TEST(test_cache_tells_questions_apart)
   for (size_t i = 0; i < COUNT_OF(queries); i++) {
     struct policy *policy = queries[i].rules == NULL ? all : make_policy(queries[i].rules);
     buffer_init(&answers[i]);
-    ask(&queries[i], policy, true, 1000, &answers[i]);
+    ask_query(&queries[i], policy, true, 1000, &answers[i]);
     for (size_t k = 0; k < i; k++)
       assert_false(text_equal(buffer_text(&answers[i]), buffer_text(&answers[k])));
     if (policy != all)
@@ -306,7 +307,7 @@ UNIT_TEST(test_failed_scan)
   policy_destroy(policy);
 }
 
-/* No compiler makes such files; a query over them ends all the same. */
+/* No compiler makes such files; a query over them ends nevertheless. */
 UNIT_TEST(test_inheritance_in_a_circle)
 {
   static const char *const heirs[][2] = {{"A", "B"}, {"B", "C"}, {"C", "A"}, {"D", "D"}, {"E", "A"}};

@@ -40,7 +40,7 @@ static void check_look(const struct op_look *look, const char *rules, const char
   "{\"name\":\"run\",\"modifiers\":\"public\",\"isStatic\":false,\"returnType\":\"void\","                   \
   "\"overridden\":false,\"inheritedFrom\":\"a.Base\",\"parameters\":[]}"
 
-/* The class is known to the policy by another name, as an array's is. */
+/* The policy knows the class by another name, as that of an array. */
 UNIT_TEST(judges_an_array_by_its_element)
 {
   struct op_shape array = {.name = TEXT("[La.Thing;"), .superclass = TEXT("a.Base"), .access = PUBLIC};

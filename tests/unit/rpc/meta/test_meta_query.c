@@ -1,4 +1,4 @@
-/* Which classes of jars within jars are listed, by what is known of class loaders; and prefixes. */
+/* Which classes of jars within jars are listed, depending on the class loaders; and prefixes. */
 #include "classfile/builder.h"
 #include "rpc/meta/meta.h"
 #include "rpc/meta/meta_query.h"
@@ -81,9 +81,9 @@ static uint64_t check_reach(struct loaders *given, const char *wanted)
 UNIT_TEST(a_jar_is_listed_as_a_whole_once_main_has_its_loader)
 {
   struct loaders none = {.asked = 0};
-  struct loaders all_of_first = {.found = "b.Two"}; /* the one that stands for the jar */
+  struct loaders all_of_first = {.found = "b.Two"}; /* the class that stands for the jar */
   uint64_t without = check_reach(&none, "10000");
-  assert_int_equal(none.asked, 2); /* once a jar that has classes */
+  assert_int_equal(none.asked, 2); /* once for each jar that has classes */
   assert_true(check_reach(&all_of_first, "11100") != without);
   assert_true(check_reach(&none, "10000") == without);
 }
@@ -111,7 +111,7 @@ static bool is_covered(const struct text *texts, size_t count, struct text name)
   return false;
 }
 
-/* A text of a few letters, so that many begin with one another. */
+/* A text of few letters, so that many texts begin with one another. */
 static struct text make_text(struct arena *arena, size_t length)
 {
   char *text = arena_alloc(arena, length);
@@ -120,7 +120,7 @@ static struct text make_text(struct arena *arena, size_t length)
   return (struct text){text, length};
 }
 
-UNIT_TEST(covers_what_begins_with_one_of_them)
+UNIT_TEST(covers_names_that_begin_with_a_prefix)
 {
   enum { ROUNDS = 2000, PREFIXES = 20, NAMES = 50, LENGTH = 7 };
   struct arena arena;
@@ -142,8 +142,8 @@ UNIT_TEST(covers_what_begins_with_one_of_them)
   arena_fini(&arena);
 }
 
-/* At sizes where a look at each prefix for each name would take many minutes. */
-UNIT_TEST(many_of_both_take_no_product)
+/* At sizes for which comparing each prefix with each name would take many minutes. */
+UNIT_TEST(many_names_and_prefixes_take_no_product)
 {
   enum { PREFIXES = 1000000, NAMES = 100000, LENGTH = 16 };
   struct arena arena;
@@ -161,7 +161,8 @@ UNIT_TEST(many_of_both_take_no_product)
     struct text text = {name,
                         (size_t)snprintf(name, sizeof name, "java.%c%07zu%c", "xy"[i % 2], i * 10, 'C')};
     covered += meta_prefixes_cover(&prefixes, text);
-    assert_true(clock_now_ms() - since_ms < AWAIT_MAX_MS); /* else each name looks at each prefix */
+    /* otherwise each name was compared with each prefix */
+    assert_true(clock_now_ms() - since_ms < AWAIT_MAX_MS);
   }
   assert_int_equal(covered, NAMES / 2);
   arena_fini(&arena);

@@ -14,7 +14,7 @@ static void check_identifier(const char *place, const char *name, const char *id
   arena_fini(&arena);
 }
 
-UNIT_TEST(test_there_and_back)
+UNIT_TEST(test_round_trip)
 {
   unit_cases(IDENTIFIERS, check_identifier);
   check_identifier("nothing", "", "");
@@ -34,7 +34,7 @@ UNIT_TEST(test_each_name_has_one_identifier)
   arena_fini(&arena);
 }
 
-/* The steps in which a name is written may not show. */
+/* The steps in which a name is written make no difference. */
 UNIT_TEST(test_long_names)
 {
   struct arena arena;

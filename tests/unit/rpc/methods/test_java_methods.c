@@ -1,4 +1,4 @@
-/* What is kept of methods that were looked up by their names. */
+/* The cache of methods that were looked up by their names. */
 #include "classfile/class_file.h"
 #include "rpc/methods/java_methods.h"
 #include "tests/unit/unit.h"
@@ -50,7 +50,7 @@ static void look_up(struct lookup *lookup, uint32_t class_index, struct text mem
                    JP_OK);
 }
 
-/* ---- more names than are kept ---- */
+/* ---- more names than the index keeps ---- */
 
 enum { NAMES = 3 * JAVA_METHODS_KEPT, THREADS = 4 };
 
@@ -142,7 +142,7 @@ static const struct java_method *methods_of(const struct jdk *jdk, size_t i)
   return methods;
 }
 
-/* A client that went through many names once must not slow the names that others use, nor those that come later. */
+/* A client that has used many names once must not slow the names that others use, nor later ones. */
 UNIT_TEST(the_name_that_was_used_longest_ago_is_replaced)
 {
   struct jdk jdk;
@@ -179,8 +179,8 @@ UNIT_TEST(threads_replace_what_others_use)
   close_jdk(&jdk);
 }
 
-/* A caller chooses the names: what is not there takes no room, and a full index still finds. */
-UNIT_TEST(names_that_are_not_there_take_no_room)
+/* A caller chooses the names: unknown names take no room, and a full index still finds. */
+UNIT_TEST(unknown_names_take_no_room)
 {
   struct lookup lookup = {.index = java_methods_index_create()};
   assert_non_null(lookup.index);

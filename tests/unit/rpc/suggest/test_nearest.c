@@ -1,4 +1,4 @@
-/* Distances between names, those of short ones against the whole table, and the few nearest ones. */
+/* Distances between names, compared with the whole table for short ones, and the few nearest ones. */
 #include "rpc/suggest/nearest.h"
 #include "tests/unit/unit.h"
 
@@ -79,7 +79,7 @@ UNIT_TEST(test_nothing_is_near_a_long_name)
   assert_int_equal(nearest_distance(longest, (struct text){bytes + 1, NEAREST_NAME_MAX}, 3), 1);
 }
 
-static void offer(struct nearest *nearest, const char *name)
+static void offer_names(struct nearest *nearest, const char *name)
 {
   nearest_offer(nearest, text_of(name), nearest_distance(text_of(name), nearest->wanted, nearest->limit));
 }
@@ -88,12 +88,12 @@ UNIT_TEST(test_the_nearest_are_kept)
 {
   struct nearest nearest;
   nearest_begin(&nearest, TEXT("lenght"), TEXT("lenght"));
-  offer(&nearest, "width");
-  offer(&nearest, "leng");
-  offer(&nearest, "weight");
-  offer(&nearest, "lengths");
-  offer(&nearest, "length");
-  offer(&nearest, "length");
+  offer_names(&nearest, "width");
+  offer_names(&nearest, "leng");
+  offer_names(&nearest, "weight");
+  offer_names(&nearest, "lengths");
+  offer_names(&nearest, "length");
+  offer_names(&nearest, "length");
   assert_int_equal(nearest.count, 3);
   assert_text(nearest.names[0], "length");
   assert_text(nearest.names[1], "leng");
@@ -104,8 +104,8 @@ UNIT_TEST(test_a_short_name_may_have_one_error)
 {
   struct nearest nearest;
   nearest_begin(&nearest, TEXT("mx"), TEXT("mx"));
-  offer(&nearest, "max");
-  offer(&nearest, "min");
+  offer_names(&nearest, "max");
+  offer_names(&nearest, "min");
   assert_int_equal(nearest.count, 1);
   assert_text(nearest.names[0], "max");
 }

@@ -1,4 +1,4 @@
-/* Limits of what is read, and values that are read elsewhere than in a request; the rest is said by conformance cases. */
+/* Limits of the reader, and values outside of requests; conformance cases cover the rest. */
 #include "rpc/values/value_read.h"
 
 #include "rpc/jsonrpc/json_params.h"
@@ -32,7 +32,7 @@ static int tear_down(void **state)
   return 0;
 }
 
-/* Reads a `new` whose args are head, then item so many times, with commas between, and tail. */
+/* Reads a `new` whose args are head, then item `count` times, separated by commas, and tail. */
 static enum jp_status read_many(struct bench *bench, const char *head, const char *item, size_t count,
                                 const char *tail)
 {
@@ -67,17 +67,18 @@ UNIT_TEST_WITH(counts_have_limits, set_up, tear_down)
   assert_int_equal(bench->operation.args[0].packed.count, RPC_VALUES_MAX + 1);
 }
 
-/* The memory for an array follows from how many numbers there can be, not from the commas of a text in it. */
+/* The memory for an array depends on how many numbers there can be, not on the commas of a text in it. */
 UNIT_TEST_WITH(commas_in_a_text_take_no_memory, set_up, tear_down)
 {
   enum { COMMAS = 1024 * 1024 };
-  struct mallinfo2 before = mallinfo2(); /* nothing but zeros under a sanitizer */
+  struct mallinfo2 before = mallinfo2(); /* only zeros under a sanitizer */
   assert_int_equal(read_many(bench, "[{\"type\":\"long[]\",\"value\":[\"", "", COMMAS, "\"]}]"), JP_INVALID);
   struct mallinfo2 after = mallinfo2();
   assert_true(after.uordblks + after.hblkhd - before.uordblks - before.hblkhd < (size_t)4 * COMMAS);
 }
 
-/* The last value of each key in the place of its first, at sizes where a pairwise search would take minutes. */
+/* The last value of each key at the place of its first, at sizes for which a pairwise search would take
+ * minutes. */
 UNIT_TEST_WITH(repeated_keys_take_no_product, set_up, tear_down)
 {
   enum { KEYS = 20000, ROUNDS = 5 };
@@ -94,7 +95,7 @@ UNIT_TEST_WITH(repeated_keys_take_no_product, set_up, tear_down)
   buffer_fini(&map);
 }
 
-UNIT_TEST_WITH(types_may_stand_elsewhere, set_up, tear_down)
+UNIT_TEST_WITH(types_may_be_declared_elsewhere, set_up, tear_down)
 {
   static const struct {
     const char *type;

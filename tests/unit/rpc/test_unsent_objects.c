@@ -3,7 +3,7 @@
 #include "service_bench.h"
 #include "tests/unit/unit.h"
 
-enum { SHORT_ANSWER = 40, ROUNDS = 20 /* come to far more than a session may hold */ };
+enum { SHORT_ANSWER = 40, ROUNDS = 20 /* more objects in all than a session may hold */ };
 
 #define FAIL  REQUEST("call", "\"type\":\"C\",\"method\":\"makeAndFail\"")
 #define QUIET "{\"jsonrpc\":\"2.0\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}"
@@ -31,7 +31,8 @@ static int set_up(void **state)
   return 0;
 }
 
-static void check(struct service_bench *bench, const char *message, size_t reply_max, const char *part)
+static void check_objects(struct service_bench *bench, const char *message, size_t reply_max,
+                          const char *part)
 {
   enum rpc_served served = bench_serve(bench, bench->client, text_of(message), reply_max);
   assert_int_equal(served, part == NULL ? RPC_NO_REPLY : RPC_REPLY);
@@ -44,32 +45,32 @@ static size_t count_objects(const struct service_bench *bench)
   return jvm_objects_count(rpc_session_objects(bench->client->session));
 }
 
-/* The ref takes its place, and nothing else of it is held. */
+/* The ref of the result is sent instead, and no other object of the answer is held. */
 UNIT_TEST_WITH(test_an_answer_that_is_too_long, set_up, bench_tear_down)
 {
-  check(bench, MAKE, SHORT_ANSWER, "\"ref\":2}");
-  check(bench, "[" MAKE "," MAKE "]", SHORT_ANSWER, "\"ref\":6}");
+  check_objects(bench, MAKE, SHORT_ANSWER, "\"ref\":2}");
+  check_objects(bench, "[" MAKE "," MAKE "]", SHORT_ANSWER, "\"ref\":6}");
   assert_int_equal(count_objects(bench), 3);
 }
 
-/* The reference has nothing to tell of it but an error. */
+/* The Java implementation has only an error for this case. */
 UNIT_TEST_WITH(test_an_answer_that_is_too_long_with_compat_pal, set_up, bench_tear_down)
 {
   bench->peer->config.compat_pal = true;
   for (int i = 0; i < ROUNDS; i++)
-    check(bench, MAKE, SHORT_ANSWER, "send-buffer-max");
+    check_objects(bench, MAKE, SHORT_ANSWER, "send-buffer-max");
   assert_int_equal(count_objects(bench), 0);
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
-  check(bench, MAKE, 0, "\"ref\":21,");
+  check_objects(bench, MAKE, 0, "\"ref\":21,");
   for (int i = 0; i < ROUNDS; i++)
-    check(bench, "[" MAKE "," MAKE "]", SHORT_ANSWER, "send-buffer-max");
+    check_objects(bench, "[" MAKE "," MAKE "]", SHORT_ANSWER, "send-buffer-max");
   assert_int_equal(count_objects(bench), 1);
 }
 
-/* What stands before it was told. */
+/* The parts before it were sent. */
 UNIT_TEST_WITH(test_an_answer_in_a_batch_that_is_too_long, set_up, bench_tear_down)
 {
-  check(bench, "[" MAKE "," MAKE "]", sizeof MADE("1") + 10, MADE("3"));
+  check_objects(bench, "[" MAKE "," MAKE "]", sizeof MADE("1") + 10, MADE("3"));
   assert_non_null(memmem(bench->out.data, bench->out.len, MADE("1"), sizeof MADE("1") - 1));
   assert_int_equal(count_objects(bench), 2);
 }
@@ -77,9 +78,9 @@ UNIT_TEST_WITH(test_an_answer_in_a_batch_that_is_too_long, set_up, bench_tear_do
 UNIT_TEST_WITH(test_a_notification, set_up, bench_tear_down)
 {
   for (int i = 0; i < ROUNDS; i++) {
-    check(bench, QUIET, 0, NULL);
-    check(bench, "[" QUIET "," QUIET "]", 0, NULL);
-    check(bench, "[" QUIET "," ADD "]", 0, "\"8\"");
+    check_objects(bench, QUIET, 0, NULL);
+    check_objects(bench, "[" QUIET "," QUIET "]", 0, NULL);
+    check_objects(bench, "[" QUIET "," ADD "]", 0, "\"8\"");
   }
   assert_int_equal(stub.invoked, 5 * ROUNDS);
   assert_int_equal(count_objects(bench), 0);
@@ -88,13 +89,13 @@ UNIT_TEST_WITH(test_a_notification, set_up, bench_tear_down)
 /* A list of objects, of which a later one could not be stored. */
 UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, bench_tear_down)
 {
-  check(bench, MAKE, 0, MADE("1"));
+  check_objects(bench, MAKE, 0, MADE("1"));
   for (int i = 0; i < ROUNDS; i++) {
-    check(bench, FAIL, 0, "half done");
-    check(bench, "[" FAIL "," FAIL "]", 0, "half done");
+    check_objects(bench, FAIL, 0, "half done");
+    check_objects(bench, "[" FAIL "," FAIL "]", 0, "half done");
   }
   assert_int_equal(count_objects(bench), 1);
-  check(bench, "[" MAKE "," FAIL "]", 0, "half done"); /* what the request before it has made stays */
+  check_objects(bench, "[" MAKE "," FAIL "]", 0, "half done"); /* the object of the request before stays */
   assert_int_equal(count_objects(bench), 2);
 }
 
@@ -102,27 +103,27 @@ UNIT_TEST_WITH(test_a_session_that_the_message_names, set_up, bench_tear_down)
 {
   bench->peer->config.compat_pal = true;
   for (int i = 0; i < ROUNDS; i++)
-    check(bench, CLAIMED, SHORT_ANSWER, "send-buffer-max");
+    check_objects(bench, CLAIMED, SHORT_ANSWER, "send-buffer-max");
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
   bench->peer->config.compat_pal = false;
-  check(bench, CLAIMED, 0, "\"ref\":21}");
-  /* It is let go of with the answer: nothing of it is taken from the client's own session. */
-  check(bench, MAKE, 0, MADE("1"));
-  check(bench, CLAIMED, 0, "\"ref\":22}");
-  bench->service->take_back(bench->service->context, bench->lent.worker, bench->client);
+  check_objects(bench, CLAIMED, 0, "\"ref\":21}");
+  /* The named session is released with the answer; the client's own session is not touched. */
+  check_objects(bench, MAKE, 0, MADE("1"));
+  check_objects(bench, CLAIMED, 0, "\"ref\":22}");
+  bench->service->release_unsent(bench->service->context, bench->lent.worker, bench->client);
   assert_int_equal(count_objects(bench), 1);
 }
 
 /* The transport knows that it cannot send the answer. */
 UNIT_TEST_WITH(test_an_answer_that_is_lost, set_up, bench_tear_down)
 {
-  check(bench, MAKE, 0, MADE("1"));
-  check(bench, "[" MAKE "," ADD "," MAKE "]", 0, "\"ref\":3}");
-  bench->service->take_back(bench->service->context, bench->lent.worker, bench->client);
+  check_objects(bench, MAKE, 0, MADE("1"));
+  check_objects(bench, "[" MAKE "," ADD "," MAKE "]", 0, "\"ref\":3}");
+  bench->service->release_unsent(bench->service->context, bench->lent.worker, bench->client);
   assert_int_equal(count_objects(bench), 1);
-  bench->service->take_back(bench->service->context, bench->lent.worker, bench->client);
-  check(bench, ADD, 0, "\"8\"");
-  bench->service->take_back(bench->service->context, bench->lent.worker, bench->client);
+  bench->service->release_unsent(bench->service->context, bench->lent.worker, bench->client);
+  check_objects(bench, ADD, 0, "\"8\"");
+  bench->service->release_unsent(bench->service->context, bench->lent.worker, bench->client);
   assert_int_equal(count_objects(bench), 1);
 }
 
