@@ -24,8 +24,8 @@ static bool is_throwable(struct jvm_thread *thread, jobject object)
          (*thread->env)->IsInstanceOf(thread->env, object, thread->jvm->known.class_throwable);
 }
 
-/* Makes the throwable by an OP_NEW, about which the judge is asked before a class is loaded. NULL: the policy denies it, or
- * it cannot be made. */
+/* Makes the throwable by an OP_NEW; the judge is asked before a class is loaded. NULL: the policy denies it,
+ * or the throwable cannot be made. */
 static jobject make_new(const struct jvm_request *request, const struct jvm_callback_thrown *told)
 {
   struct op_value message = {.kind = OP_TEXT, .text = told->message};
@@ -69,7 +69,7 @@ static jobject make_frame(struct jvm_thread *thread, const struct jvm_callback_f
   return made;
 }
 
-/* Those of the client, and then those of Java that have called it. NULL: an exception is pending. */
+/* The client's frames, and then the Java frames of the caller. NULL: an exception is pending. */
 static jobjectArray make_trace(struct jvm_thread *thread, const struct jvm_callback_thrown *told,
                                jobjectArray of_java)
 {
@@ -90,7 +90,7 @@ static jobjectArray make_trace(struct jvm_thread *thread, const struct jvm_callb
   return trace;
 }
 
-/* A throwable whose class has no writable trace, or answers otherwise, keeps what it has. */
+/* A throwable keeps its own trace if its class has no writable one or a method throws. */
 static void set_trace(struct jvm_thread *thread, jobject throwable, const struct jvm_callback_thrown *told)
 {
   JNIEnv *env = thread->env;
@@ -106,7 +106,7 @@ static void set_trace(struct jvm_thread *thread, jobject throwable, const struct
   (*env)->DeleteLocalRef(env, trace);
 }
 
-/* A throwable that has a cause already keeps that. */
+/* A throwable that has a cause already keeps it. */
 static void set_cause(struct jvm_thread *thread, jobject throwable, jobject cause)
 {
   JNIEnv *env = thread->env;
@@ -116,7 +116,7 @@ static void set_cause(struct jvm_thread *thread, jobject throwable, jobject caus
   (*env)->DeleteLocalRef(env, same);
 }
 
-/* Without its cause. */
+/* Makes the throwable without its cause. */
 static jobject make_one(const struct jvm_request *request, int code, const struct jvm_callback_thrown *told)
 {
   struct jvm_thread *thread = request->thread;

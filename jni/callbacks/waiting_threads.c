@@ -1,4 +1,5 @@
-/* Threads in calls of callbacks: a struct jvm_thread that is bound to one for a while, and those that wait in Java. */
+/* Threads inside calls of callbacks: binding a struct jvm_thread to one, and waking those that wait in
+ * Java. */
 #include "jni/callbacks/waiting_threads.h"
 
 #include "base/process_limits.h"
@@ -15,17 +16,17 @@ enum { STACK_MIN = 256 * 1024 };
 /* ---- waiters ---- */
 
 /*
- * What the thread that wakes is to do for a waiter. Under the lock of `left`.
+ * What the waking thread has to do for a waiter. Under the lock of `left`.
  *
- * | state               | what holds                                      | who leaves it, on what |
- * | JVM_WAITER_UNLISTED | the waiter is not in the list                   | leave_to_thread        |
- * | JVM_WAITER_TO_WAKE  | it is in the list, which holds it               | take_left              |
- * | JVM_WAITER_TO_FREE  | it is in the list, and nobody holds it any more | take_left              |
+ * | state               | what holds                                    | who leaves it, on what |
+ * | JVM_WAITER_UNLISTED | the waiter is not in the list                 | leave_to_thread        |
+ * | JVM_WAITER_TO_WAKE  | the list holds the waiter                     | take_left              |
+ * | JVM_WAITER_TO_FREE  | it is in the list, and has no holder any more | take_left              |
  */
 enum jvm_waiter_state {
-  JVM_WAITER_UNLISTED, /* the waiter is in no list: nothing is left to be done for it */
-  JVM_WAITER_TO_WAKE,  /* the Java thread of the waiter is to be woken */
-  JVM_WAITER_TO_FREE   /* the waiter is to be freed */
+  JVM_WAITER_UNLISTED, /* the list does not have the waiter */
+  JVM_WAITER_TO_WAKE,  /* the waking thread has to wake the waiter's Java thread */
+  JVM_WAITER_TO_FREE   /* the waking thread has to free the waiter */
 };
 
 static const uint16_t jvm_waiter_transitions[] = {
@@ -38,7 +39,7 @@ struct jvm_waiter {
   struct jvm *jvm;
   jobject waiting;     /* global */
   jobject java_thread; /* global */
-  const JNIEnv *env;   /* of that thread; of a virtual one the carrier's when the call began */
+  const JNIEnv *env;   /* of java_thread; if that is virtual, of its carrier when the call began */
   atomic_uint holders;
 
   /* Under the lock of `left`: */
@@ -46,12 +47,12 @@ struct jvm_waiter {
   struct jvm_waiter *next;
 };
 
-/* What threads that the JVM does not know have left to be done. */
+/* Work from threads that the JVM does not know. */
 static struct {
   pthread_mutex_t lock;
   sem_t any;
   struct jvm_waiter *first;
-  bool is_stopped; /* no thread serves the list any more */
+  bool is_stopped; /* the waking thread has ended */
 } left = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void set_waiter_state(struct jvm_waiter *waiter, enum jvm_waiter_state to)
@@ -95,7 +96,7 @@ struct jvm_waiter *jvm_waiter_hold(struct jvm_waiter *waiter)
   return waiter;
 }
 
-/* NULL: of a thread that the JVM does not know. */
+/* NULL: the JVM does not know the calling thread. */
 static JNIEnv *find_env(const struct jvm *jvm)
 {
   JNIEnv *env = NULL;
@@ -108,7 +109,7 @@ static void wake_now(JNIEnv *env, const struct jvm_waiter *waiter)
   (*env)->ExceptionClear(env);
 }
 
-/* On this thread, in the last moments of a JVM. */
+/* On the calling thread, in the last moments of a JVM. */
 static void attach_and_do(struct jvm_waiter *waiter, enum jvm_waiter_state what)
 {
   struct jvm *jvm = waiter->jvm;
@@ -122,7 +123,8 @@ static void attach_and_do(struct jvm_waiter *waiter, enum jvm_waiter_state what)
   jvm_detach(jvm, &attachment);
 }
 
-/* One that is in the list stays there as it is: woken once is enough, and what is to be freed nobody can wake. */
+/* A waiter that is in the list already keeps its state: one wake is enough, and a waiter without holders
+ * cannot be woken. */
 static void leave_to_thread(struct jvm_waiter *waiter, enum jvm_waiter_state to)
 {
   pthread_mutex_lock(&left.lock);
@@ -162,9 +164,9 @@ void jvm_waiter_release(struct jvm_waiter *waiter)
     leave_to_thread(waiter, JVM_WAITER_TO_FREE);
 }
 
-/* ---- the thread that wakes ---- */
+/* ---- the waking thread ---- */
 
-/* NULL: nothing is left. */
+/* NULL: no work is left. */
 static struct jvm_waiter *take_left(enum jvm_waiter_state *what, bool *is_stopped)
 {
   pthread_mutex_lock(&left.lock);
@@ -185,7 +187,7 @@ static void serve_left(void *unused, struct jvm_thread *thread)
   bool is_stopped = false;
   for (;;) {
     while (sem_wait(&left.any) != 0)
-      continue; /* a signal */
+      continue; /* a signal interrupted it */
     enum jvm_waiter_state what;
     struct jvm_waiter *waiter = take_left(&what, &is_stopped);
     if (waiter == NULL && is_stopped)
@@ -238,7 +240,7 @@ void jvm_thread_destroy(struct jvm_thread *thread)
     return;
   struct jvm *jvm = thread->jvm;
   struct jvm_attachment attachment;
-  /* Once the JVM has stopped, what it holds for the thread has gone with it. */
+  /* A stopped JVM has already dropped what it held for the thread. */
   if (!atomic_load(&jvm->has_stopped) && jvm_attach(jvm, &attachment)) {
     thread->env = attachment.env;
     jvm_thread_fini(thread);
@@ -250,7 +252,7 @@ void jvm_thread_destroy(struct jvm_thread *thread)
 void jvm_thread_run(struct jvm_thread *thread, void (*run)(void *argument), void *argument)
 {
   JNIEnv *env = find_env(thread->jvm);
-  assert(env != NULL); /* jni has called the hook that calls this */
+  assert(env != NULL); /* holds because only hooks call this, on threads that the JVM knows */
   const struct jvm_thread_place place = jvm_thread_lend(thread, env);
   run(argument);
   jvm_thread_take_back(thread, &place);

@@ -1,4 +1,4 @@
-/* What a thread carries: its frames of local references, and the room that it lends. */
+/* The state of a thread: its frames of local references, its scratch buffer, and lending. */
 #include "jni/runtime/machine.h"
 
 #include "jni/members.h"
@@ -22,7 +22,7 @@ static void set_place(struct jvm_thread *thread, const struct jvm_thread_place *
 {
   thread->env = place->env;
   thread->restorable = place->restorable;
-  thread->frame = place->frame; /* of another thread's stack: no transition */
+  thread->frame = place->frame; /* the frame is on another thread's stack: no transition */
   thread->more_frames = place->more_frames;
 }
 
@@ -84,7 +84,7 @@ uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count)
 
 /* ---- requests ---- */
 
-/* Removes an interrupt or a context class loader that an earlier call has left on the thread. */
+/* Undoes an interrupt or a context class loader that an earlier call has left on the thread. */
 static void restore_thread(struct jvm_thread *thread)
 {
   JNIEnv *env = thread->env;

@@ -7,7 +7,7 @@
 
 enum { MESSAGE_UNITS_MAX = 65536, CAUSES_MAX = 32, FRAME_REFERENCES = CAUSES_MAX + 16 };
 
-/* A throwable and the causes that were seen on the way to it, so that a cycle of causes ends. */
+/* A throwable and the causes that were visited on the way to it, so that a cycle of causes ends. */
 struct description {
   struct jvm_thread *thread;
   struct arena *arena;
@@ -24,7 +24,7 @@ jthrowable throwable_catch(JNIEnv *env)
   return throwable;
 }
 
-/* The method's result; NULL where it returns null or throws anything. */
+/* The method's result; NULL if it returns null or throws. */
 static jobject call_getter(JNIEnv *env, jobject object, jmethodID method)
 {
   jobject answer = (*env)->CallObjectMethod(env, object, method);
@@ -61,14 +61,14 @@ static struct text describe_message(const struct description *d, jthrowable thro
   return t;
 }
 
-/* Two units, the higher half first. */
+/* Two units, high half first. */
 static size_t read_number(const uint16_t *units)
 {
   return (size_t)units[0] << 16 | units[1];
 }
 
-/* Reads a list of the text that Traces.describe has written (jni/java); returns what follows it. Where memory is short the
- * list is shorter. */
+/* Reads a list from the text that Traces.describe has written (jni/java), and returns the text after the
+ * list. If memory is short, the list is shorter. */
 static const uint16_t *read_list(const struct description *d, const uint16_t *units, struct text **list,
                                  size_t *list_count)
 {
@@ -92,7 +92,7 @@ static void describe_frames_and_superclasses(const struct description *d, jthrow
 {
   JNIEnv *env = d->thread->env;
   const struct jvm *jvm = d->thread->jvm;
-  if (jvm->traces_class == NULL) /* at the start */
+  if (jvm->traces_class == NULL) /* before the classes are loaded */
     return;
   jint max = d->frames_max > INT_MAX ? INT_MAX : (jint)d->frames_max;
   jstring told = (*env)->CallStaticObjectMethod(env, jvm->traces_class, jvm->traces_describe, throwable, max);
@@ -155,7 +155,7 @@ struct outcome_throwable *throwable_describe(struct jvm_thread *thread, jthrowab
   JNIEnv *env = thread->env;
   struct description d = {.thread = thread, .arena = arena, .frames_max = frames_max};
   if ((*env)->PushLocalFrame(env, FRAME_REFERENCES) != 0) {
-    /* Java's memory is short: describe only what needs none of it. */
+    /* Java's memory is short: describe only what needs no Java memory. */
     (*env)->ExceptionClear(env);
     struct outcome_throwable *out = arena_calloc(arena, 1, sizeof *out);
     if (out != NULL)
@@ -204,7 +204,7 @@ void throwable_to_outcome(struct jvm_thread *thread, jthrowable throwable, struc
   }
   outcome->throwable_type = outcome->throwable->type;
   outcome->message = outcome->throwable->message;
-  /* Java throws these two also where it could not open the class's file or jar. */
+  /* Java throws these two also if it could not open the class file or jar. */
   JNIEnv *env = thread->env;
   const struct jvm_known *known = &thread->jvm->known;
   bool lacks_class = (*env)->IsInstanceOf(env, throwable, known->class_class_not_found_exception) ||
