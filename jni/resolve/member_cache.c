@@ -63,7 +63,7 @@ static uint32_t describe_form(const struct op_value *value)
   uint32_t told = value->is_members_type ? IS_TOLD : 0;
   if (value->kind == OP_REF)
     return value->type.data != NULL ? IS_REF | IS_DECLARED | told : IS_REF;
-  /* Of one with interfaces nothing is kept. */
+  /* A callback that names its interfaces is never cached. */
   if (value->kind == OP_CALLBACK && value->callback->interface_count > 0)
     return (uint32_t)value->kind | IS_SEVERAL;
   if (value->type.data != NULL)
@@ -118,7 +118,8 @@ static bool fits_values(const struct member_key *key, const struct call_frame *f
   return true;
 }
 
-/* Compares with the request itself: to make a key first would cost as much as all the rest. */
+/* Compares with the request itself, because making a key first would cost as much as the rest of the
+ * look-up. */
 static bool is_key_of(const struct member_key *key, const struct call_frame *frame,
                       const struct operation *operation)
 {
@@ -165,7 +166,8 @@ void member_cache_take_out(struct member_cache *cache, struct resolved_member *m
   cache->outdated = member;
 }
 
-/* Empties the cache. What it held stays until this happens again: the request in hand may use it. */
+/* Empties the cache. The removed members stay allocated until the next time, because the request being served
+ * may use them. */
 static bool retire_members(struct member_cache *cache)
 {
   struct resolved_member **buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
@@ -185,7 +187,7 @@ static bool retire_members(struct member_cache *cache)
   return true;
 }
 
-/* The length of all texts of the key. */
+/* The total length of the key's texts. */
 static size_t count_text_bytes(const struct operation *operation)
 {
   size_t length = operation->type.len + operation->member.len;
@@ -227,7 +229,7 @@ static void fill_key(const struct call_frame *frame, const struct operation *ope
   }
 }
 
-/* Static calls and accesses without objects as parameters or result. */
+/* True for static calls and accesses without objects as parameters or result. */
 static bool leaves_no_references(const struct resolved_member *member)
 {
   char result = 'V';
