@@ -1,5 +1,5 @@
-/* Which class a name in a request means: by the loader that the request names, beside the class that it names,
- * or by jni/loaders. */
+/* Finds the class for a name in a request: by the loader that the request names, by the loader of the class
+ * that it names, or by jni/loaders. */
 #include "jni/convert/arguments.h"
 
 #include "base/process_limits.h"
@@ -9,8 +9,9 @@
 #include "jni/runtime/throwables.h"
 #include "judge/judge.h"
 
-/* Asks what the declared type and the value's form alone tell. A text for a class that is not in the table of
- * makers names a constant of it; a list or map goes into a new object of it. */
+/* Asks the judge about what the declared type and the value's form already imply. A text for a class that
+ * is not in the table of makers names a constant of the class; a list or map becomes a new object of the
+ * class. */
 static bool ask_before_loading(struct conversion *conversion, const struct op_type *type,
                                const struct op_value *value)
 {
@@ -46,9 +47,9 @@ static void fail_to_load(struct conversion *conversion, struct text name, jthrow
                  "%.*s", TEXT_ARGS(shown));
 }
 
-/* ---- several classes of the name ---- */
+/* ---- several classes with the name ---- */
 
-/* A loader that the caller may not ask for classes is not told of. */
+/* The error lists only loaders whose loadClass the caller may use. */
 static bool may_use(const struct jvm_request *request, const struct jvm_class *loader_class)
 {
   const struct judged_member member = {.kind = OP_MEMBER_METHOD,
@@ -60,7 +61,7 @@ static bool may_use(const struct jvm_request *request, const struct jvm_class *l
   return judge_allows(request->judge, OP_CALL, &member);
 }
 
-/* What the loader was named when it was made. Its own getName is not called. */
+/* The name that the loader got when it was created. An overriding getName is not called. */
 static struct text read_loader_name(struct conversion *conversion, jobject loader)
 {
   JNIEnv *env = conversion->thread->env;
@@ -75,7 +76,7 @@ static struct text read_loader_name(struct conversion *conversion, jobject loade
   return told;
 }
 
-/* Stores the loader for the caller. JP_NOT_FOUND: there is none to tell of. */
+/* Stores the loader for the caller. JP_NOT_FOUND: the loader is gone, or the caller may not use it. */
 static enum jp_status tell_loader(struct conversion *conversion, uint64_t epoch, uint32_t number,
                                   struct outcome_loader *told)
 {
@@ -97,7 +98,7 @@ static enum jp_status tell_loader(struct conversion *conversion, uint64_t epoch,
   return status;
 }
 
-/* A full session tells fewer. */
+/* In a full session the list is shorter. */
 static void tell_loaders(struct conversion *conversion, const struct loader_list *several)
 {
   const struct jvm_request *request = conversion->request;
@@ -138,8 +139,8 @@ static void fail_to_find(struct conversion *conversion, struct text name, const 
   (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, thrown);
 }
 
-/* Asks the loader of the operation's class, whose classes know each other by that loader. True where the search
- * ends: it has the class, or it threw. */
+/* Asks the loader of the operation's class, because that class finds its neighbours by this loader. True: the
+ * search ends, with a class or an exception. */
 static bool ask_beside(struct conversion *conversion, struct text name, struct class_finding *finding)
 {
   struct jvm_thread *thread = conversion->thread;
@@ -192,8 +193,8 @@ static bool is_type_declared(const struct jvm_type *type, struct text name)
   return type->kind == 'L' && text_ends_with(type->name, name);
 }
 
-/* True where a parameter or field of the class, or of one that it inherits from, is such an array or an array of
- * these: then the JVM has that class, or will have it, for the member's own sake. */
+/* True if a parameter or field of the class or of a superclass has this array type, or an array of it. Then
+ * the member itself makes the JVM load the array class anyway. */
 static bool is_array_declared(struct jvm_thread *thread, struct jvm_class *class, struct text name)
 {
   const struct member_table *members = member_table_of(thread, class);
