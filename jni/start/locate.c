@@ -13,7 +13,7 @@ enum { OLDEST_FEATURE_VERSION = 17 };
 static const char library_in_home[] = "lib/server/libjvm.so";
 
 /* The folders of distributions, vendors and version managers; '~' is $HOME. The newest JVM in them is
- * taken. */
+ * used. */
 static const char *const usual_folders[] = {
     "/usr/lib/jvm/*", "/usr/java/*", "/usr/local/openjdk-*", "/usr/local/lib/jvm/*",
     "/opt/java/*",    "/opt/jdk*",   "/opt/*jdk*",           "~/.sdkman/candidates/java/current",
@@ -23,7 +23,7 @@ enum { USUAL_FOLDERS = sizeof usual_folders / sizeof usual_folders[0] };
 
 struct search {
   struct jvm_home *home;
-  struct buffer looked; /* every place that was looked at, with its fault */
+  struct buffer looked; /* every place that was searched, and why it failed */
 };
 
 static void note_place(struct search *search, const char *label, const char *place, const char *fault)
@@ -64,7 +64,7 @@ static bool is_readable_file(const char *path)
   return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, R_OK) == 0;
 }
 
-/* Cuts the last `count` names off a path. */
+/* Removes the last `count` names from a path. */
 static void cut_names(char *path, int count)
 {
   for (; count > 0; count--) {
@@ -75,7 +75,7 @@ static void cut_names(char *path, int count)
   }
 }
 
-/* Takes the library; its Java home is three folders up. */
+/* Uses the library; its Java home is three folders up. */
 static bool take_library(struct search *search, const char *label, const char *place, const char *library)
 {
   struct jvm_home found;
@@ -150,7 +150,7 @@ static bool take_path(struct search *search)
   return take_home(search, "java on PATH, of ", java);
 }
 
-/* The newest Java that the pattern finds, where it is newer than *best. */
+/* Sets *best to the newest Java that the pattern finds, if it is newer than *best. */
 static void look_in(const char *pattern, struct jvm_home *best, bool *has_best)
 {
   glob_t found;

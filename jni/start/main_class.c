@@ -8,8 +8,8 @@
 /* The bits of Start.mainKind. */
 enum { HAS_ARGUMENTS = 1, IS_STATIC = 2 };
 
-/* Start throws these two types for the user's mistakes, the second if there is no such class; their messages
- * are shown alone. Any other type is shown with the message. */
+/* Start throws these two types for the user's mistakes, the second if there is no such class; the error is
+ * only their message. For any other type the error has the type as well. */
 static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *error)
 {
   static const struct {
@@ -40,7 +40,7 @@ static enum jp_status ask_start(struct jvm_thread *thread, const char *name, con
   return take_failure(thread, error);
 }
 
-/* Bytes of the command line as a String. */
+/* Decodes bytes of the command line. */
 static enum jp_status decode_bytes(struct jvm_thread *thread, const char *bytes, jobject *string,
                                    struct jp_error *error)
 {
@@ -167,7 +167,7 @@ enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch 
 bool jvm_main_initialise(JNIEnv *env, struct jvm_main *found)
 {
   const char *descriptor = found->takes_arguments ? "([Ljava/lang/String;)V" : "()V";
-  /* Both initialise the class and raise what its initialiser raises. */
+  /* Both functions initialise the class and raise exceptions of its initialiser. */
   found->method = found->is_static ? (*env)->GetStaticMethodID(env, found->class, "main", descriptor)
                                    : (*env)->GetMethodID(env, found->class, "main", descriptor);
   return found->method != NULL;
@@ -175,7 +175,7 @@ bool jvm_main_initialise(JNIEnv *env, struct jvm_main *found)
 
 bool jvm_main_run(JNIEnv *env, const struct jvm_main *found, jobjectArray args)
 {
-  const jvalue values[] = {{.l = args}}; /* a main without arguments does not look at it */
+  const jvalue values[] = {{.l = args}}; /* a main without parameters ignores it */
   if (found->is_static) {
     (*env)->CallStaticVoidMethodA(env, found->class, found->method, values);
   } else { /* on a new object of its class (JLS 25, 12.1.4) */
