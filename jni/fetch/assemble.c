@@ -1,4 +1,4 @@
-/* Objects that a client builds of pieces, because they are too long for one message. */
+/* Objects that a client sends in pieces, because they are too long for one message. */
 #include "jni/fetch.h"
 
 #include "jni/convert/results.h"
@@ -12,7 +12,7 @@ struct assembling {
   struct outcome *outcome;
   jobject piece; /* local */
   struct jvm_class *class;
-  struct jvm_assembly facts; /* of the piece, and so of the whole */
+  struct jvm_assembly facts; /* of the piece, and so of the whole object */
 };
 
 /* Returns false. */
@@ -52,7 +52,7 @@ static bool take_exception(const struct assembling *one)
                                 one->request->limits->stack_frames_max, one->outcome);
 }
 
-/* The piece as an argument of its type. */
+/* Converts the piece like an argument of its type. */
 static bool make_piece(struct assembling *one)
 {
   struct call_frame frame = {.receiver = NULL};
@@ -76,7 +76,7 @@ static bool make_piece(struct assembling *one)
   return true;
 }
 
-/* Adds the piece to what holds the others. */
+/* Adds the piece to the holder of the earlier pieces. */
 static bool add_piece(const struct assembling *one, jobject holder)
 {
   const struct jvm_known *known = &one->request->thread->jvm->known;
@@ -109,7 +109,7 @@ static bool begin_object(const struct assembling *one, uint32_t *ref)
                      *ref);
 }
 
-/* With the monitor of the holder. */
+/* With the holder's monitor entered. */
 static bool append_piece(const struct assembling *one, jobject holder, uint32_t ref)
 {
   const struct jvm_request *request = one->request;
@@ -142,7 +142,7 @@ static bool continue_object(const struct assembling *one, uint32_t ref)
 void jvm_assemble(const struct jvm_request *request, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
-  if (request->drops_result) /* nobody could use what it makes */
+  if (request->drops_result) /* the client could not use the object */
     return;
   struct assembling one = {.env = request->thread->env, .request = request, .outcome = outcome};
   uint32_t ref = request->operation->instance;

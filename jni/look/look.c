@@ -1,4 +1,5 @@
-/* What there is to see of an object, and of a class: its members as the JVM knows them, whatever they were loaded from. */
+/* Describes an object or a class, with its members as the JVM knows them, wherever the class was loaded
+ * from. */
 #include "jni/look.h"
 
 #include "jni/convert/judgement.h"
@@ -19,7 +20,7 @@ struct looking {
   struct outcome *outcome;
   jobject object; /* local */
   struct jvm_class *class;
-  struct jvm_class *object_class; /* of the object that has the class; NULL: there is none */
+  struct jvm_class *object_class; /* the class of the object being described; NULL: no object */
 };
 
 /* ---- the shapes of classes, from their tables of members ---- */
@@ -27,16 +28,16 @@ struct looking {
 struct shapes {
   struct jvm_thread *thread;
   struct arena *arena;
-  const struct judge *judge;  /* NULL: there is no object, or none of the class */
-  struct jvm_class *named;    /* the first class */
+  const struct judge *judge;  /* NULL: no object, or not an instance of the class */
+  struct jvm_class *named;    /* the class being described */
   struct jvm_class *runtime;  /* of the object */
   struct text only_member;    /* of struct op_look */
-  struct jvm_class **classes; /* in the order in which they were met */
+  struct jvm_class **classes; /* in the order in which they were found */
   size_t count;
   size_t capacity;
 };
 
-/* ---- the classes ---- */
+/* ---- classes ---- */
 
 static bool add_class(struct shapes *shapes, struct jvm_class *class)
 {
@@ -54,14 +55,14 @@ static bool add_class(struct shapes *shapes, struct jvm_class *class)
   return true;
 }
 
-/* JVMTI tells no interfaces of arrays, which have these two (JLS 10.8). */
+/* JVMTI does not list the interfaces of arrays, which are these two (JLS 10.8). */
 static const struct text array_interfaces[] = {TEXT("java.lang.Cloneable"), TEXT("java.io.Serializable")};
 
 enum { ARRAY_INTERFACES = sizeof array_interfaces / sizeof *array_interfaces };
 
-/* ---- their members ---- */
+/* ---- members ---- */
 
-/* The tables of members leave out what no call needs. */
+/* The tables of members do not have the generic signatures, because no call needs them. */
 static struct text read_signature(const struct shapes *shapes, const struct jvm_method *method)
 {
   jvmtiEnv *jvmti = shapes->thread->jvmti;
@@ -87,7 +88,8 @@ static struct text read_field_signature(const struct shapes *shapes, const struc
   return text;
 }
 
-/* For what the named class alone denies; what it allows is asked elsewhere. */
+/* True if the named class denies the method, but a supertype allows it. Whether the named class allows it is
+ * the caller's question. */
 static bool is_open(const struct shapes *shapes, struct jvm_method *method)
 {
   if (shapes->judge == NULL || (method->modifiers & OP_ACC_PUBLIC) == 0 ||
@@ -120,7 +122,7 @@ static bool read_method(const struct shapes *shapes, const struct jvm_method *me
   return member->descriptor.data != NULL && member->signature.data != NULL;
 }
 
-/* `new` finds no hidden class by its name. */
+/* Excludes constructors of hidden classes, which `new` cannot find by name. */
 static bool is_wanted(const struct shapes *shapes, const struct jvm_method *method)
 {
   return !(method->owner->is_hidden && text_equal(method->name, TEXT("<init>"))) &&
@@ -181,9 +183,9 @@ static bool name_interfaces(const struct shapes *shapes, const struct jvm_class 
   return true;
 }
 
-/* Fills look->shapes with those of the class and of all above it, and asks the judge which methods are open for an object
- * of object_class, which is the class or below it (NULL: there is no object). False: an exception is pending (an interface
- * cannot be linked), or none is (memory is short). */
+/* Fills look->shapes with the class and all its supertypes. Asks the judge which methods a supertype allows
+ * for an object of object_class, which is the class or a subclass (NULL: no object). False: an exception is
+ * pending (an interface cannot be linked), or none is (memory is short). */
 static bool find_shapes(const struct jvm_request *request, struct jvm_class *class,
                         struct jvm_class *object_class, struct op_look *look)
 {
@@ -254,7 +256,7 @@ static bool open_object(struct looking *looking)
   return looking->class != NULL || outcome_fail_memory(looking->outcome) == JP_OK;
 }
 
-/* ---- what it says of itself ---- */
+/* ---- toString and size ---- */
 
 static bool may_call(struct looking *looking, jclass declaring, struct named_method named)
 {
@@ -269,7 +271,8 @@ static bool read_text(struct looking *looking, jstring string)
   jsize length = (*env)->GetStringLength(env, string);
   if (length > TEXT_UNITS_MAX) {
     (*env)->GetStringRegion(env, string, TEXT_UNITS_MAX - 1, 2, units);
-    bool is_pair = (units[0] & 0xFC00) == 0xD800 && (units[1] & 0xFC00) == 0xDC00; /* which is not cut */
+    bool is_pair =
+        (units[0] & 0xFC00) == 0xD800 && (units[1] & 0xFC00) == 0xDC00; /* a surrogate pair is not cut */
     length = is_pair ? TEXT_UNITS_MAX - 1 : TEXT_UNITS_MAX;
   }
   (*env)->GetStringRegion(env, string, 0, length, units);
@@ -293,7 +296,7 @@ static bool find_text(struct looking *looking)
   return read;
 }
 
-/* The length of an array or a String is told with every ref; a collection's or map's is a call of its size. */
+/* An array's or String's length needs no permission; a collection's or map's is a call of its size. */
 static void find_length(struct looking *looking)
 {
   static const struct named_method size = {"size", "()I"};
@@ -308,7 +311,7 @@ static void find_length(struct looking *looking)
       result_find_length(looking->request, looking->class, looking->object, &looking->look->length);
 }
 
-/* ---- its class ---- */
+/* ---- the object's class ---- */
 
 static bool find_class_shapes(struct looking *looking)
 {
@@ -321,7 +324,7 @@ static bool find_class_shapes(struct looking *looking)
              : outcome_fail_memory(looking->outcome) == JP_OK;
 }
 
-/* Reflection tells it, which loads the classes that the methods name and initialises none. */
+/* Uses reflection, which loads the classes that the methods name, but initialises none. */
 static void find_function(const struct looking *looking)
 {
   struct jvm_thread *thread = looking->request->thread;
