@@ -4,7 +4,7 @@
 
 enum { NAMES = 20000, LOADERS = 50, FOUND_MAX = 8 };
 
-/* Names of two loaders each, of hashes that crowd together. */
+/* Names with two loaders each, and hashes in a narrow range. */
 static uint32_t hash_of(uint32_t i)
 {
   return i % 5 == 0 ? UINT32_MAX - i / 7 : i * 3;

@@ -1,4 +1,4 @@
-/* Slots that are reserved for results to come. */
+/* Slots that are reserved for results. */
 #include "tests/unit/jni/objects/tables.h"
 
 struct bench {
@@ -24,7 +24,7 @@ static void destroy(struct bench *bench)
   test_free(bench);
 }
 
-/* Puts a new object; stored NULL: as somebody who has reserved nothing. */
+/* Stores a new object; stored NULL: as a caller without a reservation. */
 static enum jp_status put_new(struct bench *bench, struct jvm_stored *stored)
 {
   uint32_t ref;
@@ -48,7 +48,7 @@ UNIT_TEST(nobody_else_takes_the_slot)
   assert_int_equal(put_new(bench, NULL), JP_LIMIT);
   assert_string_equal(bench->error.text, "session-max-objects: the session holds 1 objects already");
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
-  assert_int_equal(put_new(bench, &bench->stored), JP_LIMIT); /* it was one slot */
+  assert_int_equal(put_new(bench, &bench->stored), JP_LIMIT); /* only one slot was reserved */
   jvm_objects_release(bench->objects, &bench->stored);
   assert_int_equal(jvm_objects_count(bench->objects), 2);
   destroy(bench);
@@ -62,7 +62,7 @@ UNIT_TEST(a_full_table_has_none)
   assert_int_equal(jvm_objects_reserve(the_thread, bench->objects, false, &other, &bench->error), JP_LIMIT);
   jvm_objects_release(bench->objects, &other);
   jvm_objects_release(bench->objects, &bench->stored);
-  jvm_objects_release(bench->objects, &bench->stored); /* nothing is left to give back */
+  jvm_objects_release(bench->objects, &bench->stored); /* nothing is reserved any more */
   assert_int_equal(put_new(bench, NULL), JP_OK);
   assert_int_equal(reserve(bench, false), JP_LIMIT);
   destroy(bench);
@@ -101,11 +101,11 @@ UNIT_TEST(the_owner_is_asked_in_advance)
   assert_int_equal(reserve(bench, true), JP_OK);
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
   jvm_objects_release(bench->objects, &bench->stored);
-  assert_int_equal(bench->owner.asked, 2); /* not again for the object */
+  assert_int_equal(bench->owner.asked, 2); /* the object does not enter again */
   assert_int_equal(bench->owner.inside, 1);
   assert_int_equal(reserve(bench, true), JP_OK);
   jvm_objects_release(bench->objects, &bench->stored);
-  assert_int_equal(bench->owner.asked, 2); /* nor where there is one */
+  assert_int_equal(bench->owner.asked, 2); /* not if there is an object either */
   assert_true(jvm_objects_count(bench->objects) == 1);
   destroy(bench);
 }
@@ -119,7 +119,7 @@ UNIT_TEST(a_table_that_was_only_reserved_in_is_unused)
   destroy(bench);
 }
 
-/* A list's elements fill the table, and in their place comes the list itself. */
+/* A list's elements fill the table, and are replaced by the list itself. */
 UNIT_TEST(what_is_taken_back_leaves_a_slot)
 {
   struct bench *bench = create(2);
@@ -129,7 +129,7 @@ UNIT_TEST(what_is_taken_back_leaves_a_slot)
   assert_int_equal(put_new(bench, &bench->stored), JP_LIMIT);
   jvm_objects_renew(the_thread, bench->objects, &bench->stored, 0);
   assert_int_equal(jvm_objects_count(bench->objects), 0);
-  bench->owner.answer = JP_LIMIT; /* another table is not asked for */
+  bench->owner.answer = JP_LIMIT; /* the owner is not asked again */
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
   jvm_objects_release(bench->objects, &bench->stored);
   assert_int_equal(bench->owner.asked, 1);

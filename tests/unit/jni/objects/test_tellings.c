@@ -1,4 +1,4 @@
-/* How often each ref was told, and what that keeps alive. */
+/* Sent counts of refs, and the objects that they keep. */
 #include "tests/unit/jni/objects/tables.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ static void forget(struct jvm_objects *objects, uint32_t ref, uint32_t count)
   jvm_objects_forget(the_thread, objects, ref, count);
 }
 
-/* ---- forgetting ---- */
+/* ---- releasing ---- */
 
 UNIT_TEST(an_object_goes_with_its_last_telling)
 {
@@ -31,8 +31,8 @@ UNIT_TEST(an_object_goes_with_its_last_telling)
   forget(objects, ref, 1);
   assert_false(is_held(objects, ref));
   assert_int_equal(jvm_objects_tell(objects, ref, NULL), JP_NOT_FOUND);
-  forget(objects, ref, 1); /* harmless */
-  /* A ref that comes anew has been told once, whatever was told before. */
+  forget(objects, ref, 1); /* has no effect */
+  /* A new ref begins with a sent count of 1, whatever an earlier ref of the object had. */
   uint32_t next = tell(the_thread, objects, object, NULL);
   assert_int_not_equal(next, ref);
   forget(objects, ref, UINT32_MAX);
@@ -56,7 +56,7 @@ UNIT_TEST(more_than_are_left_are_all)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* Nobody knows how many there are: the object is kept rather than lost. */
+/* The true count is unknown, so the object is kept rather than lost. */
 UNIT_TEST(a_full_count_ends_with_all_of_it_alone)
 {
   assert_int_equal(tellings_add(TOLD_MAX - 2), TOLD_MAX - 1);
@@ -68,7 +68,7 @@ UNIT_TEST(a_full_count_ends_with_all_of_it_alone)
   assert_int_equal(tellings_remove(TOLD_MAX, UINT32_MAX), 0);
 }
 
-/* ---- taking back ---- */
+/* ---- rolling back ---- */
 
 UNIT_TEST(what_was_told_is_taken_back_as_often)
 {
@@ -89,7 +89,7 @@ UNIT_TEST(what_was_told_is_taken_back_as_often)
   }
   assert_int_equal(stored.count, EACH * MANY);
   jvm_objects_take_back(the_thread, objects, &stored, EACH * MANY - 1);
-  assert_int_equal(jvm_objects_count(objects), 1 + MANY); /* the last object was told twice */
+  assert_int_equal(jvm_objects_count(objects), 1 + MANY); /* the last object was sent twice */
   jvm_objects_take_back(the_thread, objects, &stored, (size_t)EACH * (MANY - 10));
   assert_int_equal(jvm_objects_count(objects), 1 + MANY - 10);
   assert_int_equal(jvm_objects_delete(the_thread, objects, stored.refs[1]), JP_OK);
@@ -115,7 +115,7 @@ UNIT_TEST(one_telling_alone_can_be_taken_back)
   assert_int_equal(stored.refs[0], other);
   assert_int_equal(stored.refs[1], other);
   assert_true(is_held(objects, held));
-  jvm_objects_untell(the_thread, objects, held, &stored); /* has no note */
+  jvm_objects_untell(the_thread, objects, held, &stored); /* is not in `stored` */
   assert_false(is_held(objects, held));
   assert_int_equal(stored.count, 2);
   jvm_objects_untell(the_thread, objects, other, NULL);
@@ -126,7 +126,7 @@ UNIT_TEST(one_telling_alone_can_be_taken_back)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* A list with one object a million times. The notes take four bytes each, and room for as many again. */
+/* A list with one object a million times. The refs take four bytes each, with room for as many again. */
 UNIT_TEST(a_million_tellings_of_one_object)
 {
   enum { MILLION = 1000000 };
@@ -192,7 +192,8 @@ struct sharing {
   _Atomic int kept;
 };
 
-/* One round: a message that tells the object three times, whose answer is lost, or is let go of by its client. */
+/* One round: a message sends the object three times; then its answer is lost, or its client releases the
+ * refs. */
 static void share_once(struct sharing *sharing, struct jvm_thread *thread, int round,
                        struct jvm_stored *stored)
 {
@@ -227,7 +228,8 @@ static void share(void *argument, struct jvm_thread *thread)
   pthread_barrier_wait(&sharing->end);
 }
 
-/* However their tellings meet, none is lost and none is left: the object has those alone that were kept. */
+/* However the threads interleave, the count is exact: the object has only the sent references that were
+ * kept. */
 UNIT_TEST(threads_tell_and_forget_one_object)
 {
   struct sharing sharing = {.objects = new_table(100)};

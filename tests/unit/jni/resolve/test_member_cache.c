@@ -1,4 +1,4 @@
-/* What a thread's cache of resolved members finds again, without a JVM. */
+/* What a thread's cache of resolved members finds, without a JVM. */
 #include "jni/resolve/member_cache.h"
 #include "tests/unit/unit.h"
 
@@ -167,7 +167,7 @@ static void keep_others(unsigned count)
   }
 }
 
-/* A member that a request has found is good until the cache has been emptied twice. */
+/* A member that a request has found is valid until the cache has been emptied twice. */
 UNIT_TEST_WITH(a_full_cache_begins_empty, set_up, tear_down)
 {
   const struct operation operation = {.kind = OP_CALL, .type = TEXT("a.B"), .member = TEXT("m")};

@@ -1,4 +1,5 @@
-/* Work that another Java thread does in place of one that waits: once, with what that one keeps, or not at all. */
+/* Work that another Java thread does in place of one that waits: once, with the waiting thread's struct, or
+ * not at all. */
 #include "tests/unit/unit.h"
 
 #include "jni/members.h"
@@ -10,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* What a task saw. */
+/* What a task observed. */
 struct seen {
   JNIEnv *env;
   struct jvm_thread *thread;
@@ -61,7 +62,7 @@ static void run_object_to_its_end(jobject object)
   JNIEnv *env = the_thread->env;
   jobject made = make_java_thread(object);
   (*env)->CallVoidMethod(env, made, the_jvm->known.method_thread_start);
-  assert_false((*env)->ExceptionCheck(env)); /* the_thread may be lent from here on */
+  assert_false((*env)->ExceptionCheck(env)); /* from now on the_thread may be lent */
   (*env)->CallVoidMethod(env, made, the_jvm->known.method_thread_join);
   assert_false(throwable_take(the_thread, NULL));
   (*env)->DeleteLocalRef(env, made);
@@ -100,7 +101,7 @@ UNIT_TEST(runs_once_on_the_thread_that_runs_its_object)
   assert_int_equal(seen.frame, JVM_FRAME_NONE);
   assert_non_null(jvm_task_taker(task, &taker_env));
   assert_ptr_equal(taker_env, seen.env);
-  /* The thread is as it was before, except that the work has added to its memory. */
+  /* The thread's struct is as before, except for the memory that the work has added. */
   assert_ptr_equal(the_thread->env, env);
   assert_ptr_equal(the_thread->restorable, the_thread->java_thread);
   assert_int_equal(the_thread->frame, JVM_FRAME_USED);
@@ -203,7 +204,7 @@ UNIT_TEST(many_tasks_are_told_apart)
   jvm_request_end(the_thread);
 }
 
-/* Fills the cache so often that it frees the weak references of what it held before. */
+/* Fills the cache until it frees the weak references of its earlier contents. */
 static void overfill_cache(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
@@ -224,7 +225,7 @@ static void overfill_cache(void *argument, struct jvm_thread *thread)
   }
 }
 
-/* -Xcheck:jni tells where that goes through the env of the thread that waits. */
+/* -Xcheck:jni reports a use of the waiting thread's env. */
 UNIT_TEST(a_lent_cache_is_emptied_by_the_borrower)
 {
   struct jvm_task *task;

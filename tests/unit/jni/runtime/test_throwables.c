@@ -5,7 +5,7 @@
 #include "jni/runtime/throwables.h"
 #include "tests/unit/jni/with_jvm.h"
 
-/* Of fixtures.Throwables. */
+/* Calls a method of fixtures.Throwables. */
 static void call(const char *method)
 {
   JNIEnv *env = the_thread->env;
@@ -56,7 +56,7 @@ UNIT_TEST(strings_come_back_as_they_went)
   arena_fini(&arena);
 }
 
-/* Of many lengths, ASCII alone and with another character at their ends. */
+/* Of many lengths, only ASCII and with another character at either end. */
 UNIT_TEST(long_strings_come_back_as_they_went)
 {
   static const struct text ends[] = {{"", 0}, {"\xC3\xA9", 2}, {"\xF0\x9F\x98\x80", 4}, {"\xED\xA0\x80", 3}};
