@@ -86,7 +86,7 @@ struct jvm_callback_failure {
   char text[512]; /* UTF-8, NUL-terminated */
 };
 
-enum jvm_callback_sight {
+enum jvm_callback_event {
   JVM_CALLBACK_NOTHING, /* nothing happened: wait, then poll again */
   JVM_CALLBACK_SEND,    /* the client may have room now: send again */
   JVM_CALLBACK_REQUEST, /* a nested request has arrived: serve it */
@@ -181,7 +181,7 @@ struct jvm_callback_hooks {
                                  size_t count, struct jvm_callback_failure *failure);
   /* Returns what the call has to do next; never blocks. Nested requests come before the answer, in the order
    * in which the client sent them. JVM_CALLBACK_ENDED once callback-timeout has passed. */
-  enum jvm_callback_sight (*look)(struct rpc_callback_call *call, struct jvm_callback_failure *failure);
+  enum jvm_callback_event (*poll)(struct rpc_callback_call *call, struct jvm_callback_failure *failure);
   /* For a thread without a waiter: returns when a poll may have news, or when `interrupted` wakes the
    * thread. */
   void (*wait)(struct rpc_callback_call *call);

@@ -107,13 +107,13 @@ bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, str
  * thread's jvm_request_end. */
 void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result);
 /*
- * For an operation that asks for the ref of a thrown exception (returns_throwable). Call jvm_throwable_want
- * before the operation runs, and jvm_throwable_tell afterwards, on the same thread, before jvm_request_end.
- * If *outcome is an error that describes a throwable, jvm_throwable_tell stores the throwable and adds its
+ * For an operation that asks for the ref of a thrown exception (returns_throwable). Call jvm_throwable_keep
+ * before the operation runs, and jvm_throwable_store afterwards, on the same thread, before jvm_request_end.
+ * If *outcome is an error that describes a throwable, jvm_throwable_store stores the throwable and adds its
  * ref to *outcome. In a full session there is no ref.
  */
-void jvm_throwable_want(struct jvm_thread *thread);
-void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome);
+void jvm_throwable_keep(struct jvm_thread *thread);
+void jvm_throwable_store(const struct jvm_request *request, struct outcome *outcome);
 
 /* Releases the String that several arguments share. On any thread of the JVM, with or without a request. */
 void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text);

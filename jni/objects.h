@@ -9,8 +9,8 @@
  * used again only after 2^31 - 1 others, so that a stale ref never names a newer object. An object has the
  * same ref as long as the table holds it. An empty table needs no Java object.
  *
- * The table counts how often each ref was sent: jvm_objects_put and jvm_objects_tell add one to the sent
- * count. The object is released when its sent count reaches 0, or when it is deleted.
+ * The table counts how often each ref was sent: jvm_objects_put and jvm_objects_count_sent add one to the
+ * sent count. The object is released when its sent count reaches 0, or when it is deleted.
  */
 #include "base/status.h"
 
@@ -62,30 +62,31 @@ bool jvm_objects_is_unused(const struct jvm_objects *objects);
 enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects,
                                   uint32_t ref) JP_MUST_CHECK;
 /* Adds one to the ref's sent count, and the ref to *stored (may be NULL). JP_NOT_FOUND: no such object. */
-enum jp_status jvm_objects_tell(struct jvm_objects *objects, uint32_t ref,
-                                struct jvm_stored *stored) JP_MUST_CHECK;
+enum jp_status jvm_objects_count_sent(struct jvm_objects *objects, uint32_t ref,
+                                      struct jvm_stored *stored) JP_MUST_CHECK;
 /* Subtracts `count` from the ref's sent count, at most down to 0. An unknown ref is ignored. */
-void jvm_objects_forget(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, uint32_t count);
+void jvm_objects_release_sent(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              uint32_t count);
 /* Subtracts one from the ref's sent count, and removes the ref once from *stored (may be NULL). */
-void jvm_objects_untell(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
-                        struct jvm_stored *stored);
+void jvm_objects_uncount_sent(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              struct jvm_stored *stored);
 /* Rolls the refs of *stored back to the first `kept`: each further one is subtracted from its sent count. */
-void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+void jvm_objects_roll_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept);
-/* As jvm_objects_take_back, and reserves one of the slots that become free. */
-void jvm_objects_renew(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
-                       size_t kept);
+/* As jvm_objects_roll_back, and reserves one of the slots that become free. */
+void jvm_objects_roll_back_and_reserve(struct jvm_thread *thread, struct jvm_objects *objects,
+                                       struct jvm_stored *stored, size_t kept);
 
 /*
  * Reserves a slot for one of the objects that are stored next with *stored, so that storing it cannot fail in
  * a full table. enters: also calls the owner's `enter` if the table is empty. Not JP_OK: nothing is reserved;
- * JP_LIMIT: the table is full, or the owner refuses. Each JP_OK is followed by one jvm_objects_release, on
- * the same thread.
+ * JP_LIMIT: the table is full, or the owner refuses. Each JP_OK is followed by one jvm_objects_end_reservation,
+ * on the same thread.
  */
 enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects *objects, bool enters,
                                    struct jvm_stored *stored, struct jp_error *error) JP_MUST_CHECK;
 /* Cancels the reservation, if there is still one. */
-void jvm_objects_release(struct jvm_objects *objects, struct jvm_stored *stored);
+void jvm_objects_end_reservation(struct jvm_objects *objects, struct jvm_stored *stored);
 
 /* Registers a ref that was put just now for a value that also travels by value. If the table has more than
  * OBJECTS_VALUES_MAX of these, the oldest one is deleted. Call it only for an object that is new in the

@@ -22,6 +22,6 @@ void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread
                           const char *name, struct jvm_given_name *given);
 /* Restores the thread's name, unless Java code has set another one. On that thread, with no exception
  * pending; empties *given. */
-void jvm_thread_take_name_back(struct jvm_thread *thread, struct jvm_given_name *given);
+void jvm_thread_restore_name(struct jvm_thread *thread, struct jvm_given_name *given);
 
 #endif

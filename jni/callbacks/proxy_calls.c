@@ -249,8 +249,8 @@ static bool convert_value(const struct jvm_request *request, const struct callba
                           struct op_value *value, jvalue *out, struct outcome *failed)
 {
   const struct operation operation = {.kind = OP_PUT,
-                                      .type = method->told.interface,
-                                      .member = method->told.name,
+                                      .type = method->description.interface,
+                                      .member = method->description.name,
                                       .args = value,
                                       .arg_count = 1};
   struct jvm_request putting = *request;
@@ -268,10 +268,10 @@ static bool convert_result(const struct jvm_request *request, const struct callb
 {
   jvalue converted = {0};
   *result = (struct callback_result){.value = NULL};
-  if (method->told.is_void) {
+  if (method->description.is_void) {
     if (value->kind != OP_NULL)
       outcome_fail(failed, request->arena, FAILURE_INVALID_PARAMS, NULL,
-                   "a method that returns nothing takes null");
+                   "the method returns void: the answer must be null");
     return value->kind == OP_NULL;
   }
   char letter = method->result.kind;
@@ -342,8 +342,8 @@ static void fail_memory(struct running *running)
 }
 
 /* Borrows a nested worker's jvm_thread for this thread. The caller sets the request's operation. */
-static bool begin_stretch(struct running *running, struct jvm_request *request,
-                          struct jvm_thread_place *place, const struct operation *operation)
+static bool enter_worker(struct running *running, struct jvm_request *request, struct jvm_thread_place *place,
+                         const struct operation *operation)
 {
   if (running->hooks->enter(running->call->hooked, request) != JP_OK) {
     fail_memory(running);
@@ -355,18 +355,18 @@ static bool begin_stretch(struct running *running, struct jvm_request *request,
   if (jvm_request_begin(request->thread) == JP_OK)
     return true;
   fail_memory(running);
-  jvm_thread_take_back(request->thread, place);
+  jvm_thread_return(request->thread, place);
   running->hooks->leave(running->call->hooked);
   return false;
 }
 
 /* Only the reference of the result remains. */
-static void end_stretch(struct running *running, struct jvm_request *request,
-                        const struct jvm_thread_place *place)
+static void leave_worker(struct running *running, struct jvm_request *request,
+                         const struct jvm_thread_place *place)
 {
-  running->result.value = jvm_thread_drop_frames_but(request->thread, running->result.value);
+  running->result.value = jvm_thread_drop_frames_except(request->thread, running->result.value);
   jvm_request_end(request->thread);
-  jvm_thread_take_back(request->thread, place);
+  jvm_thread_return(request->thread, place);
   running->hooks->leave(running->call->hooked);
 }
 
@@ -377,21 +377,22 @@ static enum jvm_callback_sent send_message(struct running *running, jobjectArray
   enum jvm_callback_sent sent = JVM_CALLBACK_NOT_SENT;
   struct jvm_request request;
   struct jvm_thread_place place;
-  if (!begin_stretch(running, &request, &place, &plain))
+  if (!enter_worker(running, &request, &place, &plain))
     return sent;
   struct outcome failed;
   const struct outcome *made = make_arguments(&request, method, arguments, &failed);
   if (made != NULL)
-    sent = running->hooks->send(running->call->hooked, made, method->told.parameter_count, &running->failure);
+    sent = running->hooks->send(running->call->hooked, made, method->description.parameter_count,
+                                &running->failure);
   else
     set_failure(running, CODE_FAILED, &failed);
-  end_stretch(running, &request, &place);
+  leave_worker(running, &request, &place);
   return sent;
 }
 
 static bool is_oneway(const struct open_call *call)
 {
-  return call->proxy->given.is_oneway && call->method->told.is_void;
+  return call->proxy->given.is_oneway && call->method->description.is_void;
 }
 
 /* True: the call has ended. */
@@ -437,12 +438,12 @@ static void take_answer(struct running *running)
   static const struct operation plain = {.kind = OP_PUT};
   struct jvm_request request;
   struct jvm_thread_place place;
-  if (!begin_stretch(running, &request, &place, &plain)) {
+  if (!enter_worker(running, &request, &place, &plain)) {
     fail_call(running);
     return;
   }
   bool is_read = read_answer(running, &request);
-  end_stretch(running, &request, &place);
+  leave_worker(running, &request, &place);
   if (!is_read)
     fail_call(running);
 }
@@ -469,7 +470,7 @@ static bool was_interrupted(struct running *running)
 }
 
 /* For a call without news. True: the thread has to park in Java. */
-static bool wait_here(struct running *running, bool *has_ended)
+static bool wait_in_c(struct running *running, bool *has_ended)
 {
   struct open_call *call = running->call;
   if (was_interrupted(running)) {
@@ -484,12 +485,12 @@ static bool wait_here(struct running *running, bool *has_ended)
 }
 
 /* Does the next step. True: the thread has to park in Java; *has_ended: the call is over. */
-static bool make_step(struct running *running, bool *has_ended)
+static bool run_step(struct running *running, bool *has_ended)
 {
   struct rpc_callback_call *hooked = running->call->hooked;
-  switch (running->hooks->look(hooked, &running->failure)) {
+  switch (running->hooks->poll(hooked, &running->failure)) {
   case JVM_CALLBACK_NOTHING:
-    return wait_here(running, has_ended);
+    return wait_in_c(running, has_ended);
   case JVM_CALLBACK_SEND:
     *has_ended = take_sent(running, running->hooks->send(hooked, NULL, 0, &running->failure));
     return false;
@@ -509,11 +510,11 @@ static bool make_step(struct running *running, bool *has_ended)
 }
 
 /* Continues until there is a result or the thread has to park. In the second case it returns `waiting`. */
-static jobject go_on(struct running *running)
+static jobject continue_call(struct running *running)
 {
   bool has_ended = false;
   while (!has_ended) {
-    if (!make_step(running, &has_ended))
+    if (!run_step(running, &has_ended))
       continue;
     JNIEnv *env = running->env;
     struct open_call *call = running->call;
@@ -593,15 +594,15 @@ static jobject run_call(struct running *running, jobjectArray arguments)
   struct open_call *call = running->call;
   (*env)->SetLongField(env, running->waiting, call->jvm->callback.number, (jlong)call->number);
   const struct callback_proxy *proxy = call->proxy;
-  if (running->hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->told, call->waiter,
-                           &call->hooked, &running->failure) != JP_OK) {
+  if (running->hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->description,
+                           call->waiter, &call->hooked, &running->failure) != JP_OK) {
     unlist_call(call);
     struct callback_result failed =
         make_exception(call->jvm, env, running->failure.code, text_of(running->failure.text));
     release_call(env, call);
     return throw_result(env, failed);
   }
-  return take_sent(running, send_message(running, arguments)) ? end_call(running) : go_on(running);
+  return take_sent(running, send_message(running, arguments)) ? end_call(running) : continue_call(running);
 }
 
 /* ---- oneway calls ---- */
@@ -613,8 +614,8 @@ static bool send_event(struct running *running, jobjectArray arguments)
   struct open_call *call = running->call;
   const struct callback_proxy *proxy = call->proxy;
   const struct jvm_callback_hooks *hooks = running->hooks;
-  if (hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->told, NULL, &call->hooked,
-                  &running->failure) != JP_OK) {
+  if (hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->description, NULL,
+                  &call->hooked, &running->failure) != JP_OK) {
     fail_call(running);
     return true;
   }
@@ -768,11 +769,11 @@ static jobject JNICALL resume_call(JNIEnv *env, jobject handler, jobject waiting
   struct jvm *jvm = the_jvm;
   struct open_call *call = waiting == NULL ? NULL : unpark_call(env, jvm, waiting);
   if (call == NULL) {
-    throw_refusal(env, jvm, "this thread waits for no such call");
+    throw_refusal(env, jvm, "this thread waits for no call with this number");
     return NULL;
   }
   struct running running = {.env = env, .call = call, .waiting = waiting, .hooks = jvm->callback_hooks};
-  return go_on(&running);
+  return continue_call(&running);
 }
 
 static void JNICALL abandon_call(JNIEnv *env, jobject handler, jobject waiting)
@@ -837,7 +838,7 @@ static bool bind_natives(JNIEnv *env, const struct jvm_callback_ids *ids)
       {"run", "(JI[" OBJECT ")" OBJECT, (void *)run_default_method},
   };
   const JNINativeMethod of_waiting = {"interrupted", "()V", (void *)note_interrupt};
-  const JNINativeMethod of_released = {"tell", "(J)V", (void *)callback_proxy_tell_released};
+  const JNINativeMethod of_released = {"reportCollected", "(J)V", (void *)callback_proxy_collected};
   return (*env)->RegisterNatives(env, ids->callback_class, of_callback,
                                  sizeof of_callback / sizeof *of_callback) == 0 &&
          (*env)->RegisterNatives(env, ids->waiting_class, &of_waiting, 1) == 0 &&

@@ -255,5 +255,5 @@ void jvm_thread_run(struct jvm_thread *thread, void (*run)(void *argument), void
   assert(env != NULL); /* holds because only hooks call this, on threads that the JVM knows */
   const struct jvm_thread_place place = jvm_thread_lend(thread, env);
   run(argument);
-  jvm_thread_take_back(thread, &place);
+  jvm_thread_return(thread, &place);
 }

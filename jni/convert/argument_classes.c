@@ -41,7 +41,7 @@ static void fail_to_load(struct conversion *conversion, struct text name, jthrow
                          conversion->outcome);
   else if (descriptors_are_used_up())
     outcome_fail(conversion->outcome, request->arena, FAILURE_SERVER, "java.lang.ClassNotFoundException",
-                 "%.*s could not be looked for: " DESCRIPTORS_NONE_LEFT, TEXT_ARGS(shown));
+                 "%.*s could not be searched: " DESCRIPTORS_NONE_LEFT, TEXT_ARGS(shown));
   else
     outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
                  "%.*s", TEXT_ARGS(shown));
@@ -70,15 +70,15 @@ static struct text read_loader_name(struct conversion *conversion, jobject loade
                                                     known->method_class_loader_get_name);
   if (throwable_take(conversion->thread, NULL) || name == NULL)
     return TEXT_ABSENT;
-  struct text told =
+  struct text shown =
       jvm_string_get_cut(conversion->thread, name, conversion->request->arena, OUTCOME_NAME_SHOWN);
   (*env)->DeleteLocalRef(env, name);
-  return told;
+  return shown;
 }
 
 /* Stores the loader for the caller. JP_NOT_FOUND: the loader is gone, or the caller may not use it. */
-static enum jp_status tell_loader(struct conversion *conversion, uint64_t epoch, uint32_t number,
-                                  struct outcome_loader *told)
+static enum jp_status store_loader(struct conversion *conversion, uint64_t epoch, uint32_t number,
+                                   struct outcome_loader *listed)
 {
   struct jvm_thread *thread = conversion->thread;
   const struct jvm_request *request = conversion->request;
@@ -89,28 +89,28 @@ static enum jp_status tell_loader(struct conversion *conversion, uint64_t epoch,
   enum jp_status status = JP_NOT_FOUND;
   struct jp_error error;
   if (class != NULL && may_use(request, class)) {
-    told->type = class->name;
-    told->name = read_loader_name(conversion, loader);
-    status = jvm_objects_put(thread, request->objects, loader, class->id, epoch, request->stored, &told->ref,
-                             &error);
+    listed->type = class->name;
+    listed->name = read_loader_name(conversion, loader);
+    status = jvm_objects_put(thread, request->objects, loader, class->id, epoch, request->stored,
+                             &listed->ref, &error);
   }
   (*thread->env)->DeleteLocalRef(thread->env, loader);
   return status;
 }
 
 /* In a full session the list is shorter. */
-static void tell_loaders(struct conversion *conversion, const struct loader_list *several)
+static void list_loaders(struct conversion *conversion, const struct loader_list *several)
 {
   const struct jvm_request *request = conversion->request;
   struct outcome *outcome = conversion->outcome;
-  struct outcome_loader *told = arena_calloc(request->arena, several->count, sizeof *told);
+  struct outcome_loader *listed = arena_calloc(request->arena, several->count, sizeof *listed);
   uint64_t epoch = jvm_objects_epoch(request->objects);
-  if (told == NULL)
+  if (listed == NULL)
     return;
   for (size_t i = 0; i < several->count; i++)
-    if (tell_loader(conversion, epoch, several->numbers[i], &told[outcome->loader_count]) == JP_OK)
+    if (store_loader(conversion, epoch, several->numbers[i], &listed[outcome->loader_count]) == JP_OK)
       outcome->loader_count++;
-  outcome->loaders = told;
+  outcome->loaders = listed;
 }
 
 static void fail_several(struct conversion *conversion, struct text name, const struct loader_list *several)
@@ -122,7 +122,7 @@ static void fail_several(struct conversion *conversion, struct text name, const 
                TEXT_ARGS(shown), several->count);
   conversion->outcome->is_ambiguous = true;
   if (request->operation->lists_loaders && !request->drops_result)
-    tell_loaders(conversion, several);
+    list_loaders(conversion, several);
 }
 
 /* ---- the search ---- */

@@ -273,8 +273,8 @@ static struct jvm_class *find_component(struct conversion *conversion)
 
 /* The key class that the caller has named, used if the member declares none. *found NULL: none; keys are
  * Strings. */
-static bool find_told_key_class(struct conversion *conversion, const struct op_value *value,
-                                struct jvm_class **found)
+static bool find_named_key_class(struct conversion *conversion, const struct op_value *value,
+                                 struct jvm_class **found)
 {
   const struct jvm_known *known = &conversion->thread->jvm->known;
   *found = NULL;
@@ -293,7 +293,7 @@ static bool find_key_class(struct conversion *conversion, const struct op_value 
 {
   JNIEnv *env = conversion->thread->env;
   const struct element_types *elements = conversion->elements;
-  if (!find_told_key_class(conversion, value, found))
+  if (!find_named_key_class(conversion, value, found))
     return false;
   if (elements == NULL || elements->key.kind == 0 || value->map.count == 0)
     return true;
@@ -553,9 +553,9 @@ static jobject make_enum_map(struct conversion *conversion, jclass made, struct 
 {
   JNIEnv *env = conversion->thread->env;
   const struct element_types *elements = conversion->elements;
-  bool is_told = elements != NULL && elements->key.kind != 0;
+  bool is_declared = elements != NULL && elements->key.kind != 0;
   struct jvm_class *key =
-      is_told ? jvm_type_class(conversion->thread, (struct jvm_type *)&elements->key) : NULL;
+      is_declared ? jvm_type_class(conversion->thread, (struct jvm_type *)&elements->key) : NULL;
   if (key == NULL || !key->is_enum) {
     argument_fail(conversion, value, "the enum of its keys is not declared here: pass a ref to a %.*s",
                   TEXT_ARGS(name));
@@ -656,7 +656,7 @@ static void make_content(struct conversion *conversion, const struct op_value *e
   conversion->path = &path;
   conversion->elements = elements == NULL ? NULL : elements->inside;
   if (argument_make_element(conversion, component, element, out) && *out == NULL)
-    (void)argument_fail(conversion, element, "nothing else is in an Optional: [] is an empty one");
+    (void)argument_fail(conversion, element, "an Optional cannot contain null: [] is an empty Optional");
   conversion->path = path.outer;
   conversion->elements = elements;
 }

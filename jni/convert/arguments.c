@@ -89,10 +89,10 @@ static struct text describe_value(struct arena *arena, const struct op_value *va
 bool argument_fail(struct conversion *conversion, const struct op_value *value, const char *what, ...)
 {
   struct arena *arena = conversion->request->arena;
-  struct jp_error told; /* shortens a long text */
+  struct jp_error fault; /* shortens a long text */
   va_list args;
   va_start(args, what);
-  (void)jp_fail_va(&told, JP_INVALID, what, args);
+  (void)jp_fail_va(&fault, JP_INVALID, what, args);
   va_end(args);
   struct text place = describe_place(conversion);
   struct text shown = describe_value(arena, value);
@@ -100,7 +100,7 @@ bool argument_fail(struct conversion *conversion, const struct op_value *value, 
     return argument_fail_memory(conversion);
   bool is_key = conversion->path != NULL && conversion->path->is_key;
   outcome_fail(conversion->outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%.*s: %s%.*s: %s", TEXT_ARGS(place),
-               is_key ? "the key " : "", TEXT_ARGS(shown), told.text);
+               is_key ? "the key " : "", TEXT_ARGS(shown), fault.text);
   conversion->outcome->is_misfit = conversion->is_put;
   return false;
 }
@@ -333,13 +333,13 @@ static bool take_parse_failure(struct conversion *conversion, struct jvm_class *
   jthrowable thrown = throwable_catch(env);
   if (thrown == NULL)
     return false;
-  struct outcome_throwable *told =
+  struct outcome_throwable *described =
       throwable_describe(conversion->thread, thrown, request->arena, request->limits->stack_frames_max);
-  if (told == NULL)
+  if (described == NULL)
     argument_fail_memory(conversion);
   else if ((*env)->IsInstanceOf(env, thrown, known->class_runtime_exception))
     argument_fail(conversion, value, "no %.*s: %.*s", TEXT_ARGS(class->name),
-                  TEXT_ARGS(told->message.data == NULL ? told->type : told->message));
+                  TEXT_ARGS(described->message.data == NULL ? described->type : described->message));
   else
     throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
                          conversion->outcome);
@@ -487,13 +487,13 @@ static char find_type_letter(const struct op_type *type)
 static bool read_declared(struct conversion *conversion, const struct op_value *value)
 {
   if (conversion->declared.written.data != NULL && text_equal(conversion->declared.written, value->type) &&
-      (value->is_members_type || !conversion->declared.was_told))
+      (value->is_members_type || !conversion->declared.was_members_type))
     return true;
   struct op_type type;
   if (!argument_parse_type(conversion, value->type, &type) || !argument_ask_type(conversion, &type, value))
     return false;
   conversion->declared.written = value->type;
-  conversion->declared.was_told = value->is_members_type;
+  conversion->declared.was_members_type = value->is_members_type;
   conversion->declared.type = type;
   conversion->declared.letter = find_type_letter(&type);
   conversion->declared.class = NULL;

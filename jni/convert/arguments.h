@@ -68,7 +68,7 @@ struct conversion {
   } loaded;                  /* the last class: most lists declare one type for all elements */
   struct {
     struct text written; /* data NULL: none yet */
-    bool was_told;
+    bool was_members_type;
     struct op_type type;
     char letter; /* the primitive type that the declared type is or wraps; for String ARGUMENT_TEXT; else 0 */
     struct jvm_class *class; /* set if the judge need not be asked about it */

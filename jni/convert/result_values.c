@@ -152,7 +152,7 @@ static jobjectArray copy_collection(struct walk *walk, jobject collection)
   if (take_exception(walk))
     return NULL;
   if (elements == NULL)
-    (void)fail_result(walk, "a collection's toArray gave null");
+    (void)fail_result(walk, "a collection's toArray returned null");
   return elements;
 }
 
@@ -281,11 +281,11 @@ static bool is_exactly(const struct walk *walk, jobject object, const struct jvm
 static enum key check_entry(struct walk *walk, jobject entry)
 {
   if (entry == NULL)
-    return fail_key(walk, "a map's entrySet has a null in it");
+    return fail_key(walk, "a map's entrySet contains null");
   if (is_exactly(walk, entry, walk->entry_class))
     return KEY_TEXT;
   if (!(*walk->env)->IsInstanceOf(walk->env, entry, walk->request->thread->jvm->known.class_map_entry))
-    return fail_key(walk, "a map's entrySet has in it what is no Map.Entry");
+    return fail_key(walk, "a map's entrySet contains an object that is no Map.Entry");
   struct jvm_class *class = jvm_class_of_object(walk->request->thread, entry);
   if (class == NULL)
     return fail_key_memory(walk);
@@ -300,12 +300,12 @@ static enum key copy_set(struct walk *walk, jobject set, jobjectArray *pairs)
 {
   *pairs = NULL;
   if (set == NULL)
-    return fail_key(walk, "a map's entrySet gave null");
+    return fail_key(walk, "a map's entrySet returned null");
   struct jvm_class *class = NULL;
   if (!is_exactly(walk, set, walk->set_class)) {
     /* The JVM's verifier accepts any object where an interface is declared. */
     if (!(*walk->env)->IsInstanceOf(walk->env, set, walk->request->thread->jvm->known.class_collection))
-      return fail_key(walk, "a map's entrySet gave what is no collection");
+      return fail_key(walk, "a map's entrySet returned an object that is no collection");
     class = jvm_class_of_object(walk->request->thread, set);
     if (class == NULL)
       return fail_key_memory(walk);
@@ -500,6 +500,6 @@ bool result_read_elements(const struct jvm_request *request, uint64_t epoch, job
   if (fill_list(&walk, &level, array, out))
     return true;
   if (request->stored != NULL)
-    jvm_objects_take_back(request->thread, request->objects, request->stored, stored_before);
+    jvm_objects_roll_back(request->thread, request->objects, request->stored, stored_before);
   return false;
 }

@@ -328,12 +328,13 @@ bool result_store(const struct jvm_request *request, uint64_t epoch, const struc
 const struct op_callback_identity *result_find_callback(const struct jvm_request *request,
                                                         const struct jvm_class *class, jobject object)
 {
-  struct op_callback_identity told;
-  if (!class->is_proxy || !callback_proxy_tell(request->thread->env, request->thread->jvm, object, &told))
+  struct op_callback_identity identity;
+  if (!class->is_proxy ||
+      !callback_proxy_identify(request->thread->env, request->thread->jvm, object, &identity))
     return NULL;
   struct op_callback_identity *kept = arena_alloc(request->arena, sizeof *kept);
   if (kept != NULL)
-    *kept = told;
+    *kept = identity;
   return kept;
 }
 
@@ -366,7 +367,7 @@ bool result_find_length(const struct jvm_request *request, const struct jvm_clas
 
 /* The length of an array or a String is always sent; for a collection or map, the policy must allow calling
  * size. */
-static bool may_tell_length(const struct jvm_request *request, struct jvm_class *class, jobject object)
+static bool may_send_length(const struct jvm_request *request, struct jvm_class *class, jobject object)
 {
   JNIEnv *env = request->thread->env;
   const struct jvm_known *known = &request->thread->jvm->known;
@@ -383,7 +384,7 @@ void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject 
 {
   struct jvm_class *class = jvm_class_of_object(request->thread, object);
   if (request->stored != NULL)
-    jvm_objects_renew(request->thread, request->objects, request->stored, kept);
+    jvm_objects_roll_back_and_reserve(request->thread, request->objects, request->stored, kept);
   *outcome = (struct outcome){.kind = OUTCOME_VALUE};
   if (class == NULL) {
     outcome_fail_memory(outcome);
@@ -400,7 +401,7 @@ void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject 
   outcome->has_value = true;
   outcome->value = (struct op_value){
       .kind = OP_REF, .type = class->name, .ref = outcome->ref, .callback_identity = callback};
-  outcome->value.has_length = callback == NULL && may_tell_length(request, class, object) &&
+  outcome->value.has_length = callback == NULL && may_send_length(request, class, object) &&
                               result_find_length(request, class, object, &outcome->value.length);
 }
 
@@ -446,9 +447,9 @@ bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobjec
   bool has_text = result_has_text(request, class) && result_read_text(request, class, object, &text);
   /* An enum's name does not identify the constant's class, a Class's name not its loader, an Optional's text
    * not its content's type. */
-  bool tells_all =
+  bool is_complete =
       class->text != CLASS_TEXT_NAME && class->text != CLASS_TEXT_CLASS && class->text != CLASS_TEXT_OPTIONAL;
-  if (has_text && tells_all) {
+  if (has_text && is_complete) {
     *out = make_typed_text(class->name, text.text);
     return true;
   }
@@ -698,15 +699,15 @@ void jvm_result_end(const struct jvm_request *request)
     (*env)->DeleteLocalRef(env, result->object);
   *result = (struct jvm_result){.object = NULL};
   if (request->stored != NULL)
-    jvm_objects_release(request->objects, request->stored);
+    jvm_objects_end_reservation(request->objects, request->stored);
 }
 
-void jvm_throwable_want(struct jvm_thread *thread)
+void jvm_throwable_keep(struct jvm_thread *thread)
 {
   thread->thrown.is_wanted = true;
 }
 
-void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome)
+void jvm_throwable_store(const struct jvm_request *request, struct outcome *outcome)
 {
   struct jvm_thread *thread = request->thread;
   jobject thrown = thread->thrown.object;

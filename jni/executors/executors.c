@@ -62,16 +62,16 @@ fail_executor(const struct jvm_executor_call *call, struct outcome *outcome, con
 static enum jp_status fail_thrown(struct jvm_thread *thread, const struct jvm_executor_call *call,
                                   jthrowable thrown, const char *what, struct outcome *outcome)
 {
-  struct outcome told;
-  throwable_to_outcome(thread, thrown, call->arena, call->stack_frames_max, &told);
+  struct outcome described;
+  throwable_to_outcome(thread, thrown, call->arena, call->stack_frames_max, &described);
   (*thread->env)->DeleteLocalRef(thread->env, thrown);
-  struct text message = told.message.data == NULL
-                            ? arena_printf(call->arena, "%s: %.*s", what, TEXT_ARGS(told.throwable_type))
+  struct text message = described.message.data == NULL
+                            ? arena_printf(call->arena, "%s: %.*s", what, TEXT_ARGS(described.throwable_type))
                             : arena_printf(call->arena, "%s: %.*s: %.*s", what,
-                                           TEXT_ARGS(told.throwable_type), TEXT_ARGS(told.message));
+                                           TEXT_ARGS(described.throwable_type), TEXT_ARGS(described.message));
   fail_with(call, outcome, FAILURE_SERVER, message.data == NULL ? text_of(what) : message);
-  outcome->throwable = told.throwable;
-  outcome->throwable_type = told.throwable_type;
+  outcome->throwable = described.throwable;
+  outcome->throwable_type = described.throwable_type;
   return JP_JAVA;
 }
 
@@ -166,7 +166,7 @@ static enum jp_status enter_executor(struct lookup *lookup, struct executor_entr
   if ((*env)->ExceptionCheck(env))
     return fail_pending(lookup, "the member threw");
   if (given == NULL)
-    return fail_executor(lookup->call, lookup->outcome, "the member gave null");
+    return fail_executor(lookup->call, lookup->outcome, "the member returned null");
   if ((*env)->IsInstanceOf(env, given, thread->jvm->known.class_executor)) {
     entry->executor = given;
     return JP_OK;
@@ -176,7 +176,7 @@ static enum jp_status enter_executor(struct lookup *lookup, struct executor_entr
   if (class == NULL)
     return fail_memory(lookup);
   return fail_executor(lookup->call, lookup->outcome,
-                       "the member gave a %.*s, which is no java.util.concurrent.Executor",
+                       "the member returned a %.*s, which is no java.util.concurrent.Executor",
                        TEXT_ARGS(arena_shorten(lookup->call->arena, class->name, OUTCOME_NAME_SHOWN)));
 }
 
@@ -206,7 +206,7 @@ static enum jp_status find_executor(struct jvm_thread *thread, const struct jvm_
   if (lookup.has_other_member)
     return fail_executor(call, outcome,
                          "the member is neither a method that takes one Runnable, nor a method without "
-                         "parameters or a field that gives an Executor");
+                         "parameters or a field that holds an Executor");
   return fail_executor(call, outcome, "its class has no such method or field");
 }
 
@@ -236,7 +236,7 @@ static enum jp_status await_task(const struct jvm_executor_call *call, struct jv
   case JVM_TASK_DONE:
     return JP_OK;
   case JVM_TASK_DROPPED:
-    return fail_executor(call, outcome, "the executor let go of the request without running it");
+    return fail_executor(call, outcome, "the executor dropped the request without running it");
   case JVM_TASK_CRAMPED:
     break;
   }

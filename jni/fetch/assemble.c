@@ -34,11 +34,12 @@ static bool fail_status(const struct assembling *one, enum jp_status status, uin
     return false;
   case JP_CLOSED:
     outcome_fail(one->outcome, arena, FAILURE_SERVER, NULL,
-                 "ref %u takes no more pieces: it was used, or is none", ref);
+                 "ref %u accepts no more pieces: the object was used already, or is not being assembled",
+                 ref);
     return false;
   case JP_LIMIT:
     outcome_fail(one->outcome, arena, FAILURE_SERVER, NULL,
-                 "the pieces of what is being built have more than %zu bytes (input-max-total)",
+                 "the pieces of unfinished objects have more than %zu bytes (input-max-total)",
                  one->request->limits->assembled_max);
     return false;
   default:
@@ -72,7 +73,7 @@ static bool make_piece(struct assembling *one)
   else if (!(*one->env)->IsInstanceOf(one->env, one->piece, known->class_list) &&
            !(*one->env)->IsInstanceOf(one->env, one->piece, known->class_map))
     return fail_assembling(one, FAILURE_INVALID_PARAMS,
-                           "what is assembled is an array of primitives, a String, a List or a Map");
+                           "only an array of primitives, a String, a List or a Map can be assembled");
   return true;
 }
 
@@ -135,8 +136,8 @@ static bool continue_object(const struct assembling *one, uint32_t ref)
   (*one->env)->MonitorExit(one->env, holder);
   if (!is_added)
     return false;
-  enum jp_status told = jvm_objects_tell(request->objects, ref, request->stored);
-  return fail_status(one, told, ref);
+  enum jp_status counted = jvm_objects_count_sent(request->objects, ref, request->stored);
+  return fail_status(one, counted, ref);
 }
 
 void jvm_assemble(const struct jvm_request *request, struct outcome *outcome)

@@ -32,7 +32,7 @@ struct fetch {
 
   struct op_value elements; /* a list, or a text */
   uint32_t ref;             /* for the next call; 0: none */
-  bool is_ref_told;         /* the ref has already been counted as sent for this answer */
+  bool is_ref_counted;      /* the ref has already been counted as sent for this answer */
   bool is_done;
 };
 
@@ -42,10 +42,10 @@ struct turn {
   jobject cursor;
   jclass readable; /* a class of entries that the caller may read; NULL: none yet */
   jclass opaque;   /* a class of entries that the caller may not read; NULL: none yet */
-  /* elements from the cursor; those from first_untold on are not in the answer; NULL: all are */
-  jobjectArray untold;
-  jsize first_untold;
-  jsize untold_end; /* index after the last of them */
+  /* elements from the cursor; those from first_unsent on are not in the answer; NULL: all are */
+  jobjectArray unsent;
+  jsize first_unsent;
+  jsize unsent_end; /* index after the last of them */
 };
 
 /* How to find the source of a new cursor. */
@@ -91,13 +91,13 @@ static size_t find_length(const struct fetch *fetch, const struct op_value *valu
 }
 
 /* False: the session has no slot for a ref that the value needs; OUTCOME_ERROR. */
-static bool take_told(struct fetch *fetch, const struct outcome *told, struct op_value *out)
+static bool take_value(struct fetch *fetch, const struct outcome *filled, struct op_value *out)
 {
-  if (told->kind == OUTCOME_ERROR)
-    *fetch->outcome = *told;
+  if (filled->kind == OUTCOME_ERROR)
+    *fetch->outcome = *filled;
   else
-    *out = told->value;
-  return told->kind != OUTCOME_ERROR;
+    *out = filled->value;
+  return filled->kind != OUTCOME_ERROR;
 }
 
 /* True for a pair of key and value that the cursor has made. */
@@ -160,24 +160,24 @@ static bool read_element(struct fetch *fetch, jobject element, struct op_value *
                : result_read_typed(fetch->request, fetch->epoch, element, out, fetch->outcome);
   if (result_is_value_class(class) && result_read_value_object(fetch->request, class, element, out))
     return true;
-  struct outcome told = {.kind = OUTCOME_VALUE};
-  result_fill_by_value(fetch->request, fetch->epoch, element, &told);
-  return take_told(fetch, &told, out);
+  struct outcome filled = {.kind = OUTCOME_VALUE};
+  result_fill_by_value(fetch->request, fetch->epoch, element, &filled);
+  return take_value(fetch, &filled, out);
 }
 
 /* An element that is too long for any answer also becomes a ref. The class name is left out if it is too
  * long: it may have 64 KiB. */
 static bool become_ref(struct fetch *fetch, jobject element, size_t kept, struct op_value *out)
 {
-  struct outcome told;
+  struct outcome filled;
   const struct jvm_class *class = jvm_class_of_object(fetch->request->thread, element);
   if (class != NULL && is_pair(fetch, class, element)) {
     element = copy_pair(fetch, element);
     if (element == NULL)
       return false;
   }
-  result_fill_ref(fetch->request, fetch->epoch, element, true, kept, &told);
-  if (!take_told(fetch, &told, out))
+  result_fill_ref(fetch->request, fetch->epoch, element, true, kept, &filled);
+  if (!take_value(fetch, &filled, out))
     return false;
   if (find_length(fetch, out) > fetch->request->operation->fetch.room_max)
     *out = (struct op_value){.kind = OP_REF, .ref = out->ref, .callback_identity = out->callback_identity};
@@ -203,7 +203,7 @@ static bool add_element(struct fetch *fetch, jobject element)
   }
   if (length > fetch->room) {
     if (fetch->request->stored != NULL)
-      jvm_objects_take_back(fetch->request->thread, fetch->request->objects, fetch->request->stored, kept);
+      jvm_objects_roll_back(fetch->request->thread, fetch->request->objects, fetch->request->stored, kept);
     return false;
   }
   fetch->room -= length;
@@ -263,9 +263,9 @@ static bool add_elements(struct turn *turn, jobjectArray taken, jsize count)
     bool added = add_element(turn->fetch, element);
     (*env)->DeleteLocalRef(env, element);
     if (!added) {
-      turn->untold = taken;
-      turn->first_untold = i;
-      turn->untold_end = count;
+      turn->unsent = taken;
+      turn->first_unsent = i;
+      turn->unsent_end = count;
       return false;
     }
   }
@@ -375,7 +375,7 @@ static jobject find_cursor(struct fetch *fetch)
   (*env)->DeleteLocalRef(env, made);
   if (cursor == NULL)
     outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL,
-                 "the object with objRef %u was deleted meanwhile", fetch->ref);
+                 "the object with objRef %u was deleted during the request", fetch->ref);
   return cursor;
 }
 
@@ -395,8 +395,8 @@ static bool fetch_in_turn(struct fetch *fetch, const struct opening *opening, bo
     return fail_fetch(fetch, FAILURE_SERVER, "another request is fetching from this object");
   fetch->mark = fetch->request->operation->element_types ? turn.cursor : NULL;
   bool fetched = run_turn(&turn, opening);
-  *is_own = (*env)->CallBooleanMethod(env, turn.cursor, jvm->cursor_end, turn.untold, turn.first_untold,
-                                      turn.untold_end) != JNI_FALSE;
+  *is_own = (*env)->CallBooleanMethod(env, turn.cursor, jvm->cursor_end, turn.unsent, turn.first_unsent,
+                                      turn.unsent_end) != JNI_FALSE;
   return !take_exception(fetch) && fetched;
 }
 
@@ -428,8 +428,8 @@ static bool fetch_from_iterator(struct fetch *fetch)
 
 /* Calls a getter of an object, if the judge allows it. The result must be a `promised`, which the JVM's
  * verifier does not check for interfaces. NULL: the outcome says why. */
-static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
-                       struct named_method named, jclass promised)
+static jobject call_getter(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
+                           struct named_method named, jclass promised)
 {
   struct jvm_class *class = jvm_class_of_object(fetch->request->thread, object);
   if (class == NULL) {
@@ -443,9 +443,8 @@ static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jm
     return NULL;
   if (given != NULL && (*fetch->env)->IsInstanceOf(fetch->env, given, promised))
     return given;
-  outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL, "%.*s.%s gave %s",
-               TEXT_ARGS(class->name), named.name,
-               given == NULL ? "null" : "an object that is no such thing");
+  outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL, "%.*s.%s returned %s",
+               TEXT_ARGS(class->name), named.name, given == NULL ? "null" : "an object of another type");
   return NULL;
 }
 
@@ -454,8 +453,8 @@ static const struct named_method iterator_member = {"iterator", "()Ljava/util/It
 static jobject open_stream(struct fetch *fetch)
 {
   const struct jvm_known *known = &find_jvm(fetch)->known;
-  return ask_for(fetch, fetch->object, known->class_base_stream, known->method_base_stream_iterator,
-                 iterator_member, known->class_iterator);
+  return call_getter(fetch, fetch->object, known->class_base_stream, known->method_base_stream_iterator,
+                     iterator_member, known->class_iterator);
 }
 
 /* A stream can make its iterator only once, so the iterator is kept beside the stream. */
@@ -476,7 +475,7 @@ static bool store_iterator(struct fetch *fetch, jobject iterator, bool *is_new)
     return fail_memory(fetch);
   if (!result_store(fetch->request, fetch->epoch, class, iterator, &fetch->ref, fetch->outcome))
     return false;
-  fetch->is_ref_told = true;
+  fetch->is_ref_counted = true;
   *is_new = stored == NULL || stored->is_new;
   return true;
 }
@@ -485,8 +484,8 @@ static bool store_iterator(struct fetch *fetch, jobject iterator, bool *is_new)
 static bool fetch_from_its_iterator(struct fetch *fetch, jobject iterable, bool is_cheap)
 {
   const struct jvm_known *known = &find_jvm(fetch)->known;
-  jobject iterator = ask_for(fetch, iterable, known->class_iterable, known->method_iterable_iterator,
-                             iterator_member, known->class_iterator);
+  jobject iterator = call_getter(fetch, iterable, known->class_iterable, known->method_iterable_iterator,
+                                 iterator_member, known->class_iterator);
   bool is_new = false;
   if (iterator == NULL || !store_iterator(fetch, iterator, &is_new))
     return false;
@@ -506,14 +505,14 @@ static bool fetch_from_map(struct fetch *fetch)
 {
   const struct jvm_known *known = &find_jvm(fetch)->known;
   const struct named_method entry_set = {"entrySet", "()Ljava/util/Set;"};
-  jobject entries = ask_for(fetch, fetch->object, known->class_map, known->method_map_entry_set, entry_set,
-                            known->class_iterable);
+  jobject entries = call_getter(fetch, fetch->object, known->class_map, known->method_map_entry_set,
+                                entry_set, known->class_iterable);
   return entries != NULL && fetch_from_its_iterator(fetch, entries, true);
 }
 
 /* ---- the number of elements of an array, a String or an InputStream ---- */
 
-static size_t smaller(size_t a, size_t b)
+static size_t find_smaller(size_t a, size_t b)
 {
   return a < b ? a : b;
 }
@@ -527,7 +526,7 @@ static bool find_count(struct fetch *fetch, size_t length, const char *throwable
                  "'from' is %zu, and the length %zu", from, length);
     return false;
   }
-  *count = smaller(fetch->max, length - from);
+  *count = find_smaller(fetch->max, length - from);
   return true;
 }
 
@@ -557,7 +556,7 @@ static size_t fit_primitives(const struct fetch *fetch, char letter)
 {
   size_t fitting = fetch->request->operation->base64_result ? fetch->room / 4 * 3 / primitive_size(letter)
                                                             : fetch->room / size_primitive_text(letter);
-  return smaller(fitting, PIECE_MAX);
+  return find_smaller(fitting, PIECE_MAX);
 }
 
 static bool fill_primitives(struct fetch *fetch, char letter, jobject array, size_t from, size_t count)
@@ -594,11 +593,11 @@ static bool fetch_from_array(struct fetch *fetch)
       !find_count(fetch, length, "java.lang.ArrayIndexOutOfBoundsException", &count))
     return false;
   if (is_primitive) {
-    count = smaller(count, fit_primitives(fetch, letter));
+    count = find_smaller(count, fit_primitives(fetch, letter));
     fetch->is_done = from + count == length;
     return fill_primitives(fetch, letter, fetch->object, from, count);
   }
-  if (!fill_objects(fetch, from, smaller(count, ELEMENTS_MAX)))
+  if (!fill_objects(fetch, from, find_smaller(count, ELEMENTS_MAX)))
     return false;
   fetch->is_done = from + fetch->elements.list.count == length;
   return true;
@@ -641,7 +640,7 @@ static bool fetch_from_string(struct fetch *fetch)
     return fail_fetch(fetch, FAILURE_INVALID_PARAMS, "'from' is inside a surrogate pair");
   if (count == 1 && is_surrogate_pair(fetch, from + 1, length))
     return fail_fetch(fetch, FAILURE_INVALID_PARAMS, "'max' is 1, and a surrogate pair begins at 'from'");
-  count = smaller(count, smaller(fetch->room / UNIT_TEXT, PIECE_MAX));
+  count = find_smaller(count, find_smaller(fetch->room / UNIT_TEXT, PIECE_MAX));
   if (count > 0 && is_surrogate_pair(fetch, from + count, length))
     count--;
   fetch->is_done = from + count == length;
@@ -660,7 +659,8 @@ static bool read_input(struct fetch *fetch, jbyteArray bytes, jint count, jint *
   if (*given >= -1 && *given <= count)
     return true;
   outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL,
-               "%.*s.read was asked for %d bytes and gave %d", TEXT_ARGS(fetch->class->name), count, *given);
+               "%.*s.read was asked for %d bytes and returned %d", TEXT_ARGS(fetch->class->name), count,
+               *given);
   return false;
 }
 
@@ -669,7 +669,7 @@ static bool fetch_from_input(struct fetch *fetch)
 {
   static const struct named_method read = {"read", "([BII)I"};
   jclass declaring = fetch->request->thread->jvm->known.class_input_stream;
-  jint count = (jint)smaller(fetch->max, fit_primitives(fetch, 'B'));
+  jint count = (jint)find_smaller(fetch->max, fit_primitives(fetch, 'B'));
   if (!jvm_judge_call(fetch->request, fetch->class, declaring, read, fetch->outcome))
     return false;
   jbyteArray bytes = (*fetch->env)->NewByteArray(fetch->env, count);
@@ -757,11 +757,11 @@ static bool open_fetched(struct fetch *fetch)
 static bool count_ref(struct fetch *fetch)
 {
   const struct jvm_request *request = fetch->request;
-  if (fetch->is_done && fetch->is_ref_told)
-    jvm_objects_untell(request->thread, request->objects, fetch->ref, request->stored);
-  if (fetch->is_done || fetch->is_ref_told)
+  if (fetch->is_done && fetch->is_ref_counted)
+    jvm_objects_uncount_sent(request->thread, request->objects, fetch->ref, request->stored);
+  if (fetch->is_done || fetch->is_ref_counted)
     return true;
-  return jvm_objects_tell(request->objects, fetch->ref, request->stored) != JP_NO_MEMORY ||
+  return jvm_objects_count_sent(request->objects, fetch->ref, request->stored) != JP_NO_MEMORY ||
          fail_memory(fetch);
 }
 
@@ -795,7 +795,7 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
   if (!open_fetched(&fetch) || !run_fetcher(&fetch))
     return;
   /* A value with remaining elements becomes an object of the session, whose ref is for the next call. */
-  fetch.is_ref_told = fetch.is_ref_told || (!fetch.is_done && fetch.ref == 0);
+  fetch.is_ref_counted = fetch.is_ref_counted || (!fetch.is_done && fetch.ref == 0);
   if (!fetch.is_done && fetch.ref == 0 &&
       !result_store(request, fetch.epoch, fetch.class, fetch.object, &fetch.ref, outcome))
     return;

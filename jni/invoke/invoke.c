@@ -67,18 +67,18 @@ static bool has_changed(JNIEnv *env, const struct conversion_out *out, size_t si
 }
 
 /* Adds the arrays that have changed to the outcome. */
-static void tell_outs(struct conversion *conversion)
+static void list_outs(struct conversion *conversion)
 {
   const struct jvm_request *request = conversion->request;
   struct outcome *outcome = conversion->outcome;
   if (outcome->kind == OUTCOME_ERROR)
     return;
-  struct outcome_out *told = arena_alloc(request->arena, conversion->out_count * sizeof *told);
-  if (told == NULL) {
+  struct outcome_out *listed = arena_alloc(request->arena, conversion->out_count * sizeof *listed);
+  if (listed == NULL) {
     (void)outcome_fail_memory(outcome);
     return;
   }
-  outcome->outs = told;
+  outcome->outs = listed;
   outcome->out_count = 0;
   for (size_t i = 0; i < conversion->out_count; i++) {
     const struct conversion_out *out = &conversion->outs[i];
@@ -93,7 +93,7 @@ static void tell_outs(struct conversion *conversion)
     dispatch_get_range(conversion->thread->env, out->letter, out->array, 0, (jsize)out->count, now);
     const struct op_value *given = &request->operation->args[out->argument];
     bool is_base64 = given->out == OP_OUT_BASE64 || request->operation->base64_result;
-    told[outcome->out_count++] =
+    listed[outcome->out_count++] =
         (struct outcome_out){.argument = out->argument,
                              .value = {.kind = OP_PACKED,
                                        .packed = {.data = now,
@@ -275,7 +275,7 @@ static void finish_result(struct conversion *conversion, struct jvm_type *type, 
     return;
   result_fill(conversion->request, conversion->frame->epoch, type, value, conversion->outcome);
   if (conversion->out_count > 0)
-    tell_outs(conversion);
+    list_outs(conversion);
 }
 
 static void run_call(struct conversion *conversion)
@@ -524,7 +524,7 @@ static void run_put_range(struct conversion *conversion)
   jsize length = value.l == NULL ? -1 : (*env)->GetArrayLength(env, value.l);
   if (length != count) {
     if (value.l == NULL)
-      (void)argument_fail(conversion, given, "a range takes an array");
+      (void)argument_fail(conversion, given, "a range needs an array");
     else
       (void)argument_fail(conversion, given, "%d elements in place of %d", length, count);
     return;

@@ -300,7 +300,7 @@ void loaders_of_name(struct jvm_thread *thread, struct text name, struct loader_
   JNIEnv *env = thread->env;
   uint32_t hash = loaded_name_hash(name);
   pthread_mutex_lock(&noted.lock);
-  size_t count = name_index_find(&noted.names, hash, found->numbers, LOADERS_TOLD_MAX);
+  size_t count = name_index_find(&noted.names, hash, found->numbers, LOADERS_LISTED_MAX);
   pthread_mutex_unlock(&noted.lock);
   found->count = 0;
   jstring string = count == 0 ? NULL : jvm_string_new(thread, name);
@@ -424,6 +424,6 @@ enum jp_status loaders_open(struct jvm *jvm, struct jvm_thread *thread, struct j
   if ((*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof callbacks) != JVMTI_ERROR_NONE ||
       (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_LOAD, NULL) !=
           JVMTI_ERROR_NONE)
-    return jp_fail(error, JP_INTERNAL, "this JVM does not tell of classes");
+    return jp_fail(error, JP_INTERNAL, "this JVM does not report loaded classes");
   return note_loaded_classes(jvm, thread->env, error);
 }

@@ -13,13 +13,13 @@
 enum {
   LOADER_APPLICATION = 1,
   LOADER_PLATFORM = 2, /* the first two numbers: loaders that are never unloaded */
-  LOADERS_TOLD_MAX = 64
+  LOADERS_LISTED_MAX = 64
 };
 
 /* The loaders that have a class of a name, in the order in which the peer first saw them; only the newest if
- * there are more than LOADERS_TOLD_MAX. */
+ * there are more than LOADERS_LISTED_MAX. */
 struct loader_list {
-  uint32_t numbers[LOADERS_TOLD_MAX];
+  uint32_t numbers[LOADERS_LISTED_MAX];
   size_t count;
 };
 

@@ -26,8 +26,8 @@ struct slot {
   int32_t hash;
   uint32_t class_id;
   union {
-    uint32_t next_free; /* of a free slot: its place in the chunk; slot_count ends the list */
-    uint32_t told;      /* of a used slot: sent_count_add */
+    uint32_t next_free;  /* of a free slot: its place in the chunk; slot_count ends the list */
+    uint32_t sent_count; /* of a used slot: sent_count_add */
   };
 };
 
@@ -115,7 +115,7 @@ static void set_count(struct jvm_objects *objects, size_t count)
 }
 
 /* With the lock held, after the last object was released. */
-static void tell_owner(const struct jvm_objects *objects)
+static void leave_owner(const struct jvm_objects *objects)
 {
   if (objects->owner != NULL)
     objects->owner->leave(objects->owner_context);
@@ -422,7 +422,7 @@ static void drop_slot(struct jvm_objects *objects, struct jvm_stored *stored)
   objects->reserved--;
 }
 
-static void note_telling(struct jvm_stored *stored, uint32_t ref, bool is_new)
+static void note_sent(struct jvm_stored *stored, uint32_t ref, bool is_new)
 {
   if (stored == NULL)
     return;
@@ -444,8 +444,8 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   uint32_t same = find_same(env, objects, putting->object, putting->filled.hash);
   if (same != HASH_INDEX_NONE) {
     struct slot *slot = find_slot(objects, same);
-    slot->told = tellings_add(slot->told);
-    note_telling(putting->stored, slot->ref, false);
+    slot->sent_count = sent_count_add(slot->sent_count);
+    note_sent(putting->stored, slot->ref, false);
     *ref = slot->ref;
     return JP_OK;
   }
@@ -459,7 +459,7 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   if (count_objects(objects) == 1)
     putting->has_entered = false; /* from now on the stored object owns the `leave` */
   drop_slot(objects, putting->stored);
-  note_telling(putting->stored, *ref, true);
+  note_sent(putting->stored, *ref, true);
   return JP_OK;
 }
 
@@ -511,7 +511,7 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
   struct putting putting = {.thread = thread,
                             .objects = objects,
                             .object = object,
-                            .filled = {.class_id = class_id, .told = 1},
+                            .filled = {.class_id = class_id, .sent_count = 1},
                             .epoch = epoch,
                             .stored = stored};
   if ((*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &putting.filled.hash) != JVMTI_ERROR_NONE)
@@ -525,7 +525,7 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
   enum jp_status status = put_object(&putting, ref, error);
   destroy_chunk(thread->env, putting.chunk); /* another thread's chunk was added first */
   if (putting.has_entered)
-    tell_owner(objects);
+    leave_owner(objects);
   return status;
 }
 
@@ -772,29 +772,30 @@ jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *obj
 /* ---- sent counts ---- */
 
 /* With the lock held. */
-static void release_tellings(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, uint32_t count)
+static void release_sent(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, uint32_t count)
 {
   uint32_t number = find_ref(objects, ref);
   if (number == HASH_INDEX_NONE)
     return;
   struct slot *slot = find_slot(objects, number);
-  slot->told = tellings_remove(slot->told, count);
-  if (slot->told == 0)
+  slot->sent_count = sent_count_remove(slot->sent_count, count);
+  if (slot->sent_count == 0)
     release_slot(env, objects, number);
 }
 
-void jvm_objects_forget(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, uint32_t count)
+void jvm_objects_release_sent(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              uint32_t count)
 {
   pthread_mutex_lock(&objects->lock);
   size_t before = jvm_objects_count(objects);
-  release_tellings(thread->env, objects, ref, count);
+  release_sent(thread->env, objects, ref, count);
   if (before > 0 && jvm_objects_count(objects) == 0)
-    tell_owner(objects);
+    leave_owner(objects);
   pthread_mutex_unlock(&objects->lock);
 }
 
-void jvm_objects_untell(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
-                        struct jvm_stored *stored)
+void jvm_objects_uncount_sent(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              struct jvm_stored *stored)
 {
   /* Replaces the last entry of this ref by the last entry of all. */
   size_t i = stored == NULL ? 0 : stored->count;
@@ -802,10 +803,10 @@ void jvm_objects_untell(struct jvm_thread *thread, struct jvm_objects *objects, 
     i--;
   if (i > 0)
     stored->refs[i - 1] = stored->refs[--stored->count];
-  jvm_objects_forget(thread, objects, ref, 1);
+  jvm_objects_release_sent(thread, objects, ref, 1);
 }
 
-enum jp_status jvm_objects_tell(struct jvm_objects *objects, uint32_t ref, struct jvm_stored *stored)
+enum jp_status jvm_objects_count_sent(struct jvm_objects *objects, uint32_t ref, struct jvm_stored *stored)
 {
   if (!make_note_room(stored))
     return JP_NO_MEMORY;
@@ -813,7 +814,7 @@ enum jp_status jvm_objects_tell(struct jvm_objects *objects, uint32_t ref, struc
   uint32_t number = find_ref(objects, ref);
   if (number != HASH_INDEX_NONE) {
     struct slot *slot = find_slot(objects, number);
-    slot->told = tellings_add(slot->told);
+    slot->sent_count = sent_count_add(slot->sent_count);
     note_ref(stored, ref);
   }
   pthread_mutex_unlock(&objects->lock);
@@ -821,31 +822,31 @@ enum jp_status jvm_objects_tell(struct jvm_objects *objects, uint32_t ref, struc
 }
 
 /* True if this released the table's last object: the caller calls leave_owner. */
-static bool take_tellings_back(struct jvm_thread *thread, struct jvm_objects *objects,
-                               struct jvm_stored *stored, size_t kept)
+static bool roll_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+                      size_t kept)
 {
   size_t before = jvm_objects_count(objects);
   while (stored->count > kept)
-    release_tellings(thread->env, objects, stored->refs[--stored->count], 1);
+    release_sent(thread->env, objects, stored->refs[--stored->count], 1);
   return before > 0 && jvm_objects_count(objects) == 0;
 }
 
-void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+void jvm_objects_roll_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept)
 {
   pthread_mutex_lock(&objects->lock);
-  if (take_tellings_back(thread, objects, stored, kept))
-    tell_owner(objects);
+  if (roll_back(thread, objects, stored, kept))
+    leave_owner(objects);
   pthread_mutex_unlock(&objects->lock);
 }
 
-void jvm_objects_renew(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
-                       size_t kept)
+void jvm_objects_roll_back_and_reserve(struct jvm_thread *thread, struct jvm_objects *objects,
+                                       struct jvm_stored *stored, size_t kept)
 {
   pthread_mutex_lock(&objects->lock);
-  bool is_last = take_tellings_back(thread, objects, stored, kept);
+  bool is_last = roll_back(thread, objects, stored, kept);
   if (is_last && (objects->owner == NULL || stored->has_entered))
-    tell_owner(objects);
+    leave_owner(objects);
   else if (is_last)
     stored->has_entered = true;
   if (!is_full(objects, stored) && !stored->has_slot) {
@@ -862,7 +863,7 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
   if (number != HASH_INDEX_NONE) {
     release_slot(thread->env, objects, number);
     if (count_objects(objects) == 0)
-      tell_owner(objects);
+      leave_owner(objects);
   }
   pthread_mutex_unlock(&objects->lock);
   return number == HASH_INDEX_NONE ? JP_NOT_FOUND : JP_OK;
@@ -931,18 +932,18 @@ enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects
   status = objects->owner->enter(objects->owner_context, thread, error);
   stored->has_entered = status == JP_OK;
   if (status != JP_OK)
-    jvm_objects_release(objects, stored);
+    jvm_objects_end_reservation(objects, stored);
   return status;
 }
 
-void jvm_objects_release(struct jvm_objects *objects, struct jvm_stored *stored)
+void jvm_objects_end_reservation(struct jvm_objects *objects, struct jvm_stored *stored)
 {
   if (!stored->has_slot && !stored->has_entered)
     return;
   pthread_mutex_lock(&objects->lock);
   drop_slot(objects, stored);
   if (stored->has_entered)
-    tell_owner(objects);
+    leave_owner(objects);
   stored->has_entered = false;
   pthread_mutex_unlock(&objects->lock);
 }
@@ -970,7 +971,7 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
   objects->value_count = 0;
   objects->oldest_value = 0;
   if (count_objects(objects) > 0)
-    tell_owner(objects);
+    leave_owner(objects);
   set_count(objects, 0);
   objects->epoch++;
   pthread_mutex_unlock(&objects->lock);

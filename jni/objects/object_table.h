@@ -61,15 +61,15 @@ jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *obj
 
 /* How often answers have sent a ref. At SENT_COUNT_MAX the true count is unknown, and only a release of all
  * removes the object. */
-#define TOLD_MAX UINT32_MAX
-static inline uint32_t tellings_add(uint32_t told)
+#define SENT_COUNT_MAX UINT32_MAX
+static inline uint32_t sent_count_add(uint32_t sent_count)
 {
-  return told < TOLD_MAX ? told + 1 : told;
+  return sent_count < SENT_COUNT_MAX ? sent_count + 1 : sent_count;
 }
 /* 0: no sent reference remains. */
-static inline uint32_t tellings_remove(uint32_t told, uint32_t count)
+static inline uint32_t sent_count_remove(uint32_t sent_count, uint32_t count)
 {
-  return count >= told ? 0 : told < TOLD_MAX ? told - count : told;
+  return count >= sent_count ? 0 : sent_count < SENT_COUNT_MAX ? sent_count - count : sent_count;
 }
 
 #endif

@@ -242,11 +242,11 @@ static bool describe_method(struct making *making, struct callback_method *row)
     if (method->params[i].kind == 'L' && jvm_type_class(making->thread, &method->params[i]) == NULL)
       return false;
   }
-  row->told = (struct jvm_callback_method){.interface = method->owner->name,
-                                           .name = method->name,
-                                           .parameters = parameters,
-                                           .parameter_count = method->param_count,
-                                           .is_void = method->result.kind == 'V'};
+  row->description = (struct jvm_callback_method){.interface = method->owner->name,
+                                                  .name = method->name,
+                                                  .parameters = parameters,
+                                                  .parameter_count = method->param_count,
+                                                  .is_void = method->result.kind == 'V'};
   return true;
 }
 
@@ -379,10 +379,10 @@ enum jp_status callback_explain_refusal(struct jvm_thread *thread, jthrowable th
 {
   struct arena arena;
   arena_init(&arena);
-  const struct outcome_throwable *told = throwable_describe(thread, thrown, &arena, 0);
-  enum jp_status status = told == NULL || told->message.data == NULL
+  const struct outcome_throwable *described = throwable_describe(thread, thrown, &arena, 0);
+  enum jp_status status = described == NULL || described->message.data == NULL
                               ? jp_fail(error, JP_INVALID, "no proxy can be made")
-                              : jp_fail(error, JP_INVALID, "%.*s", TEXT_ARGS(told->message));
+                              : jp_fail(error, JP_INVALID, "%.*s", TEXT_ARGS(described->message));
   arena_fini(&arena);
   return status;
 }
@@ -453,11 +453,11 @@ static int find_function(struct jvm_thread *thread, struct jvm_class *interface)
     return known - FUNCTION_ASKED;
   JNIEnv *env = thread->env;
   const struct jvm_callback_ids *ids = &thread->jvm->callback;
-  jint told = (*env)->CallStaticIntMethod(env, ids->kind_class, ids->function_of, interface->ref);
+  jint arity = (*env)->CallStaticIntMethod(env, ids->kind_class, ids->function_of, interface->ref);
   if (throwable_take(thread, NULL)) /* memory is short: retried next time */
     return CALLBACK_NO_FUNCTION;
-  atomic_store_explicit(&interface->function, told + FUNCTION_ASKED, memory_order_relaxed);
-  return told;
+  atomic_store_explicit(&interface->function, arity + FUNCTION_ASKED, memory_order_relaxed);
+  return arity;
 }
 
 int callback_function_arity(struct jvm_thread *thread, struct jvm_class *interface)

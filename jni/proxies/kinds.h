@@ -31,7 +31,7 @@ struct callback_method {
   const struct element_types *declared; /* for the result; NULL: none declared */
   bool is_sent;                         /* false: a default method, which runs in Java */
   struct jvm_class *given;              /* the first of the client's interfaces that has the method */
-  struct jvm_callback_method told;
+  struct jvm_callback_method description;
 };
 
 /* Constant. The methods belong to the interfaces, so use them only while a proxy or its caller keeps these

@@ -204,8 +204,8 @@ jobject callback_proxy_object(JNIEnv *env, const struct jvm *jvm, jobject handle
   return (*env)->GetObjectField(env, handler, jvm->callback.proxy);
 }
 
-bool callback_proxy_tell(JNIEnv *env, const struct jvm *jvm, jobject object,
-                         struct op_callback_identity *told)
+bool callback_proxy_identify(JNIEnv *env, const struct jvm *jvm, jobject object,
+                             struct op_callback_identity *identity)
 {
   if (jvm->callback_hooks == NULL)
     return false;
@@ -218,20 +218,20 @@ bool callback_proxy_tell(JNIEnv *env, const struct jvm *jvm, jobject object,
   if (proxy != NULL) {
     /* Any code can make another proxy with the same handler. */
     jobject own = callback_proxy_object(env, jvm, handler);
-    told->id = proxy->given.id;
-    told->client = (*env)->IsSameObject(env, own, object)
-                       ? jvm->callback_hooks->owner(proxy->callbacks, told->id, proxy->number)
-                       : 0;
+    identity->id = proxy->given.id;
+    identity->client = (*env)->IsSameObject(env, own, object)
+                           ? jvm->callback_hooks->owner(proxy->callbacks, identity->id, proxy->number)
+                           : 0;
     (*env)->DeleteLocalRef(env, own);
   }
   (*env)->DeleteLocalRef(env, handler);
-  bool is_told = proxy != NULL && told->client != 0;
+  bool is_identified = proxy != NULL && identity->client != 0;
   callback_proxy_release(env, proxy);
-  return is_told;
+  return is_identified;
 }
 
 /* The collector clears weak references before the Cleaner runs. */
-void JNICALL callback_proxy_tell_released(JNIEnv *env, jclass class, jlong number)
+void JNICALL callback_proxy_collected(JNIEnv *env, jclass class, jlong number)
 {
   (void)class;
   struct callback_proxy *proxy = hold_number((uint64_t)number);

@@ -51,10 +51,10 @@ jobject callback_proxy_object(JNIEnv *env, const struct jvm *jvm, jobject handle
 
 /* Identifies the callback whose proxy the object is. The object's class was made by java.lang.reflect.Proxy.
  * False: it is no callback's proxy, or no longer one. */
-bool callback_proxy_tell(JNIEnv *env, const struct jvm *jvm, jobject object,
-                         struct op_callback_identity *told);
+bool callback_proxy_identify(JNIEnv *env, const struct jvm *jvm, jobject object,
+                             struct op_callback_identity *identity);
 
 /* The native method of jpeer.peer.Released: does nothing for a number whose handler still exists. */
-void JNICALL callback_proxy_tell_released(JNIEnv *env, jclass class, jlong number);
+void JNICALL callback_proxy_collected(JNIEnv *env, jclass class, jlong number);
 
 #endif

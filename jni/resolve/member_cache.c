@@ -59,15 +59,21 @@ struct member_cache *member_cache_of(struct jvm_thread *thread)
 static uint32_t describe_form(const struct op_value *value)
 {
   enum { ARITY_SHIFT = 16, ARITY_MAX = 254, IS_SEVERAL = 1 << 24 };
-  enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, IS_TOLD = 1 << 10, LETTER_SHIFT = 16, SUFFIX_SHIFT = 24 };
-  uint32_t told = value->is_members_type ? IS_TOLD : 0;
+  enum {
+    IS_DECLARED = 1 << 8,
+    IS_REF = 1 << 9,
+    IS_MEMBERS_TYPE = 1 << 10,
+    LETTER_SHIFT = 16,
+    SUFFIX_SHIFT = 24
+  };
+  uint32_t members_type = value->is_members_type ? IS_MEMBERS_TYPE : 0;
   if (value->kind == OP_REF)
-    return value->type.data != NULL ? IS_REF | IS_DECLARED | told : IS_REF;
+    return value->type.data != NULL ? IS_REF | IS_DECLARED | members_type : IS_REF;
   /* A callback that names its interfaces is never cached. */
   if (value->kind == OP_CALLBACK && value->callback->interface_count > 0)
     return (uint32_t)value->kind | IS_SEVERAL;
   if (value->type.data != NULL)
-    return IS_DECLARED | told;
+    return IS_DECLARED | members_type;
   if (value->kind == OP_CALLBACK) {
     int arity = value->callback->arity < ARITY_MAX ? value->callback->arity : ARITY_MAX;
     return (uint32_t)value->kind | (uint32_t)(arity + 1) << ARITY_SHIFT;

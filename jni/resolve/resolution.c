@@ -913,7 +913,7 @@ static bool set_method(struct resolution *resolution)
   }
   if (is_signature_polymorphic(method))
     return set_refusal(resolution, "java.lang.UnsupportedOperationException",
-                       "a signature-polymorphic method can be called from Java code alone");
+                       "a signature-polymorphic method can be called only from Java code");
   return true;
 }
 

@@ -36,13 +36,13 @@ struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env)
   return own;
 }
 
-void jvm_thread_take_back(struct jvm_thread *thread, const struct jvm_thread_place *place)
+void jvm_thread_return(struct jvm_thread *thread, const struct jvm_thread_place *place)
 {
-  (void)jvm_thread_drop_frames_but(thread, NULL);
+  (void)jvm_thread_drop_frames_except(thread, NULL);
   set_place(thread, place);
 }
 
-jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept)
+jobject jvm_thread_drop_frames_except(struct jvm_thread *thread, jobject kept)
 {
   for (; thread->more_frames > 0; thread->more_frames--)
     kept = (*thread->env)->PopLocalFrame(thread->env, kept);
@@ -54,7 +54,7 @@ jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept)
 
 void jvm_thread_fini(struct jvm_thread *thread)
 {
-  (void)jvm_thread_drop_frames_but(thread, NULL);
+  (void)jvm_thread_drop_frames_except(thread, NULL);
   if (thread->member_cache_destroy != NULL)
     thread->member_cache_destroy(thread);
   if (thread->fill_cache_destroy != NULL)
@@ -120,7 +120,7 @@ enum jp_status jvm_request_begin(struct jvm_thread *thread)
 void jvm_request_end(struct jvm_thread *thread)
 {
   if (thread->frame != JVM_FRAME_EMPTY)
-    (void)jvm_thread_drop_frames_but(thread, NULL);
+    (void)jvm_thread_drop_frames_except(thread, NULL);
   if (thread->unit_capacity <= UNITS_KEPT)
     return;
   free(thread->units);

@@ -179,13 +179,13 @@ struct jvm_thread_place {
 };
 
 /* Lets the calling thread, which has this env, use *thread. Its own thread must wait during that time. The
- * borrower ends this with jvm_thread_take_back, after it has closed its frames. */
+ * borrower ends this with jvm_thread_return, after it has closed its frames. */
 struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env);
-void jvm_thread_take_back(struct jvm_thread *thread, const struct jvm_thread_place *place);
+void jvm_thread_return(struct jvm_thread *thread, const struct jvm_thread_place *place);
 
 /* Closes every frame of local references that requests have opened on this thread. Returns `kept` (may be
  * NULL) as a local reference of the caller's frame. */
-jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept);
+jobject jvm_thread_drop_frames_except(struct jvm_thread *thread, jobject kept);
 
 /*
  * Opens another frame for the request being served, with room for count local references (at most 65,536,

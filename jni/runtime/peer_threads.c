@@ -300,7 +300,7 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
 {
   struct jvm_attachment attachment;
   if (atomic_load(&jvm->has_stopped) || !jvm_attach(jvm, &attachment))
-    return jp_fail(error, JP_LIMIT, "no thread can be made: the JVM does not take this one");
+    return jp_fail(error, JP_LIMIT, "no thread can be made: the JVM does not attach the calling thread");
   struct jvm_thread caller;
   jvm_thread_init(&caller, jvm, attachment.env, NULL);
   enum jp_status status = start_thread(&caller, name, run, argument, error);
@@ -468,7 +468,7 @@ void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread
   (*env)->PopLocalFrame(env, NULL);
 }
 
-void jvm_thread_take_name_back(struct jvm_thread *thread, struct jvm_given_name *given)
+void jvm_thread_restore_name(struct jvm_thread *thread, struct jvm_given_name *given)
 {
   (void)replace_name(thread, thread->java_thread, given->name, given->before);
   drop_names(thread->env, given);

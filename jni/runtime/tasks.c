@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { LOOK_S = 1 /* how often a waiting thread checks that Java still references the object */ };
+enum { CHECK_S = 1 /* how often a waiting thread checks that Java still references the object */ };
 
 enum task_state { TASK_WAITING, TASK_TAKEN, TASK_WITHDRAWN };
 
@@ -173,7 +173,7 @@ static bool wait_a_while(sem_t *semaphore)
 {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += LOOK_S;
+  until.tv_sec += CHECK_S;
   int waited;
   do
     waited = sem_clockwait(semaphore, CLOCK_MONOTONIC, &until);
@@ -238,7 +238,7 @@ void JNICALL jvm_task_serve(JNIEnv *env, jobject object)
     struct jvm_thread *thread = task->thread;
     const struct jvm_thread_place place = jvm_thread_lend(thread, env);
     task->run(task->argument, thread);
-    jvm_thread_take_back(thread, &place);
+    jvm_thread_return(thread, &place);
   }
   sem_post(&task->ended);
   jvm_task_release(env, task);

@@ -95,21 +95,22 @@ static void describe_frames_and_superclasses(const struct description *d, jthrow
   if (jvm->traces_class == NULL) /* before the classes are loaded */
     return;
   jint max = d->frames_max > INT_MAX ? INT_MAX : (jint)d->frames_max;
-  jstring told = (*env)->CallStaticObjectMethod(env, jvm->traces_class, jvm->traces_describe, throwable, max);
+  jstring described =
+      (*env)->CallStaticObjectMethod(env, jvm->traces_class, jvm->traces_describe, throwable, max);
   if ((*env)->ExceptionCheck(env)) {
     (*env)->ExceptionClear(env);
     return;
   }
-  if (told == NULL)
+  if (described == NULL)
     return;
-  jsize length = (*env)->GetStringLength(env, told);
+  jsize length = (*env)->GetStringLength(env, described);
   uint16_t *units = jvm_thread_units(d->thread, (size_t)length);
   if (units != NULL) {
-    (*env)->GetStringRegion(env, told, 0, length, units);
+    (*env)->GetStringRegion(env, described, 0, length, units);
     const uint16_t *rest = read_list(d, units, &out->frames, &out->frame_count);
     (void)read_list(d, rest, &out->superclasses, &out->superclass_count);
   }
-  (*env)->DeleteLocalRef(env, told);
+  (*env)->DeleteLocalRef(env, described);
 }
 
 static bool was_seen(const struct description *d, jthrowable throwable)
@@ -174,14 +175,14 @@ bool throwable_take(struct jvm_thread *thread, struct jp_error *error)
     return false;
   struct arena arena;
   arena_init(&arena);
-  const struct outcome_throwable *told =
+  const struct outcome_throwable *described =
       error == NULL ? NULL : throwable_describe(thread, throwable, &arena, 0);
-  if (told == NULL)
-    jp_fail(error, JP_JAVA, "an exception in Java, and no memory to tell of it");
-  else if (told->message.data == NULL)
-    jp_fail(error, JP_JAVA, "%.*s", TEXT_ARGS(told->type));
+  if (described == NULL)
+    jp_fail(error, JP_JAVA, "an exception in Java, and no memory to describe it");
+  else if (described->message.data == NULL)
+    jp_fail(error, JP_JAVA, "%.*s", TEXT_ARGS(described->type));
   else
-    jp_fail(error, JP_JAVA, "%.*s: %.*s", TEXT_ARGS(told->type), TEXT_ARGS(told->message));
+    jp_fail(error, JP_JAVA, "%.*s: %.*s", TEXT_ARGS(described->type), TEXT_ARGS(described->message));
   arena_fini(&arena);
   (*thread->env)->DeleteLocalRef(thread->env, throwable);
   return true;
@@ -199,7 +200,7 @@ void throwable_to_outcome(struct jvm_thread *thread, jthrowable throwable, struc
     thread->thrown.described = outcome->throwable;
   }
   if (outcome->throwable == NULL) {
-    outcome->message = TEXT("an exception in Java, and no memory to tell of it");
+    outcome->message = TEXT("an exception in Java, and no memory to describe it");
     return;
   }
   outcome->throwable_type = outcome->throwable->type;

@@ -262,7 +262,7 @@ static void hide_hook_names(void)
     *count -= HOOKS;
     return;
   }
-  log_debug("the JVM tells the names of its hooks among its arguments");
+  log_debug("the JVM lists the names of its hooks among its arguments");
 }
 
 /* ---- creating the JVM ---- */
@@ -298,7 +298,7 @@ static const char *find_reason(jint code)
   }
 }
 
-static enum jp_status tell_why(jint code, struct jp_error *error)
+static enum jp_status explain_failure(jint code, struct jp_error *error)
 {
   enum jp_status status = code == JNI_EINVAL ? JP_INVALID : JP_INTERNAL;
   struct buffer line;
@@ -316,7 +316,7 @@ static enum jp_status tell_why(jint code, struct jp_error *error)
 static void die_while_created(void)
 {
   struct jp_error error;
-  (void)tell_why(JNI_ERR, &error);
+  (void)explain_failure(JNI_ERR, &error);
   hearing.on_death(&error);
 }
 
@@ -366,7 +366,7 @@ enum jp_status jvm_create(const struct jvm_launch *launch, void(JNICALL *exits)(
   if (code == JNI_OK)
     hide_hook_names();
   else
-    status = tell_why(code, error);
+    status = explain_failure(code, error);
   end_hearing(code == JNI_OK);
 out:
   free(options.rows);

@@ -23,14 +23,14 @@ enum { USUAL_FOLDERS = sizeof usual_folders / sizeof usual_folders[0] };
 
 struct search {
   struct jvm_home *home;
-  struct buffer looked; /* every place that was searched, and why it failed */
+  struct buffer searched; /* every place that was searched, and why it failed */
 };
 
 static void note_place(struct search *search, const char *label, const char *place, const char *fault)
 {
-  if (search->looked.len > 0)
-    BUFFER_LITERAL(&search->looked, ", ");
-  buffer_printf(&search->looked, "%s%s%s", label, place, fault);
+  if (search->searched.len > 0)
+    BUFFER_LITERAL(&search->searched, ", ");
+  buffer_printf(&search->searched, "%s%s%s", label, place, fault);
 }
 
 static int read_feature_version(const char *java_home)
@@ -151,7 +151,7 @@ static bool take_path(struct search *search)
 }
 
 /* Sets *best to the newest Java that the pattern finds, if it is newer than *best. */
-static void look_in(const char *pattern, struct jvm_home *best, bool *has_best)
+static void search_pattern(const char *pattern, struct jvm_home *best, bool *has_best)
 {
   glob_t found;
   if (glob(pattern, 0, NULL, &found) != 0)
@@ -164,7 +164,7 @@ static void look_in(const char *pattern, struct jvm_home *best, bool *has_best)
       *best = candidate;
       *has_best = true;
     }
-    buffer_fini(&quiet.looked);
+    buffer_fini(&quiet.searched);
   }
   globfree(&found);
 }
@@ -179,7 +179,7 @@ static bool take_usual(struct search *search)
     char pattern[PATH_MAX];
     if (home != NULL &&
         (size_t)snprintf(pattern, sizeof pattern, "%s%s", home, folder + (folder[0] == '~')) < sizeof pattern)
-      look_in(pattern, &best, &has_best);
+      search_pattern(pattern, &best, &has_best);
     note_place(search, "", folder, "");
   }
   if (has_best)
@@ -190,13 +190,13 @@ static bool take_usual(struct search *search)
 enum jp_status jvm_locate(const char *requested, struct jvm_home *home, struct jp_error *error)
 {
   struct search search = {.home = home};
-  buffer_init(&search.looked);
+  buffer_init(&search.searched);
   bool found = requested != NULL ? take_requested(&search, requested)
                                  : take_java_home(&search) || take_path(&search) || take_usual(&search);
   enum jp_status status = JP_OK;
   if (!found)
-    status = jp_fail(error, JP_NOT_FOUND, "no JVM found (Java %d or later); looked at: %.*s",
-                     OLDEST_FEATURE_VERSION, TEXT_ARGS(buffer_text(&search.looked)));
-  buffer_fini(&search.looked);
+    status = jp_fail(error, JP_NOT_FOUND, "no JVM found (Java %d or later); searched at: %.*s",
+                     OLDEST_FEATURE_VERSION, TEXT_ARGS(buffer_text(&search.searched)));
+  buffer_fini(&search.searched);
   return status;
 }

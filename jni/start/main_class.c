@@ -16,15 +16,15 @@ static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *e
     const char *prefix;
     enum jp_status status;
   } known[] = {{"java.lang.Exception: ", JP_INVALID}, {"java.lang.ClassNotFoundException: ", JP_NOT_FOUND}};
-  struct jp_error told;
-  if (!throwable_take(thread, &told))
+  struct jp_error thrown;
+  if (!throwable_take(thread, &thrown))
     return JP_OK;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     size_t length = strlen(known[i].prefix);
-    if (strncmp(told.text, known[i].prefix, length) == 0)
-      return jp_fail(error, known[i].status, "%s", told.text + length);
+    if (strncmp(thrown.text, known[i].prefix, length) == 0)
+      return jp_fail(error, known[i].status, "%s", thrown.text + length);
   }
-  return jp_fail(error, JP_INVALID, "%s", told.text);
+  return jp_fail(error, JP_INVALID, "%s", thrown.text);
 }
 
 /* Calls a static method of Start that takes one object and returns one. */

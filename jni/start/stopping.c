@@ -126,7 +126,7 @@ void jvm_signals_restore(void)
 
 /* ---- finding the shutdown hook that a hanging JVM waits for ---- */
 
-enum { DEPTH = 64, REFERENCES = 64, LOOKS = 20, PAUSE_US = 20000 };
+enum { DEPTH = 64, REFERENCES = 64, SEARCHES = 20, PAUSE_US = 20000 };
 
 struct report {
   JNIEnv *env;
@@ -265,14 +265,14 @@ static void write_exit_report(struct jvm *jvm, char *text, size_t size)
 {
   const jvmtiCapabilities wanted = {.can_get_monitor_info = 1};
   struct jvm_attachment attachment;
-  snprintf(text, size, "no shutdown hook that the JVM tells of");
+  snprintf(text, size, "no shutdown hook that the JVM reports");
   if (!jvm_attach(jvm, &attachment))
     return;
   const struct report report = {attachment.env, jvm->jvmti, jvm};
   jobject hook = NULL;
   /* Searches several times, because between two hooks the JVM waits for none. */
-  int looks = (*jvm->jvmti)->AddCapabilities(jvm->jvmti, &wanted) == JVMTI_ERROR_NONE ? LOOKS : 0;
-  for (int i = 0; hook == NULL && i < looks; i++) {
+  int searches = (*jvm->jvmti)->AddCapabilities(jvm->jvmti, &wanted) == JVMTI_ERROR_NONE ? SEARCHES : 0;
+  for (int i = 0; hook == NULL && i < searches; i++) {
     if (i > 0)
       usleep(PAUSE_US);
     hook = find_hook(&report);
@@ -336,14 +336,14 @@ static void find_what_is_waited_for(void)
     snprintf(stopping.waited_for, sizeof stopping.waited_for, "the start of the JVM");
 }
 
-static void say_it(void)
+static void log_exit_report(void)
 {
   log_error("%lld ms after the first signal the JVM has not ended; this one ends the process, with %d. "
             "Waited for: %s",
             (long long)(clock_now_ms() - stopping.began_ms), JVM_STOPPING_STATUS, stopping.waited_for);
 }
 
-static void say_that_nothing_is_known(void)
+static void log_without_report(void)
 {
   log_error("%lld ms after the first signal the JVM has not ended; this one ends the process, with %d. "
             "The JVM does not say what it waits for",
@@ -359,11 +359,11 @@ __attribute__((noreturn)) static void end_process(void)
 {
   /* Static, because a step that hangs continues to use it. */
   static struct step find = {.run = find_what_is_waited_for};
-  static struct step say = {.run = say_it};
+  static struct step report = {.run = log_exit_report};
   static struct step exiting = {.run = call_exiting};
   if (!take_step(&find))
-    say.run = say_that_nothing_is_known;
-  (void)take_step(&say);
+    report.run = log_without_report;
+  (void)take_step(&report);
   (void)take_step(&exiting);
   _exit(JVM_STOPPING_STATUS);
 }

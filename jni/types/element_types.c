@@ -128,7 +128,8 @@ static bool read_class_type(struct text signature, struct arena *arena, struct c
 /* Copies the type with variables replaced by their bindings. A type argument with an unbound variable becomes
  * "*", also if it is an array or a wildcard of the variable. data NULL: memory is short, or the whole type is
  * such a variable. */
-static struct text substitute(struct text type, const struct bindings *bindings, struct arena *arena)
+static struct text substitute_variables(struct text type, const struct bindings *bindings,
+                                        struct arena *arena)
 {
   struct buffer out;
   bool is_known = true;
@@ -281,7 +282,7 @@ static bool search_binding(struct search *search, struct jvm_class *class, const
     if (!find_above(signature, above->name, finding->arena, &type))
       type.count = 0;
     for (size_t at = 0; at < type.count; at++)
-      type.arguments[at] = substitute(type.arguments[at], &own, finding->arena);
+      type.arguments[at] = substitute_variables(type.arguments[at], &own, finding->arena);
     if (search_binding(search, above, type.arguments, type.count, depth + 1, &other) &&
         (!is_found || count_known(&other) > count_known(found))) {
       *found = other;
@@ -520,7 +521,7 @@ static const struct element_types *read_bound(const struct finding *finding, str
                                               const struct bindings *bound, struct text type)
 {
   struct finding by_binder = *finding;
-  struct text known = substitute(type, bound, finding->arena);
+  struct text known = substitute_variables(type, bound, finding->arena);
   if (known.data == NULL)
     return NULL;
   if (binder == NULL || text_equal(known, type))
@@ -615,24 +616,24 @@ static bool bind_by_place(const struct finding *finding, const struct declared_f
                           const struct bindings *formals, struct bindings *bound)
 {
   const struct target target = {.kind = TARGET_CLASS, .class = finding->context};
-  struct bindings told;
+  struct bindings declared;
   struct class_type type;
-  bool has_told = false;
+  bool has_bound = false;
   if (function->interface == NULL || !read_class_type(function->signature, finding->arena, &type) ||
-      !find_binding(finding, function->interface, type.arguments, type.count, &target, &told))
+      !find_binding(finding, function->interface, type.arguments, type.count, &target, &declared))
     return false;
-  for (size_t i = 0; i < told.count; i++) {
+  for (size_t i = 0; i < declared.count; i++) {
     bool is_hidden = false;
     for (size_t at = 0; at < formals->count; at++)
-      is_hidden = is_hidden || text_equal(told.names[i], formals->names[at]);
+      is_hidden = is_hidden || text_equal(declared.names[i], formals->names[at]);
     bool is_open = i >= bound->count || bound->types[i].data == NULL;
-    if (is_hidden || !is_open || told.types[i].data == NULL)
-      told.types[i] = i < bound->count ? bound->types[i] : TEXT_ABSENT;
+    if (is_hidden || !is_open || declared.types[i].data == NULL)
+      declared.types[i] = i < bound->count ? bound->types[i] : TEXT_ABSENT;
     else
-      has_told = true;
+      has_bound = true;
   }
-  *bound = told;
-  return has_told;
+  *bound = declared;
+  return has_bound;
 }
 
 const struct element_types *element_types_of_result(struct jvm_thread *thread,
@@ -653,8 +654,8 @@ const struct element_types *element_types_of_result(struct jvm_thread *thread,
   if (type.data == NULL)
     return NULL;
   bind_receiver(&finding, method->owner, interface, &formals, &bound);
-  bool is_told_by_place = bind_by_place(&finding, function, &formals, &bound);
-  return read_bound(&finding, is_told_by_place ? function->context : interface, &bound, type);
+  bool is_bound_by_place = bind_by_place(&finding, function, &formals, &bound);
+  return read_bound(&finding, is_bound_by_place ? function->context : interface, &bound, type);
 }
 
 bool declared_function_adds_nothing(struct jvm_thread *thread, struct jvm_class *interface,

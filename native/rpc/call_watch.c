@@ -28,7 +28,7 @@ void rpc_call_end_visited(struct rpc_call_watch *watch, struct jvm_thread *threa
   pthread_mutex_lock(&watch->lock);
   (void)in_call_end(&watch->word); /* false: it had ended without a visitor */
   if (watch->given.name != NULL)
-    jvm_thread_take_name_back(thread, &watch->given);
+    jvm_thread_restore_name(thread, &watch->given);
   pthread_mutex_unlock(&watch->lock);
 }
 

@@ -222,7 +222,7 @@ void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_c
   (void)context;
   struct rpc_runner *runner = &worker->runner;
   if (runner->stored.count > 0 && client->session != NULL)
-    jvm_objects_take_back(runner->thread, rpc_session_objects(client->session), &runner->stored, 0);
+    jvm_objects_roll_back(runner->thread, rpc_session_objects(client->session), &runner->stored, 0);
 }
 
 /* A client with a push speaks JSON-RPC alone. */

@@ -99,7 +99,7 @@ void rpc_run_take_back(struct rpc_run *run)
 {
   struct rpc_runner *runner = run->runner;
   if (runner->stored.count > run->stored_before)
-    jvm_objects_take_back(runner->thread, rpc_session_objects(session_of(run)), &runner->stored,
+    jvm_objects_roll_back(runner->thread, rpc_session_objects(session_of(run)), &runner->stored,
                           run->stored_before);
 }
 
@@ -320,7 +320,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
   bool returns_throwable = operation->returns_throwable && !run->request.drops_result;
   if (returns_throwable)
-    jvm_throwable_want(runner->thread);
+    jvm_throwable_keep(runner->thread);
   rpc_call_begin(runner->watch, operation, &run->reached, run->client->number, executor != NULL);
   if (executor == NULL)
     execute(run, outcome);
@@ -331,7 +331,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     rpc_run_take_back(run);
   run->request.operation = NULL; /* it may be run->named; the functions for a result need no operation */
   if (returns_throwable)
-    jvm_throwable_tell(&run->request, outcome);
+    jvm_throwable_store(&run->request, outcome);
 }
 
 /* struct meta_loaders, with a struct rpc_run */

@@ -464,7 +464,7 @@ static bool can_wait(void)
 }
 
 /* Under the lock: what came before the answer is served before it, and what came after it is not. */
-static enum jvm_callback_sight see_call(const struct rpc_callback_call *call)
+static enum jvm_callback_event see_call(const struct rpc_callback_call *call)
 {
   if (callback_call_has_ended(call))
     return JVM_CALLBACK_ENDED;
@@ -475,7 +475,7 @@ static enum jvm_callback_sight see_call(const struct rpc_callback_call *call)
   return call->state == RPC_CALL_HAS_ROOM && !call->is_sent ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
 }
 
-static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
+static enum jvm_callback_event look_at_call(struct rpc_callback_call *call,
                                             struct jvm_callback_failure *failure)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
@@ -484,7 +484,7 @@ static enum jvm_callback_sight look_at_call(struct rpc_callback_call *call,
   bool is_late = call->deadline_ms != INT64_MAX && clock_now_ms() >= call->deadline_ms;
   atomic_store(&call->has_news, false); /* before it looks: what comes from here on is news */
   pthread_mutex_lock(&callbacks->process->lock);
-  enum jvm_callback_sight sight = see_call(call);
+  enum jvm_callback_event sight = see_call(call);
   if (sight == JVM_CALLBACK_NOTHING && is_late) {
     callback_call_end(call, RPC_CALL_ENDED, CALLBACK_TIMED_OUT);
     sight = JVM_CALLBACK_ENDED;
@@ -661,7 +661,7 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
 static void take_tellings_back(void *argument)
 {
   struct rpc_callback_call *call = argument;
-  jvm_objects_take_back(call->nested->worker.runner.thread, rpc_session_objects(call->callbacks->session),
+  jvm_objects_roll_back(call->nested->worker.runner.thread, rpc_session_objects(call->callbacks->session),
                         &call->stored, 0);
 }
 
@@ -740,7 +740,7 @@ static const struct jvm_callback_hooks hooks = {
     .enter = enter_call,
     .leave = leave_call,
     .send = send_call,
-    .look = look_at_call,
+    .poll = look_at_call,
     .wait = wait_for_call,
     .nanoseconds_left = find_nanoseconds_left,
     .serve = callback_call_serve,

@@ -220,7 +220,7 @@ static void wait_for_answer(struct calling *calling, struct jvm_callback_failure
 {
   struct stub_call *told = calling->told;
   for (;;) {
-    switch (calling->hooks->look(calling->call, failure)) {
+    switch (calling->hooks->poll(calling->call, failure)) {
     case JVM_CALLBACK_NOTHING:
       if (told->interrupt_after > 0 && --told->interrupt_after == 0) {
         snprintf(told->text, sizeof told->text, "interrupted");

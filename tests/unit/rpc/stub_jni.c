@@ -121,7 +121,7 @@ void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread
   *given = (struct jvm_given_name){stub.given_name, stub.given_name};
 }
 
-void jvm_thread_take_name_back(struct jvm_thread *thread, struct jvm_given_name *given)
+void jvm_thread_restore_name(struct jvm_thread *thread, struct jvm_given_name *given)
 {
   atomic_fetch_sub(&stub.names_given, 1);
   *given = (struct jvm_given_name){0};
@@ -198,7 +198,7 @@ enum jp_status stub_put(struct jvm_objects *objects, struct jvm_stored *stored, 
   return JP_OK;
 }
 
-void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+void jvm_objects_roll_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept)
 {
   while (stored->count > kept) {
@@ -208,7 +208,8 @@ void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *object
 }
 
 /* Each object of the stub is told once. */
-void jvm_objects_forget(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, uint32_t count)
+void jvm_objects_release_sent(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              uint32_t count)
 {
   if (count == 0)
     abort();
@@ -360,7 +361,7 @@ bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, str
   struct jp_error error;
   if (request->result->object == NULL)
     return false;
-  jvm_objects_take_back(request->thread, request->objects, request->stored, request->result->stored_before);
+  jvm_objects_roll_back(request->thread, request->objects, request->stored, request->result->stored_before);
   *outcome = (struct outcome){.kind = OUTCOME_VALUE, .type = outcome->type};
   if (stub_put(request->objects, request->stored, &error) != JP_OK) {
     outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s", error.text);
@@ -422,11 +423,11 @@ void jvm_assemble(const struct jvm_request *request, struct outcome *outcome)
   jvm_fetch(request, outcome);
 }
 
-void jvm_throwable_want(struct jvm_thread *thread)
+void jvm_throwable_keep(struct jvm_thread *thread)
 {
 }
 
-void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome)
+void jvm_throwable_store(const struct jvm_request *request, struct outcome *outcome)
 {
 }
 

@@ -53,7 +53,7 @@ final class Callback implements InvocationHandler {
 
   private Object act(Object target, Method method, Object[] arguments) throws Throwable {
     if (target != proxy || target == null) {
-      throw new IllegalArgumentException("this handler acts for its own proxy alone");
+      throw new IllegalArgumentException("this handler acts only for its own proxy");
     }
     int index = kind.indexOf(method);
     if (index < 0) {

@@ -155,7 +155,7 @@ final class CallbackKind {
         return each;
       }
     }
-    throw new IllegalArgumentException("no class loader of these interfaces sees all of them");
+    throw new IllegalArgumentException("no class loader of these interfaces finds all of them");
   }
 
   private static boolean seesAll(ClassLoader loader, Class<?>[] interfaces) {

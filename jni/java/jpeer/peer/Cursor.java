@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  * requests wait for the turn, but with a timeout, because the iterator may itself wait for one of them.
  */
 final class Cursor {
-  private static final long PATIENCE_SECONDS = 5;
+  private static final long TURN_TIMEOUT_SECONDS = 5;
   private static final Object[] NOTHING = {};
   /* Further elements of a pair after key and value: this cursor, and in a kept pair the entry that it was
    * read from. */
@@ -29,10 +29,10 @@ final class Cursor {
 
   private final Semaphore turn = new Semaphore(1);
   private Object source;
-  private boolean looksAhead;
+  private boolean readsAhead;
   private boolean isOwn;
-  private Object[] waiting = NOTHING; // kept elements, from nextWaiting on
-  private int nextWaiting;
+  private Object[] kept = NOTHING; // kept elements, from nextKept on
+  private int nextKept;
   private Object current; // if hasCurrent: an element that was read, but not returned yet
   private boolean hasCurrent;
   private Throwable thrown;
@@ -47,7 +47,7 @@ final class Cursor {
    * the turn may be waiting for it.
    */
   private boolean begin(boolean isNested) throws InterruptedException {
-    return isNested ? turn.tryAcquire() : turn.tryAcquire(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    return isNested ? turn.tryAcquire() : turn.tryAcquire(TURN_TIMEOUT_SECONDS, TimeUnit.SECONDS);
   }
 
   /**
@@ -57,17 +57,17 @@ final class Cursor {
   private boolean end(Object[] elements, int from, int to) {
     try {
       if (elements != null) {
-        int untold = to - from;
-        Object[] all = Arrays.copyOfRange(elements, from, to + waiting.length - nextWaiting);
-        for (int i = 0; entries != null && i < untold; i++) {
+        int unsent = to - from;
+        Object[] all = Arrays.copyOfRange(elements, from, to + kept.length - nextKept);
+        for (int i = 0; entries != null && i < unsent; i++) {
           if (entries[from + i] != null) {
             Object[] pair = (Object[]) all[i];
             all[i] = new Object[] {pair[0], pair[1], this, entries[from + i]};
           }
         }
-        System.arraycopy(waiting, nextWaiting, all, untold, waiting.length - nextWaiting);
-        waiting = all;
-        nextWaiting = 0;
+        System.arraycopy(kept, nextKept, all, unsent, kept.length - nextKept);
+        kept = all;
+        nextKept = 0;
       }
       return isOwn;
     } finally {
@@ -88,7 +88,7 @@ final class Cursor {
   private void open(Object iterator, boolean own, boolean cheap) {
     source = iterator;
     isOwn = own;
-    looksAhead = cheap;
+    readsAhead = cheap;
   }
 
   /**
@@ -113,9 +113,9 @@ final class Cursor {
           next = END;
           break;
         }
-        boolean hasWaited = hasCurrent || nextWaiting < waiting.length;
+        boolean wasKept = hasCurrent || nextKept < kept.length;
         Object element = claim();
-        Object[] pair = hasWaited && isPair(element) ? (Object[]) element : null;
+        Object[] pair = wasKept && isPair(element) ? (Object[]) element : null;
         Object own = pair == null ? element : pair[ENTRY];
         Class<?> its = own == null ? plain : own.getClass();
         if (its == plain || its == opaque) {
@@ -136,7 +136,7 @@ final class Cursor {
           next = its;
         }
       }
-      if (next == MORE && looksAhead && !hasMore()) {
+      if (next == MORE && readsAhead && !hasMore()) {
         next = END;
       }
     } catch (Throwable e) {
@@ -155,7 +155,7 @@ final class Cursor {
   }
 
   private boolean hasMore() {
-    if (hasCurrent || nextWaiting < waiting.length) {
+    if (hasCurrent || nextKept < kept.length) {
       return true;
     }
     if (thrown != null) {
@@ -173,9 +173,9 @@ final class Cursor {
       hasCurrent = false;
       return element;
     }
-    if (nextWaiting < waiting.length) {
-      Object element = waiting[nextWaiting];
-      waiting[nextWaiting++] = null;
+    if (nextKept < kept.length) {
+      Object element = kept[nextKept];
+      kept[nextKept++] = null;
       return element;
     }
     return source instanceof Iterator ? ((Iterator<?>) source).next() : ((Enumeration<?>) source).nextElement();

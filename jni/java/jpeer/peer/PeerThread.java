@@ -37,9 +37,9 @@ final class PeerThread extends Thread {
     if (caller != ThreadGroup.class) {
       super.interrupt();
       isChanged = true;
-      Waiting told = waiting;
-      if (told != null) {
-        told.interrupt();
+      Waiting present = waiting;
+      if (present != null) {
+        present.interrupt();
       }
     }
   }

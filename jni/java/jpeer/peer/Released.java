@@ -18,8 +18,8 @@ final class Released implements Runnable {
 
   @Override
   public void run() {
-    tell(number);
+    reportCollected(number);
   }
 
-  private static native void tell(long number);
+  private static native void reportCollected(long number);
 }

@@ -126,7 +126,7 @@ static void add_until_on_path(void)
   assert_true(has_whole_number_path());
 }
 
-UNIT_TEST(a_verdict_holds_for_its_policy_alone)
+UNIT_TEST(a_verdict_holds_only_for_its_policy)
 {
   struct policy_source *allows = both.peer->config.policies;
   const struct policy_config config = {.default_action = POLICY_DENY};
@@ -159,7 +159,7 @@ UNIT_TEST(limits_hold)
   assert_int_equal(both.again.answer.len, 0);
 }
 
-UNIT_TEST(a_call_is_kept_as_long_as_its_member)
+UNIT_TEST(a_kept_call_lives_as_long_as_its_member)
 {
   add_until_on_path();
   uint64_t serial = last_shape()->path.call.serial;

@@ -109,7 +109,7 @@ static bool mentions_memory(struct text got)
  * memory. */
 static size_t check(const char *method, const char *params, const char *wanted)
 {
-  size_t told = 0;
+  size_t errors_seen = 0;
   session.notify_run = note_running;
   for (size_t allocation = 1;; allocation++) {
     uint32_t ref;
@@ -118,14 +118,14 @@ static size_t check(const char *method, const char *params, const char *wanted)
     if (until_failure > 0)
       break;
     bool is_told = mentions_memory(got);
-    told += is_told;
+    errors_seen += is_told;
     if (is_told && !text_starts_with(got, TEXT("-32603 ")))
       fail_msg("%s %s, allocation %zu: %.*s", method, params, allocation, TEXT_ARGS(got));
   }
   until_failure = 0;
   session.notify_run = NULL;
   members_check(method, params, wanted, NULL);
-  return told;
+  return errors_seen;
 }
 
 UNIT_TEST(arguments_and_results)

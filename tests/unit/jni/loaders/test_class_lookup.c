@@ -119,7 +119,7 @@ static int64_t time_misses(void)
   return best / MISSES;
 }
 
-UNIT_TEST_WITH(a_miss_walks_over_no_classes, NULL, let_all_go)
+UNIT_TEST_WITH(an_unknown_name_does_not_walk_over_all_classes, NULL, let_all_go)
 {
   assert_int_equal(jvm_request_begin(session.thread), JP_OK);
   int64_t before = time_misses();

@@ -25,7 +25,7 @@ UNIT_TEST(unknown_refs_are_not_found)
   jvm_objects_destroy(the_thread, NULL);
 }
 
-UNIT_TEST(the_limit_is_named_and_leaves_the_rest)
+UNIT_TEST(an_error_names_the_limit_and_keeps_the_objects)
 {
   struct jvm_objects *objects = new_table(2);
   struct jp_error error;
@@ -169,7 +169,7 @@ UNIT_TEST(a_million_can_be_held)
 
 /* ---- the owner of tables ---- */
 
-UNIT_TEST(the_owner_is_asked_before_the_first_object_alone)
+UNIT_TEST(the_owner_is_asked_only_before_the_first_object)
 {
   struct owner owner = {.answer = JP_OK};
   struct jvm_objects *objects = new_table(2);
@@ -202,7 +202,7 @@ UNIT_TEST(the_owner_is_asked_before_the_first_object_alone)
 }
 
 /* Nothing was stored, so the table does not count. */
-UNIT_TEST(the_owner_hears_of_a_first_object_that_came_too_late)
+UNIT_TEST(the_owner_is_left_again_if_the_first_object_is_not_stored)
 {
   struct owner owner = {.answer = JP_OK};
   struct jvm_objects *objects = new_table(2);
@@ -331,7 +331,7 @@ UNIT_TEST(threads_share_a_table)
   jvm_objects_destroy(the_thread, sharing.objects);
 }
 
-UNIT_TEST(of_many_values_the_oldest_end)
+UNIT_TEST(too_many_values_delete_the_oldest)
 {
   struct jvm_objects *objects = new_table(OBJECTS_VALUES_MAX + 100);
   struct jp_error error;

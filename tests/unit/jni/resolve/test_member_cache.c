@@ -53,7 +53,7 @@ static int tear_down(void **state)
     .kind = OP_INTEGER, .integer = (n)                                                                       \
   }
 
-UNIT_TEST_WITH(what_differs_in_its_key_is_not_found, set_up, tear_down)
+UNIT_TEST_WITH(a_different_key_is_not_found, set_up, tear_down)
 {
   static struct op_value one[] = {INT(1), {.kind = OP_REF, .ref = 5}};
   static struct op_value another[] = {INT(-7), {.kind = OP_REF, .ref = 6}};
@@ -118,7 +118,7 @@ UNIT_TEST_WITH(the_key_is_a_copy, set_up, tear_down)
   assert_ptr_equal(find(&operation, &opened), kept);
 }
 
-UNIT_TEST_WITH(a_choice_by_one_judge_is_not_anothers, set_up, tear_down)
+UNIT_TEST_WITH(a_choice_is_valid_only_for_its_judge, set_up, tear_down)
 {
   const struct operation operation = {.kind = OP_CALL, .type = TEXT("a.B"), .member = TEXT("m")};
   struct resolved_member member = {.action = MEMBER_REFUSE, .stamp = 7};
@@ -133,7 +133,7 @@ UNIT_TEST_WITH(a_choice_by_one_judge_is_not_anothers, set_up, tear_down)
   assert_ptr_equal(find(&operation, &seven), kept);
 }
 
-UNIT_TEST_WITH(what_is_too_large_is_not_kept, set_up, tear_down)
+UNIT_TEST_WITH(a_key_that_is_too_large_is_not_kept, set_up, tear_down)
 {
   char name[KEY_TEXTS_MAX + 1];
   memset(name, 'n', sizeof name);

@@ -177,7 +177,7 @@ static void run(const struct overload_case *one)
   arena_fini(&arena);
 }
 
-UNIT_TEST(java_would_choose_the_same)
+UNIT_TEST(overloads_are_chosen_by_the_rules_of_java)
 {
   static const struct overload_case cases[] = {
       {"", {NULL}, NONE, false, false},
@@ -232,7 +232,7 @@ UNIT_TEST(java_would_choose_the_same)
     run(&cases[i]);
 }
 
-UNIT_TEST(bare_values_choose_by_cost_at_last)
+UNIT_TEST(bare_values_choose_by_cost_last)
 {
   static const struct overload_case cases[] = {
       {"int", {"short", "byte"}, NONE, false, false}, /* declared: no choice by cost */

@@ -79,7 +79,7 @@ static void run_object_here(jobject object)
   (*env)->DeleteLocalRef(env, class);
 }
 
-UNIT_TEST(runs_once_on_the_thread_that_runs_its_object)
+UNIT_TEST(a_task_runs_once_on_the_thread_that_runs_its_object)
 {
   JNIEnv *env = the_thread->env;
   struct seen seen = {.opens_frames = true};
@@ -114,7 +114,7 @@ UNIT_TEST(runs_once_on_the_thread_that_runs_its_object)
   jvm_request_end(the_thread);
 }
 
-UNIT_TEST(runs_on_its_own_thread)
+UNIT_TEST(a_task_can_run_on_its_own_thread)
 {
   JNIEnv *env = the_thread->env;
   struct seen seen = {.opens_frames = true};
@@ -132,7 +132,7 @@ UNIT_TEST(runs_on_its_own_thread)
   jvm_request_end(the_thread);
 }
 
-UNIT_TEST(what_was_withdrawn_never_runs)
+UNIT_TEST(a_withdrawn_task_never_runs)
 {
   JNIEnv *env = the_thread->env;
   struct seen seen = {0};
@@ -148,7 +148,7 @@ UNIT_TEST(what_was_withdrawn_never_runs)
   jvm_request_end(the_thread);
 }
 
-UNIT_TEST(what_has_run_cannot_be_withdrawn)
+UNIT_TEST(a_finished_task_cannot_be_withdrawn)
 {
   struct seen seen = {0};
   jobject object;
@@ -161,7 +161,7 @@ UNIT_TEST(what_has_run_cannot_be_withdrawn)
   jvm_request_end(the_thread);
 }
 
-UNIT_TEST(what_java_drops_is_not_waited_for)
+UNIT_TEST(a_dropped_task_ends_the_wait)
 {
   JNIEnv *env = the_thread->env;
   struct seen seen = {0};
@@ -178,7 +178,7 @@ UNIT_TEST(what_java_drops_is_not_waited_for)
 }
 
 /* Each object finds its own task, in whatever order they run; some are withdrawn in between. */
-UNIT_TEST(many_tasks_are_told_apart)
+UNIT_TEST(each_of_many_tasks_finds_its_object)
 {
   enum { TASKS = 60 };
   JNIEnv *env = the_thread->env;

@@ -64,7 +64,7 @@ UNIT_TEST(the_end_of_the_stack_is_an_error_of_java)
   assert_complaints("");
 }
 
-UNIT_TEST(a_request_finds_the_thread_as_it_was)
+UNIT_TEST(a_request_finds_the_thread_unchanged)
 {
   static const struct {
     const char *method;

@@ -121,7 +121,7 @@ static const struct row {
     {NULL, "", "@/unsaid/bin", "@/unsaid", 0, NULL},
 };
 
-UNIT_TEST(finds_what_each_row_says)
+UNIT_TEST(each_place_is_found_in_order)
 {
   for (size_t i = 0; i < COUNT_OF(rows); i++) {
     const struct row *row = &rows[i];

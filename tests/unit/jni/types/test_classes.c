@@ -56,7 +56,7 @@ static struct text run_operation(const struct operation *operation, struct jvm_t
 }
 
 /* More members than the cache holds: arguments of five kinds make 5^6 keys of one method. */
-UNIT_TEST(the_cache_starts_anew_when_full)
+UNIT_TEST(a_full_cache_is_emptied)
 {
   static const struct op_value kinds[] = {
       {.kind = OP_INTEGER, .integer = 1},   {.kind = OP_INTEGER, .integer = INT64_MAX}, {.kind = OP_BOOLEAN},

@@ -138,7 +138,7 @@ static const struct resolved_member *run(const struct one_call *call, uint32_t i
   return target.resolved;
 }
 
-UNIT_TEST(what_runs_is_told)
+UNIT_TEST(the_method_that_runs_is_selected)
 {
   for (size_t i = 0; i < COUNT_OF(calls); i++) {
     char params[256];
@@ -195,7 +195,7 @@ static void compare_members(struct jvm_class *class, struct jvm_class *runtime)
     compare_members(members->interfaces[i], runtime);
 }
 
-UNIT_TEST(what_the_jvm_finds_is_told)
+UNIT_TEST(the_method_that_the_jvm_finds_is_selected)
 {
   static const char *const objects[] = {
       "java.util.ArrayList",
