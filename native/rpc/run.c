@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "base/primitives.h"
+#include "jni/describe.h"
 #include "jni/executors.h"
 #include "jni/fetch.h"
 #include "jni/loading.h"
-#include "jni/look.h"
 #include "op/type.h"
 #include "rpc/call_watch.h"
 #include "rpc/callbacks/callbacks.h"
@@ -154,7 +154,7 @@ static enum jp_status ask_about_loader(struct rpc_run *run, struct outcome *outc
   return jvm_resolve(&judged, &target, outcome);
 }
 
-static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome *outcome)
+static bool find_class(struct rpc_run *run, struct op_description *look, struct outcome *outcome)
 {
   const struct operation *operation = run->request.operation;
   bool *by_object = judge_may_ask_object(operation) ? &look->only_ancestors : NULL;
@@ -162,7 +162,7 @@ static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome
     return false;
   if (operation->loader != 0 && ask_about_loader(run, outcome) != JP_OK)
     return false;
-  bool found = jvm_look_class(&run->request, look, outcome);
+  bool found = jvm_describe_class(&run->request, look, outcome);
   if (!found && look->only_ancestors)
     (void)ask_about_names(run, NULL, outcome);
   return found;
@@ -171,11 +171,11 @@ static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome
 static void describe(struct rpc_run *run, struct outcome *outcome)
 {
   const struct jvm_request *request = &run->request;
-  struct op_look look = {.is_of_class = request->operation->type.data != NULL};
+  struct op_description look = {.is_of_class = request->operation->type.data != NULL};
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
   if (request->drops_result)
     return;
-  bool is_seen = look.is_of_class ? find_class(run, &look, outcome) : jvm_look(request, &look, outcome);
+  bool is_seen = look.is_of_class ? find_class(run, &look, outcome) : jvm_describe(request, &look, outcome);
   if (!is_seen)
     return;
   const struct judge *judge = &run->judge;
@@ -357,7 +357,7 @@ static bool open_frame(struct rpc_run *run)
   return true;
 }
 
-bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_look *look,
+bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_description *look,
                      struct outcome *outcome)
 {
   struct rpc_session *session;

@@ -386,7 +386,8 @@ static enum jp_status write_members(struct meta_json *json, struct buffer *out)
 
 /* ---- what there is to see of an object, or of a class ---- */
 
-static void write_function(const struct op_look *look, const struct meta_json *json, struct buffer *out)
+static void write_function(const struct op_description *look, const struct meta_json *json,
+                           struct buffer *out)
 {
   if (look->function_name.data == NULL || !shows_method(json, look->function_name))
     return;
@@ -403,7 +404,7 @@ static bool is_member_class(const struct catalog_class *class, size_t outer_leng
 }
 
 /* Those that the catalog has: the JVM would load them to tell. Their names follow that of the class. */
-static void write_nested(const struct op_look *look, const struct catalog_tables *known,
+static void write_nested(const struct op_description *look, const struct catalog_tables *known,
                          const struct policy *policy, enum policy_channel channel, struct buffer *out)
 {
   struct text outer = look->class_name;
@@ -425,7 +426,8 @@ static void write_nested(const struct op_look *look, const struct catalog_tables
   buffer_append_char(out, ']');
 }
 
-static enum jp_status write_looked_class(const struct op_look *look, const struct catalog_tables *tables,
+static enum jp_status write_looked_class(const struct op_description *look,
+                                         const struct catalog_tables *tables,
                                          const struct catalog_tables *known, const struct policy *policy,
                                          enum policy_channel channel, struct buffer *out)
 {
@@ -455,7 +457,7 @@ static enum jp_status write_looked_class(const struct op_look *look, const struc
   return status;
 }
 
-enum jp_status meta_look_write(const struct op_look *look, const struct catalog_tables *known,
+enum jp_status meta_look_write(const struct op_description *look, const struct catalog_tables *known,
                                const struct policy *policy, enum policy_channel channel, struct buffer *out)
 {
   struct meta_shapes shapes;

@@ -5,7 +5,7 @@
  * thread at a time. For rpc/meta and rpc/methods.
  */
 #include "classfile/catalog.h"
-#include "op/look.h"
+#include "op/description.h"
 
 struct builder;
 
@@ -18,12 +18,12 @@ struct meta_shapes {
  * known: the tables of the peer's catalog, which alone have the names of parameters; NULL: there are none. JP_NO_MEMORY;
  * JP_LIMIT: there are more members than a catalog takes. Caller calls meta_shapes_fini, also after a failure.
  */
-enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_look *look,
+enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_description *look,
                                 const struct catalog_tables *known) JP_MUST_CHECK;
 void meta_shapes_fini(struct meta_shapes *shapes);
 
 /* What the catalog has of the classes of a look: the names of parameters, and nested classes. NULL: nothing, of a peer
  * without a catalog (NULL), or with one that cannot be read. Caller closes with catalog_excerpt_close. */
-struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const struct op_look *look);
+struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const struct op_description *look);
 
 #endif

@@ -431,7 +431,7 @@ void jvm_throwable_store(const struct jvm_request *request, struct outcome *outc
 {
 }
 
-bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
+bool jvm_describe(const struct jvm_request *request, struct op_description *look, struct outcome *outcome)
 {
   stub.invoked++;
   look->class_name = TEXT("a.Looked");
@@ -442,7 +442,8 @@ bool jvm_look(const struct jvm_request *request, struct op_look *look, struct ou
   return false;
 }
 
-bool jvm_look_class(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
+bool jvm_describe_class(const struct jvm_request *request, struct op_description *look,
+                        struct outcome *outcome)
 {
   look->class_name = request->operation->type;
   outcome_fail(outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException", "%.*s",
@@ -540,8 +541,8 @@ static void close_meta(void *state)
 }
 
 enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
-                                 enum policy_channel channel, const struct op_look *look, struct arena *arena,
-                                 struct text *text)
+                                 enum policy_channel channel, const struct op_description *look,
+                                 struct arena *arena, struct text *text)
 {
   *text = arena_printf(arena, "{\"class\":\"%.*s\"}", TEXT_ARGS(look->class_name));
   return JP_OK;
