@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { ACC_ABSTRACT = 0x0400 };
-/* A longer text is made a String on its own: the bulk copy would only add another copy. */
+/* TEXT_MAX: a longer text becomes a String before the bulk copy, which would only copy the text once more. */
 enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
 
 /* What a bulk copy sets: the elements of a collection or array, or a map's values, or its keys. */
@@ -308,7 +308,8 @@ static bool find_key_class(struct conversion *conversion, const struct op_value 
   return true;
 }
 
-/* Adds a list's elements to a collection. Within a level, whose frame owns the references that this makes. */
+/* Adds a list's elements to a collection. Call it within a level: the level's frame owns the new
+ * references. */
 static bool fill_collection(struct conversion *conversion, const struct op_value *value, jobject collection)
 {
   struct bulk_copy copy = {.conversion = conversion,

@@ -12,9 +12,9 @@
  * if the denial comes from the default action, a rule for every class, or deny-jdk-internals: a caller that
  * named the supertype would run the same code. *by: the supertype; absent if the named class has decided.
  */
-static struct policy_verdict evaluate(const struct judge *judge, enum op_kind operation,
-                                      const struct judged_member *member, const struct jvm_lineage *lineage,
-                                      struct text *by)
+static struct policy_verdict evaluate_member(const struct judge *judge, enum op_kind operation,
+                                             const struct judged_member *member,
+                                             const struct jvm_lineage *lineage, struct text *by)
 {
   struct policy_verdict verdict = judge_evaluate(judge, operation, member);
   struct judged_member found;
@@ -36,7 +36,7 @@ enum jp_status jvm_judge_member(const struct jvm_request *request, enum op_kind 
   if (judge_recall(judge, operation, member, &allowed))
     return allowed ? JP_OK : judge_deny(judge, member->named_class, member->member, request->arena, denied);
   struct text by;
-  struct policy_verdict verdict = evaluate(judge, operation, member, lineage, &by);
+  struct policy_verdict verdict = evaluate_member(judge, operation, member, lineage, &by);
   return judge_conclude(judge, operation, member, verdict, by, request->arena, denied);
 }
 
@@ -44,7 +44,7 @@ bool jvm_judge_allows(const struct judge *judge, enum op_kind operation, const s
                       const struct jvm_lineage *lineage)
 {
   struct text by;
-  return evaluate(judge, operation, member, lineage, &by).allow;
+  return evaluate_member(judge, operation, member, lineage, &by).allow;
 }
 
 /* ---- members that no operation names ---- */

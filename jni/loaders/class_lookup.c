@@ -297,7 +297,7 @@ static bool ask_loaded(struct jvm_thread *thread, struct text name, struct class
 }
 
 /* The steps after the application's loader has thrown. */
-static void look_beyond(struct jvm_thread *thread, struct text name, struct class_finding *finding)
+static void search_further(struct jvm_thread *thread, struct text name, struct class_finding *finding)
 {
   JNIEnv *env = thread->env;
   jthrowable thrown = throwable_catch(env);
@@ -314,18 +314,19 @@ static void look_beyond(struct jvm_thread *thread, struct text name, struct clas
 }
 
 /* A loader that has returned a permanent class always returns it, so no loader is asked twice. */
-void class_find(struct jvm_thread *thread, struct text name, bool looks_beyond, struct class_finding *finding)
+void class_find(struct jvm_thread *thread, struct text name, bool searches_further,
+                struct class_finding *finding)
 {
   *finding = (struct class_finding){.basis = {.kind = CLASS_FOR_GOOD}};
-  if (looks_beyond && recall_class(thread, name, finding))
+  if (searches_further && recall_class(thread, name, finding))
     return;
   finding->class = loader_load_class(thread, name, thread->jvm->class_loader, &finding->held);
-  bool is_beyond = finding->class == NULL && looks_beyond;
+  bool is_beyond = finding->class == NULL && searches_further;
   if (is_beyond)
-    look_beyond(thread, name, finding);
+    search_further(thread, name, finding);
   if (finding->class == NULL)
     return;
-  if (is_beyond || (looks_beyond && finding->class->permanent))
+  if (is_beyond || (searches_further && finding->class->permanent))
     keep_class(thread, name, finding);
   if (finding->class->permanent)
     class_finding_end(thread, finding);

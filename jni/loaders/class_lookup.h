@@ -42,9 +42,9 @@ struct class_finding {
 /*
  * Searches a class by Class.getName(), like Class.forName, without initialising it. *finding has a class or
  * several loaders. Otherwise an exception is pending (ClassNotFoundException: there is no such class), or
- * none if memory is short. looks_beyond: false if only the application's loader is asked.
+ * none if memory is short. searches_further: false if only the application's loader is asked.
  */
-void class_find(struct jvm_thread *thread, struct text name, bool looks_beyond,
+void class_find(struct jvm_thread *thread, struct text name, bool searches_further,
                 struct class_finding *finding);
 /* Deletes the reference that *finding holds. */
 void class_finding_end(struct jvm_thread *thread, struct class_finding *finding);

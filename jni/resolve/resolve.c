@@ -12,7 +12,7 @@
 #include <assert.h>
 
 enum {
-  FRAMED_ARGUMENTS = 16, /* the request's frame has room for the references of so many arguments */
+  FRAMED_ARGUMENTS = 16, /* arguments whose references fit in the request's own frame */
   /* For the objects that the arguments of one call become: JVMS 4.3.3 allows 255, and the conversion of each
    * may need another reference. Arguments that become an array need none. */
   MADE_REFERENCES = 2 * 255 + 64
@@ -353,7 +353,7 @@ static enum jp_status status_of(const struct outcome *outcome)
  * judged, because making it may run code, and before the member is searched, because the receiver's class
  * decides which member it is.
  *
- * by_object is judge_operation's; false again once the member has been judged.
+ * *by_object: set by judge_operation; false once the member has been judged.
  */
 static enum jp_status find_judged(const struct jvm_request *request, bool *by_object,
                                   struct jvm_target *target, struct outcome *outcome)

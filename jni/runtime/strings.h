@@ -8,7 +8,8 @@
 #include "base/arena.h"
 #include "jni/runtime/machine.h"
 
-/* A local reference. NULL: an exception is pending (OutOfMemoryError), or C's memory is short and none is. */
+/* A local reference. NULL: an exception is pending (OutOfMemoryError); or C's memory is short, and no
+ * exception is pending. */
 jstring jvm_string_new(struct jvm_thread *thread, struct text t);
 
 /* The string's text in the arena; data is NULL if memory is short. string must not be NULL. */

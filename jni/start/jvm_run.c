@@ -309,7 +309,7 @@ static int run_application(JNIEnv *env, struct jvm_main *found, jobjectArray arg
   return ended_well ? 0 : 1;
 }
 
-static void *be_main_thread(void *unused)
+static void *run_main_thread(void *unused)
 {
   (void)unused;
   JNIEnv *env;
@@ -348,7 +348,7 @@ int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, stru
   pthread_attr_init(&attributes);
   int fault = pthread_attr_setstacksize(&attributes, jvm_main_stack_size(launch));
   if (fault == 0)
-    fault = pthread_create(&thread, &attributes, be_main_thread, NULL);
+    fault = pthread_create(&thread, &attributes, run_main_thread, NULL);
   pthread_attr_destroy(&attributes);
   if (fault != 0) {
     jp_fail(error, JP_IO, "the main thread cannot be made: %s", strerror(fault));

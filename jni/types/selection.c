@@ -92,7 +92,8 @@ static bool is_inheritable(const struct jvm_method *method)
   return (method->modifiers & (OP_ACC_PRIVATE | OP_ACC_STATIC)) == 0;
 }
 
-static struct jvm_method *find_in(struct jvm_method *methods, size_t count, const struct jvm_method *like)
+static struct jvm_method *find_method_in(struct jvm_method *methods, size_t count,
+                                         const struct jvm_method *like)
 {
   for (size_t i = 0; i < count; i++)
     if (text_equal(methods[i].name, like->name) && is_inheritable(&methods[i]) &&
@@ -104,8 +105,8 @@ static struct jvm_method *find_in(struct jvm_method *methods, size_t count, cons
 /* The method of the same name and descriptor that a class of the lineage declares; NULL: none. */
 static struct jvm_method *find_same(const struct member_table *members, const struct jvm_method *like)
 {
-  struct jvm_method *found = find_in(members->methods, members->method_count, like);
-  return found != NULL ? found : find_in(members->hidden, members->hidden_count, like);
+  struct jvm_method *found = find_method_in(members->methods, members->method_count, like);
+  return found != NULL ? found : find_method_in(members->hidden, members->hidden_count, like);
 }
 
 static struct text read_package(const struct jvm_class *class)

@@ -61,7 +61,7 @@ UNIT_TEST_WITH(a_different_key_is_not_found, set_up, tear_down)
   static struct op_value truth[] = {{.kind = OP_BOOLEAN}, {.kind = OP_REF, .ref = 5}};
   static struct op_value typed[] = {{.kind = OP_INTEGER, .integer = 1, .type = TEXT("long")},
                                     {.kind = OP_REF, .ref = 5}};
-  static struct op_value told[] = {
+  static struct op_value named[] = {
       {.kind = OP_INTEGER, .integer = 1, .type = TEXT("long"), .is_members_type = true},
       {.kind = OP_REF, .ref = 5}};
   static struct op_value nothing[] = {INT(1), {.kind = OP_NULL}};
@@ -81,7 +81,7 @@ UNIT_TEST_WITH(a_different_key_is_not_found, set_up, tear_down)
       {"a.B", "m", OP_CALL, one, 1, 3, 4, false},   {"a.B", "m", OP_CALL, one, 2, 0, 4, false},
       {"a.B", "m", OP_CALL, one, 2, 3, 9, false},   {"a.B", "m", OP_CALL, wide, 2, 3, 4, false},
       {"a.B", "m", OP_CALL, truth, 2, 3, 4, false}, {"a.B", "m", OP_CALL, typed, 2, 3, 4, false},
-      {"a.B", "m", OP_CALL, told, 2, 3, 4, false},  {"a.B", "m", OP_CALL, nothing, 2, 3, 0, false},
+      {"a.B", "m", OP_CALL, named, 2, 3, 4, false}, {"a.B", "m", OP_CALL, nothing, 2, 3, 0, false},
   };
   struct resolved_member member = {.action = MEMBER_REFUSE};
   struct resolved_member *kept = NULL;

@@ -172,10 +172,10 @@ static void compare_method(struct jvm_method *method, struct jvm_class *runtime)
   struct jvm_class *found = jvm_class_of(session.thread, owner);
   (*env)->DeleteLocalRef(env, owner);
   assert_true(selection_find(session.thread, &session.arena, method, runtime, &holders, &count));
-  bool told = found == method->owner;
-  for (size_t i = 0; !told && i < count; i++)
-    told = text_equal(holders[i].class_name, found->name);
-  if (!told)
+  bool is_holder = found == method->owner;
+  for (size_t i = 0; !is_holder && i < count; i++)
+    is_holder = text_equal(holders[i].class_name, found->name);
+  if (!is_holder)
     fail_msg("%.*s.%.*s on %.*s: %.*s runs it", TEXT_ARGS(method->owner->name), TEXT_ARGS(method->name),
              TEXT_ARGS(runtime->name), TEXT_ARGS(found->name));
   compared++;
