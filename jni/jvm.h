@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct jvm;        /* process-wide, valid from hooks.started to the end of the process */
-struct jvm_thread; /* a thread that may use Java: its JNIEnv and its caches; used on that thread alone */
+struct jvm_thread; /* a thread that may use Java: its JNIEnv and its caches; used only on that thread */
 
 struct jvm_home {
   char libjvm[PATH_MAX];    /* the path of the library */
