@@ -452,8 +452,8 @@ static void take_answer(struct running *running)
 
 static bool was_interrupted(struct running *running)
 {
-  /* For a thread that waits in C, an interrupt wakes the wait. An interrupt before the wait was noticed in
-   * Java, and one during a nested request may have woken another wait. */
+  /* An interrupt wakes a wait in C. An earlier interrupt was noticed in Java, and one during a nested request
+   * may have woken another wait. */
   const struct open_call *call = running->call;
   if (call->own != NULL && !running->must_ask &&
       !(*running->env)->GetBooleanField(running->env, running->waiting, call->jvm->callback.is_interrupted))

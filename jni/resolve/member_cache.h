@@ -80,8 +80,8 @@ struct resolved_member {
   enum member_action action;
   unsigned modifiers;
   struct jvm_class *named;
-  /* Set if only the name led to the class and the class may be unloaded: the member's own reference to the
-   * class, and the basis on which the name meant it. NULL: the key keeps the class loaded, or the class is
+  /* Set if the class was found only by its name and may be unloaded: the member's own reference to the class.
+   * `basis` says why the name meant the class. NULL: the key keeps the class loaded, or the class is
    * permanent. */
   jweak named_ref;
   struct class_basis basis;

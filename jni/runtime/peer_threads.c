@@ -362,8 +362,8 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 
 /* ---- names ---- */
 
-/* Reads and sets Thread's name field. A JVM without that field gives no names. Written by the first thread
- * that calls give_name. Callers give names one at a time, and restore them. */
+/* Thread's name field and the means to compare and set it. A JVM without that field gives no names. Written
+ * by the first thread that calls give_name. Callers give names one at a time, and restore them. */
 static struct {
   bool is_looked_up;
   bool is_usable;
