@@ -3,14 +3,14 @@
 /*
  * Callbacks: Java interfaces that a client implements (docs/internals/callbacks.md).
  *
- * A callback has a proxy, an object of a class that java.lang.reflect.Proxy has made in the loader of its interfaces.
- * jni makes proxies of OP_CALLBACK arguments, takes the calls of their methods, converts arguments and answers, and
- * lets the calling thread wait. It knows no connection and no message: for these it calls up through the table of
- * hooks, which rpc fills in (rpc/callbacks). No hook sees a JNIEnv.
+ * A callback has a proxy, an object of a class that java.lang.reflect.Proxy makes in the loader of its
+ * interfaces. jni makes proxies for OP_CALLBACK arguments, receives the calls of their methods, converts
+ * arguments and answers, and lets the calling thread wait. jni knows no connection and no message: for these
+ * it calls the table of hooks, which rpc fills in (rpc/callbacks). No hook receives a JNIEnv.
  *
- * Java holds numbers alone, never pointers. A proxy's number is looked up in jni's table, and means something only
- * together with the very handler object that the table has for it. A call's number is looked up likewise, and only the
- * thread that has begun the call may use it.
+ * Java holds only numbers, never pointers. jni looks a proxy's number up in its table and accepts it only
+ * from the handler object that the table has for this number. A call's number is looked up in the same way,
+ * and only the thread that began the call may use it.
  *
  * jni holds no lock of its own while it calls a hook or runs Java.
  */
@@ -19,85 +19,88 @@
 
 #include <stdint.h>
 
-/* --- who gave it --- */
+/* --- the client of a callback --- */
 
 /*
- * The callbacks of one client, which rpc defines and jni passes to the hooks. A request that may give callbacks has them in
- * struct jvm_request.callbacks; NULL there: the client cannot be called, and an OP_CALLBACK is -32602. Counted by rpc:
- * a proxy holds them from `made` to `released`.
+ * The callbacks of one client, which rpc defines and jni passes to the hooks. A request that may contain
+ * callbacks has them in struct jvm_request.callbacks. NULL there: the client cannot be called, and an
+ * OP_CALLBACK is an error, -32602. Reference-counted by rpc: a proxy holds a reference from `made` to
+ * `released`.
  */
 struct rpc_callbacks;
 
-/* A method of a proxy. Valid as long as the call. */
+/* A method of a proxy. Valid until the call ends. */
 struct jvm_callback_method {
-  struct text interface; /* that declares it: "java.util.Comparator" */
+  struct text interface; /* the interface that declares the method: "java.util.Comparator" */
   struct text name;
-  const struct text
-      *parameters; /* the types of its parameters, erased: "java.lang.Object", "int", "byte[]" */
+  const struct text *parameters; /* the erased types of its parameters: "java.lang.Object", "int", "byte[]" */
   size_t parameter_count;
   bool is_void;
 };
 
-/* What `{"ref":{"callback":ID}}` has said beside the ID, when the proxy was made. */
+/* The options that the argument `{"ref":{"callback":ID}}` had beside the ID, when the proxy was made. */
 struct jvm_callback_given {
   int64_t id;
   bool is_oneway;
   bool borrows;
-  bool sends_origin; /* calls say which request of the client the Java thread serves */
+  bool sends_origin; /* each call names the client's request that the Java thread is serving */
 };
 
 /* --- threads --- */
 
 /*
- * A struct jvm_thread that belongs to no thread: what a nested worker has, with caches of its own. jni alone binds it
- * to a thread, for the time between `enter` and `leave`. Bound, it never touches the thread's interrupt flag and
- * context class loader: its `restorable` is NULL. JP_NO_MEMORY. Any thread.
+ * Makes a struct jvm_thread that belongs to no thread. A nested worker has one, with caches of its own. Only
+ * jni binds it to a thread, from `enter` to `leave`. While bound, it never changes the thread's interrupt
+ * flag and context class loader: its `restorable` is NULL. JP_NO_MEMORY. Any thread.
  */
 enum jp_status jvm_thread_create(struct jvm *jvm, struct jvm_thread **thread) JP_MUST_CHECK;
-/* While it is not bound. Any thread that is attached, or may attach; NULL is fine. */
+/* Only while *thread is not bound. Any thread that is attached or may attach; NULL is fine. */
 void jvm_thread_destroy(struct jvm_thread *thread);
 
-/* True where the calling thread has less than 256 KiB of stack left. Any thread. */
+/* True if the calling thread has less than 256 KiB of stack left. Any thread. */
 bool jvm_stack_is_short(void);
 
 /*
- * Wakes a Java thread that is parked in a call. Counted: jni holds it for the call; rpc holds it while it may wake
- * it. Any thread. On one that the JVM knows, a wake is a call of Java and the last release frees a reference: the
- * caller has no lock then. One that the JVM does not know leaves both to a thread of jni, whatever it has locked. A
- * wake that comes before the park is not lost.
+ * Wakes a Java thread that is parked in a call. Reference-counted: jni holds a reference for the call, and
+ * rpc holds one while it may wake the thread. Any thread. On a thread that the JVM knows, waking calls Java
+ * and the last release frees a Java reference, so the caller must hold no lock. On a thread that the JVM does
+ * not know, a thread of jni does both, so the caller may hold locks. A wake that comes before the park is not
+ * lost.
  */
 struct jvm_waiter;
-struct jvm_waiter *jvm_waiter_hold(struct jvm_waiter *waiter); /* returns it */
+struct jvm_waiter *jvm_waiter_hold(struct jvm_waiter *waiter); /* returns `waiter` */
 void jvm_waiter_wake(struct jvm_waiter *waiter);
 void jvm_waiter_release(struct jvm_waiter *waiter);
-/* True where its thread will not come back: a nested request that it serves has called System.exit. Any thread. */
+/* True if the waiting thread will not return: a nested request that it is serving has called System.exit. Any
+ * thread. */
 bool jvm_waiter_is_exiting(const struct jvm_waiter *waiter);
 
 /* --- a call --- */
 
-struct rpc_callback_call; /* rpc defines it, too */
+struct rpc_callback_call; /* defined by rpc */
 
-/* Why a call ended without an answer, or could not begin: jpeer.peer.CallbackException. */
+/* Why a call ended without an answer, or could not begin. Java gets it as a jpeer.peer.CallbackException. */
 struct jvm_callback_failure {
-  int code;       /* of JSON-RPC; -32000 where the peer itself ends it, -32603 where it is out of memory */
+  /* a JSON-RPC error code; -32000 if the peer itself ends the call, -32603 if the peer is out of memory */
+  int code;
   char text[512]; /* UTF-8, NUL-terminated */
 };
 
-enum jvm_callback_sight {
-  JVM_CALLBACK_NOTHING, /* wait, then look again */
-  JVM_CALLBACK_SEND,    /* there may be room now: send again */
-  JVM_CALLBACK_REQUEST, /* a nested request is here: serve */
-  JVM_CALLBACK_ANSWER,  /* the answer is here: take it */
-  JVM_CALLBACK_ENDED    /* it ended without one: *failure says why */
+enum jvm_callback_event {
+  JVM_CALLBACK_NOTHING, /* nothing happened: wait, then poll again */
+  JVM_CALLBACK_SEND,    /* the client may have room now: send again */
+  JVM_CALLBACK_REQUEST, /* a nested request has arrived: serve it */
+  JVM_CALLBACK_ANSWER,  /* the answer has arrived: read it */
+  JVM_CALLBACK_ENDED    /* the call ended without an answer; *failure says why */
 };
 
 enum jvm_callback_sent {
   JVM_CALLBACK_SENT,
-  JVM_CALLBACK_NO_ROOM, /* the client does not read: wait until a look says JVM_CALLBACK_SEND */
-  JVM_CALLBACK_NOT_SENT /* and it will not be: *failure says why */
+  JVM_CALLBACK_NO_ROOM, /* the client does not read: wait until a poll returns JVM_CALLBACK_SEND */
+  JVM_CALLBACK_NOT_SENT /* the call cannot be sent; *failure says why */
 };
 
-/* Of an error's `stack_trace`, of which there are at most JVM_CALLBACK_FRAMES_MAX. */
+/* A frame of an error's `stack_trace`. There are at most JVM_CALLBACK_FRAMES_MAX. */
 struct jvm_callback_frame {
   struct text class;
   struct text method;
@@ -107,101 +110,110 @@ struct jvm_callback_frame {
 
 enum { JVM_CALLBACK_FRAMES_MAX = 64, JVM_CALLBACK_CAUSES_MAX = 32 };
 
-/* What an error says of the throwable that Java gets. */
+/* The throwable that an error answer describes, for Java. */
 struct jvm_callback_thrown {
-  uint32_t ref;                            /* the throwable; 0: none */
+  uint32_t ref;                            /* of the throwable; 0: none */
   struct text throwable_type;              /* data NULL: none */
   struct text message;                     /* data NULL: none */
-  const struct jvm_callback_frame *frames; /* the innermost first */
+  const struct jvm_callback_frame *frames; /* innermost first */
   size_t frame_count;
   const struct jvm_callback_thrown *cause; /* NULL: none */
 };
 
-/* An answer, decoded. */
+/* A decoded answer. */
 struct jvm_callback_answer {
   bool is_error;
-  struct op_value value; /* else; an OP_NULL for null */
-  /* Of an error: */
+  struct op_value value; /* if !is_error; an OP_NULL for null */
+  /* If is_error: */
   int code;
   struct jvm_callback_thrown thrown;
 };
 
 struct jvm_callback_hooks {
-  /* --- giving: on the thread of the request that gives it --- */
+  /* --- making proxies: on the thread of the request that contains the callback --- */
 
-  /* The highest number below `below` of a proxy of the ID: with UINT64_MAX the one that was made last; 0: there is none. It
-   * may have been collected since. */
+  /* The highest number below `below` of a proxy of this ID; UINT64_MAX finds the proxy that was made last. 0:
+   * there is none. The proxy may have been collected since. */
   uint64_t (*find)(struct rpc_callbacks *callbacks, int64_t id, uint64_t below);
   /*
-   * A proxy was made for the ID, of which `newest` was made last before (0: none), as `find` has said. *is_taken: the number is
-   * the ID's now, and holds the callbacks until `released`. Else another one was quicker: the caller looks at that one, and
-   * forgets its own without `released`. JP_NO_MEMORY: nothing is taken.
+   * A proxy was made for the ID. newest: the number that `find` returned for the ID before (0: none).
+   * *is_taken: the number now belongs to the ID and holds the callbacks until `released`. Otherwise another
+   * thread has made a proxy first: the caller uses that one and drops its own without `released`.
+   * JP_NO_MEMORY: the number is not registered.
    */
   enum jp_status (*made)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t newest,
                          bool *is_taken);
-  /* Java holds the proxy no longer. Once for each that `made` has taken. Any Java thread, the Cleaner's among them:
-   * returns soon, and waits for no client. */
+  /* Java no longer references the proxy. Called once for each proxy that `made` has registered. Any Java
+   * thread, including the Cleaner's: must return soon and never waits for a client. */
   void (*released)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
-  /* The number of the client whose object the proxy is (rpc_client.number); 0: the proxy stands for the ID no more,
-   * or the client cannot be called any more. Any
-   * Java thread; returns soon. */
+  /* The number of the client that implements the proxy (rpc_client.number). 0: the proxy no longer belongs to
+   * the ID, or the client can no longer be called. Any Java thread; returns soon. */
   uint64_t (*owner)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number);
 
   /*
-   * --- a call: on the thread that calls, in this order: open; enter, arguments made, leave; send; then look, and wait
-   * or what it says; close. Only close is due in any case, once open has said yes. Between two of them a thread that
-   * is no crew member returns to Java and parks there, so that nothing of it stays in C but the call.
+   * --- a call: on the calling thread, in this order: open; enter, make arguments, leave; send; then poll and
+   * do what it returns, or wait; close. After a successful open, only close is mandatory. A thread that is no
+   * crew member returns to Java and parks there between two of these hooks, so that no C frame remains on its
+   * stack while it waits.
    */
 
-  /* True on a thread that can use `wait`: a crew member's. All others park. Called before open. */
+  /* True on a thread that can use `wait`, which is a crew member's. All other threads park. Called before
+   * open. */
   bool (*waits)(void);
-  /* Begins a call. waiter: of a thread that parks in Java; NULL: of one that waits by `wait`. Not JP_OK: the connection
-   * has ended, callbacks-max or callback-depth is reached, the stack is short: *failure says so. */
+  /* Begins a call. waiter: of a thread that parks in Java; NULL: the thread waits by `wait`. Not JP_OK:
+   * *failure says why. The connection has ended, callbacks-max or callback-depth is reached, or the stack is
+   * short. */
   enum jp_status (*open)(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
                          uint64_t number, const struct jvm_callback_method *method, struct jvm_waiter *waiter,
                          struct rpc_callback_call **call, struct jvm_callback_failure *failure);
   /*
-   * Lends a nested worker for a stretch of C on this thread: *request becomes what the conversions need, with a thread
-   * that is not bound yet, the client's own objects, and a judge by the policy that is in force. What the arguments
-   * tell is noted for the call (stored), whatever worker was lent. JP_NO_MEMORY: nothing is lent.
+   * Lends a nested worker to this thread until `leave`. *request becomes what the conversions need: a
+   * jvm_thread that is not bound yet, the client's own objects, and a judge with the current policy.
+   * References in the arguments are recorded with the call (stored), whichever worker was lent. JP_NO_MEMORY:
+   * no worker is lent.
    */
   enum jp_status (*enter)(struct rpc_callback_call *call, struct jvm_request *request);
   void (*leave)(struct rpc_callback_call *call);
-  /* Writes and sends the message, once: arguments (as result_fill makes them; NULL from the second time on) are not
-   * needed afterwards. Within enter and leave where it is given arguments. JVM_CALLBACK_SENT of a oneway method is its
-   * end: close follows. */
+  /* Writes the message at the first call, and sends it. arguments: as result_fill makes them, not needed
+   * afterwards; NULL from the second call on. With arguments, call it between enter and leave.
+   * JVM_CALLBACK_SENT of a oneway method ends the call: close follows. */
   enum jvm_callback_sent (*send)(struct rpc_callback_call *call, const struct outcome *arguments,
                                  size_t count, struct jvm_callback_failure *failure);
-  /* What the call is to do next; never blocks. Nested requests come before the answer, as they were sent. The time that
-   * callback-timeout allows is over: JVM_CALLBACK_ENDED. */
-  enum jvm_callback_sight (*look)(struct rpc_callback_call *call, struct jvm_callback_failure *failure);
-  /* For a thread without a waiter: returns when a look may say something new, or when it was woken (`interrupted`). */
+  /* Returns what the call has to do next; never blocks. Nested requests come before the answer, in the order
+   * in which the client sent them. JVM_CALLBACK_ENDED once callback-timeout has passed. */
+  enum jvm_callback_event (*poll)(struct rpc_callback_call *call, struct jvm_callback_failure *failure);
+  /* For a thread without a waiter: returns when a poll may have news, or when `interrupted` wakes the
+   * thread. */
   void (*wait)(struct rpc_callback_call *call);
-  /* How long it may park; INT64_MAX: for ever. */
+  /* How long the thread may park; INT64_MAX: for ever. */
   int64_t (*nanoseconds_left)(struct rpc_callback_call *call);
-  /* Serves one nested request, and sends its answer. Without enter; the thread is bound by jvm_thread_run. */
+  /* Serves one nested request and sends its answer. Not between enter and leave; jvm_thread_run binds the
+   * thread. */
   void (*serve)(struct rpc_callback_call *call);
-  /* Decodes the answer into the request's arena, within enter and leave. Not JP_OK: an OUTCOME_ERROR that becomes the
-   * text of a CallbackException. */
+  /* Decodes the answer into the request's arena, between enter and leave. Not JP_OK: *outcome is an
+   * OUTCOME_ERROR whose text becomes the text of a CallbackException. */
   enum jp_status (*take_answer)(struct rpc_callback_call *call, const struct jvm_request *request,
                                 struct jvm_callback_answer *answer, struct outcome *outcome);
-  /* The answer's value does not become what the method returns: a line in the log, once a connection. */
+  /* Logs that the answer's value cannot become the method's return type; one line for each connection. */
   void (*log_misfit)(struct rpc_callback_call *call, struct text reason);
-  /* Ends the call, which is freed. What was told with `borrow` is taken back: on a thread bound by jvm_thread_run. */
+  /* Ends and frees the call. References that were sent with `borrow` are released. On a thread bound by
+   * jvm_thread_run. */
   void (*close)(struct rpc_callback_call *call);
 
-  /* Somebody has interrupted the thread of this jvm_thread, which may be waiting in `wait`: that returns. Any Java
-   * thread; the other may have ended just now: it is only compared. */
+  /* The thread of this jvm_thread was interrupted while it may be waiting in `wait`, which then returns. Any
+   * Java thread. `thread` may have ended already, so it is only compared, never read. */
   void (*interrupted)(struct jvm_thread *thread);
 };
 
-/* Before any request is served; borrowed for good. Starts jni's thread for waking. */
+/* Call it before any request is served. Borrows the hooks for ever. Starts jni's thread that wakes
+ * waiters. */
 enum jp_status jvm_callbacks_start(struct jvm *jvm, const struct jvm_callback_hooks *hooks,
                                    struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Runs run(argument) with a jvm_thread of no thread bound to the calling one, which jni has called a hook on; no frame
- * of references is open, neither before nor after. For serve and close, whose work is rpc's.
+ * Runs run(argument) with `thread`, which has no thread of its own, bound to the calling thread. Only inside
+ * a hook that jni has called; no frame of references is open before or afterwards. `serve` and `close` use
+ * this for rpc's work.
  */
 void jvm_thread_run(struct jvm_thread *thread, void (*run)(void *argument), void *argument);
 

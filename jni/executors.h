@@ -1,13 +1,14 @@
 #ifndef JPEER_JNI_EXECUTORS_H
 #define JPEER_JNI_EXECUTORS_H
 /*
- * Executors of the application, on whose threads requests can run: a toolkit's event thread, or a thread that
- * alone may use an object (docs/threads.md, "Thread affinity").
+ * Executors of the application, on whose threads requests can run: a toolkit's event thread, or the only
+ * thread that may use an object (docs/threads.md, "Thread affinity").
  *
- * An executor is named by a static member, which is looked up at each use, by any visibility, through the
- * application's class loader: main may have to run before it exists. In this order it is a method that takes
- * one java.lang.Runnable, a method without parameters that gives a java.util.concurrent.Executor, or a field
- * that holds one. What such a method returns beside that means nothing.
+ * A static member names an executor. The member is looked up at each use, whatever its visibility, through
+ * the application's class loader; the class may exist only after main has run. The member is, in this order
+ * of preference: a method with one java.lang.Runnable parameter, a method without parameters that returns a
+ * java.util.concurrent.Executor, or a field that holds one. Any other value that the method with the Runnable
+ * returns is ignored.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -15,27 +16,27 @@
 #include "op/outcome.h"
 
 struct jvm_executor {
-  struct text name; /* that requests know it by */
+  struct text name; /* the name that requests use */
   struct text class_name;
   struct text member;
 };
 
 struct jvm_executor_call {
   const struct jvm_executor *executor;
-  void (*run)(void *argument, struct jvm_thread *thread); /* leaves no exception pending */
+  void (*run)(void *argument, struct jvm_thread *thread); /* must leave no exception pending */
   void *argument;
-  struct arena *arena;     /* of the outcome; `run` may use it, too */
+  struct arena *arena;     /* for the outcome; `run` may use it, too */
   size_t stack_frames_max; /* of jvm_limits */
 };
 
 /*
- * Lets a thread of the executor call run(argument, thread), and waits for that, however long it takes. That
- * thread uses everything of `thread`, the caller's, and opens and closes a request of its own
- * (jvm_request_begin). JP_OK: it was called, once, and *outcome is as `run` has left it. Otherwise it was not
- * and will not be called, and *outcome is an error that says why: there is no such member, it gives no
- * executor, the executor throws, or it drops the work.
+ * Lets a thread of the executor call run(argument, thread), and waits until run returns, without a time
+ * limit. The executor's thread uses `thread`, the caller's struct, and opens and closes a request of its own
+ * (jvm_request_begin). JP_OK: run was called once, and *outcome is as `run` has left it. Otherwise run was
+ * not and will not be called, and *outcome is an error that says why: there is no such member, the member
+ * returns no executor, the executor throws, or the executor drops the work.
  *
- * Call it within a request.
+ * Call it between jvm_request_begin and jvm_request_end.
  */
 enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_executor_call *call,
                                 struct outcome *outcome);

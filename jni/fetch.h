@@ -1,24 +1,25 @@
 #ifndef JPEER_JNI_FETCH_H
 #define JPEER_JNI_FETCH_H
 /*
- * Objects a piece at a time: the next elements of one that the session holds, and one that the client builds
- * (docs/pieces.md).
+ * Objects in pieces: reading the next elements of an object of the session, and building an object of the
+ * client's pieces (docs/pieces.md).
  */
 #include "jni/members.h"
 
 /*
- * Runs an OP_FETCH on the thread's own thread, between jvm_request_begin and jvm_request_end. The judge is asked about
- * each member that it stands for, on the class of the object whose member it is. *outcome becomes a map: `elements`,
- * `done` and, where there may be more, the `ref` that takes the next call.
+ * Runs an OP_FETCH on the thread's own thread, between jvm_request_begin and jvm_request_end. Asks the judge
+ * about each Java member that the fetch runs, on the class of the object. *outcome becomes a map: `elements`,
+ * `done` and, unless done, the `ref` for the next call.
  *
- * What was taken from an iterator and is not in the outcome waits beside it in the session for the next call.
+ * Elements that were read from an iterator but are not in the outcome are kept in the session for the next
+ * call.
  */
 void jvm_fetch(const struct jvm_request *request, struct outcome *outcome);
 
 /*
- * Runs an OP_ASSEMBLE, likewise: adds a piece to an array of primitives, a String, a List or a Map that is being built, or
- * begins one. The piece is made and judged as an argument is. *outcome becomes a map with the `ref`. The first use of the
- * object ends its building (jni/objects.h, jvm_objects_get).
+ * Runs an OP_ASSEMBLE, on the same terms: begins an array of primitives, a String, a List or a Map, or adds a
+ * piece to one. The piece is converted and judged like an argument. *outcome becomes a map with the `ref`.
+ * The first use of the object completes it (jni/objects.h, jvm_objects_get).
  */
 void jvm_assemble(const struct jvm_request *request, struct outcome *outcome);
 

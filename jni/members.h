@@ -4,7 +4,7 @@
  * Runs operations on Java members. jvm_resolve finds the member and asks the judge about it, without
  * initialising any class; jvm_invoke runs the member.
  *
- * Call these on the thread's own thread, between jvm_request_begin and jvm_request_end. Everything that an
+ * Call these functions on the thread's own thread, between jvm_request_begin and jvm_request_end. All that an
  * outcome or a target points to lives in the request's arena or in the thread's caches, at least until
  * jvm_request_end.
  */
@@ -18,7 +18,7 @@
 #include "op/outcome.h"
 
 struct resolved_member; /* kept in the thread's cache */
-struct call_frame;      /* the objects that a request has opened */
+struct call_frame;      /* the objects that a request has looked up */
 struct rpc_callbacks;   /* of jni/callbacks.h */
 
 struct jvm_target {
@@ -28,93 +28,98 @@ struct jvm_target {
 };
 
 struct jvm_limits {
-  size_t inline_array_max;   /* longest array of primitives, wrappers or Strings that also travels by value */
+  /* longest array of primitives, wrappers or Strings that also travels by value beside its ref */
+  size_t inline_array_max;
   size_t stack_frames_max;   /* Java frames in the description of a throwable; 0: none */
-  size_t by_value_depth_max; /* levels of arrays, collections and maps in a result by value */
-  /* Most digits of a BigInteger or BigDecimal that an argument becomes, its exponent written out, and of a
-   * text that is read as a number. */
+  size_t by_value_depth_max; /* nesting levels of arrays, collections and maps in a result by value */
+  /* Most digits of a BigInteger or BigDecimal argument, with the exponent written out, and of a text that is
+   * parsed as a number. */
   size_t number_digits_max;
-  size_t assembled_max;        /* bytes of all pieces of objects that are being built, of all clients */
-  size_t callback_classes_max; /* classes of proxies that a peer makes; 0: any number */
-  bool
-      application_loader_only; /* a class that the application's loader does not find is looked for nowhere else */
+  size_t assembled_max;        /* total bytes of the pieces of unfinished objects, over all clients */
+  size_t callback_classes_max; /* proxy classes that the peer makes; 0: any number */
+  /* no other loader is searched for a class that the application's loader does not find */
+  bool application_loader_only;
 };
 
-/* What jvm_invoke keeps of a result until its answer is written; begins zeroed. */
+/* The result of jvm_invoke, kept until its answer is written; begins zeroed. */
 struct jvm_result {
-  void *object;         /* a local reference; NULL: what came back was no object */
-  bool is_global;       /* jvm_result_hold has made it a global one */
+  void *object;         /* a local reference; NULL: the result is no object */
+  bool is_global;       /* jvm_result_hold has made it a global reference */
   uint64_t epoch;       /* of the session's objects */
-  size_t stored_before; /* of request->stored: the refs before this result's */
+  size_t stored_before; /* number of refs in request->stored before this result's */
 };
 
-/* The input of jvm_resolve and jvm_invoke; all borrowed. */
+/* The input of jvm_resolve and jvm_invoke. All pointers are borrowed. */
 struct jvm_request {
   struct jvm_thread *thread;
   struct jvm_objects *objects;
   const struct operation *operation;
   struct arena *arena;
   const struct jvm_limits *limits;
-  struct judge *judge;       /* NULL only on the fast paths, whose members need no question */
+  struct judge *judge;       /* NULL only on the fast paths, whose members are already allowed */
   struct jvm_stored *stored; /* collects the refs that the result makes; may be NULL */
-  bool drops_result; /* nobody will read the result: its object is not stored, and the outcome is void */
-  bool
-      compat_pal; /* the result is that of the reference alone: no object has a text, and one that cannot travel
-                        is an error */
-  size_t
-      answer_max; /* bytes that the answer may have: of a result that is surely longer nothing is read; 0: any */
-  /* Of one that may have to be told as a ref later (jvm_result_become_ref); NULL: it is told as it is. */
+  bool drops_result; /* the result will not be read: its object is not stored, and the outcome is void */
+  /* the result has the form of the reference implementation: no object has a text, and an object that cannot
+   * travel is an error */
+  bool compat_pal;
+  /* bytes that the answer may have: a result that is certainly longer is not read; 0: any */
+  size_t answer_max;
+  /* For a result that jvm_result_become_ref may have to replace by a ref later; NULL: never replaced. */
   struct jvm_result *result;
-  struct rpc_callbacks *callbacks; /* the client's (jni/callbacks.h); NULL: an OP_CALLBACK is refused */
+  struct rpc_callbacks *callbacks; /* the client's (jni/callbacks.h); NULL: an OP_CALLBACK is an error */
 };
 
-/* Opens a frame of local references, and undoes what an earlier call has done to the thread (an interrupt, a
- * context class loader). JP_NO_MEMORY. */
+/* Opens a frame of local references, and undoes changes that an earlier call has made to the thread (an
+ * interrupt, a context class loader). JP_NO_MEMORY. */
 enum jp_status jvm_request_begin(struct jvm_thread *thread) JP_MUST_CHECK;
 void jvm_request_end(struct jvm_thread *thread);
 
-/* Class.getName() of the instance of an operation, which has_instance. data NULL leaves an OUTCOME_ERROR: the ref is
- * unknown. */
+/* Class.getName() of the operation's instance; the operation has_instance. data NULL leaves an OUTCOME_ERROR:
+ * the ref is unknown. */
 struct text jvm_instance_class(const struct jvm_request *request, struct outcome *outcome);
 
 /*
- * Resolves an OP_NEW, OP_CALL, OP_GET or OP_PUT, from the thread's cache if it has run such an operation
+ * Resolves an OP_NEW, OP_CALL, OP_GET or OP_PUT; the thread's cache has the operations that it has run
  * before. Loads the named class and the classes of declared argument types without initialising any, through
- * the loader that the operation names, or as docs/internals/resolution.md says ("A name goes to a class"). Anything but
- * JP_OK leaves an OUTCOME_ERROR in *outcome: the judge denies it, the class, constructor, method or field is not found or is
- * ambiguous, a ref is unknown, or the receiver is not of the type.
+ * the loader that the operation names, or else as docs/internals/resolution.md says ("A name goes to a
+ * class"). Anything but JP_OK leaves an OUTCOME_ERROR in *outcome: the judge denies the member; the class,
+ * constructor, method or field is not found or is ambiguous; a ref is unknown; or the receiver is not of the
+ * type.
  */
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome) JP_MUST_CHECK;
 
 /*
- * Converts the arguments, initialises the class where Java would, checks every object's type, and runs the
+ * Converts the arguments, initialises the class when Java would, checks every object's type, and runs the
  * member. *outcome becomes a value, void or an error. An object that does not travel by value is stored, and
- * the outcome has its ref. A session that is full is an error before the member is run, if its result may need
- * a place there.
+ * the outcome has its ref. If the session is full and the result may need a slot, the outcome is an error and
+ * the member is not run.
  */
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome);
 
 /*
- * The answer is too long: *outcome becomes the ref alone of what the request's last jvm_invoke gave, and all else that
- * its result has stored is taken back. False: it gave no object, and *outcome stays. The request has a `result`,
- * and needs no operation.
+ * Replaces a result that is too long for the answer: *outcome becomes only the ref of the object that the
+ * request's last jvm_invoke returned, and all other refs of the result are taken off the session. False: the
+ * result was no object, and *outcome is unchanged. The request needs its `result`, but no operation.
  */
 bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome);
-/* The result outlives its request's frame, as where another thread has run the member: before that jvm_request_end. */
+/* Keeps the result beyond its request's frame, for a member that another thread has run. Call it before that
+ * thread's jvm_request_end. */
 void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result);
 /*
- * For an operation that asks for the ref of what Java throws (returns_throwable). jvm_throwable_want is called before it
- * runs, jvm_throwable_tell after it, on the same thread, before jvm_request_end: where *outcome is an error that describes
- * a throwable, this is stored, and its ref is told in *outcome. Without room for it in the session there is no ref.
+ * For an operation that asks for the ref of a thrown exception (returns_throwable). Call jvm_throwable_keep
+ * before the operation runs, and jvm_throwable_store afterwards, on the same thread, before jvm_request_end.
+ * If *outcome is an error that describes a throwable, jvm_throwable_store stores the throwable and adds its
+ * ref to *outcome. In a full session there is no ref.
  */
-void jvm_throwable_want(struct jvm_thread *thread);
-void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome);
+void jvm_throwable_keep(struct jvm_thread *thread);
+void jvm_throwable_store(const struct jvm_request *request, struct outcome *outcome);
 
-/* Releases the String that arguments have shared. On any thread of the JVM, with or without a request. */
+/* Releases the String that several arguments share. On any thread of the JVM, with or without a request. */
 void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text);
 
-/* Lets go of what the request's `result` and `stored` have kept for its answer. Before jvm_request_end. */
+/* Releases the Java references that the request's `result` and `stored` hold for its answer. Before
+ * jvm_request_end. */
 void jvm_result_end(const struct jvm_request *request);
 
 #endif

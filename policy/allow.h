@@ -24,7 +24,7 @@ struct policy_allow_check {
   struct text *sources;
   size_t count;               /* 0: nothing can be refused; no name is needed */
   const struct text *refused; /* NULL: none so far */
-  struct text class_name;     /* that it matches, in the arena */
+  struct text class_name;     /* a class that it matches, in the arena */
   struct arena *arena;
 };
 

@@ -16,7 +16,7 @@
 struct policy_danger {
   struct text class_name;
   struct text member; /* "<init>" for constructors */
-  struct text kind;   /* "files"; those of a kind follow one another */
+  struct text kind;   /* "files"; the members of a kind are adjacent */
   struct text effect; /* "opens, lists, changes or deletes files" */
 };
 

@@ -18,7 +18,7 @@ struct policy_question {
 };
 
 /*
- * Appends a paragraph for the channels, or one for each where they differ:
+ * Appends a paragraph for the channels, or one for each if they differ:
  *
  *   com.example.Api.add via WEBSOCKET_RPC, HTTP_RPC
  *     ALLOW         rule 1 (policy.yaml:2)
@@ -26,8 +26,8 @@ struct policy_question {
  *     DENY          default action
  *                     for METHOD, STATIC_METHOD: PROTECTED, PACKAGE_PRIVATE, PRIVATE
  *
- * Each verdict and reason has two lines. The second lists the categories and visibilities that the verdict
- * holds for, in the words of a policy file. A denial for a class of the object names that class.
+ * Each verdict and reason has two lines. The second lists the categories and visibilities that the verdict is
+ * for, in the words of a policy file. A denial for a class of the object names that class.
  */
 void policy_explain(const struct policy *policy, const struct policy_question *question, struct buffer *out);
 

@@ -62,7 +62,7 @@ static bool begins_with_a_capital(struct text segment)
   return segment.len > 0 && segment.data[0] >= 'A' && segment.data[0] <= 'Z';
 }
 
-/* A package by Java's habit: it has a dot, and its last name is in small letters. */
+/* A package by Java's naming convention: the name has a dot, and its last part is in small letters. */
 static bool looks_like_package(struct text name)
 {
   struct text last = take_last_segment(name);
@@ -74,7 +74,7 @@ static bool looks_like_package(struct text name)
   return true;
 }
 
-/* "com.example**" for "com.example.**". */
+/* Warns of "com.example**", which was probably meant as "com.example.**". */
 static void check_stars(struct lint *lint, struct text class_pattern)
 {
   struct text rest = class_pattern;
@@ -149,7 +149,7 @@ static void check_member(struct lint *lint, const struct policy_rule_source *sou
 
 /* ---- rules that decide nothing ---- */
 
-/* Constructors are called <init>, and nothing else is. */
+/* Only constructors are called <init>. */
 static void check_categories(struct lint *lint, const struct policy_rule *rule)
 {
   uint32_t categories = 0;
@@ -173,7 +173,8 @@ static bool is_covered(struct lint *lint, const struct policy_rule *general,
          policy_pattern_covers(&general->class_pattern, &specific->class_pattern);
 }
 
-/* The lines of the rules that together decide everything before: "4", "4 and 9" or "4, 9, 12, ...". */
+/* The lines of the rules that together decide everything before this rule: "4", "4 and 9" or "4, 9, 12,
+ * ...". */
 struct lines {
   char text[64];
   size_t count;
@@ -221,7 +222,7 @@ static bool is_decided_before(struct lint *lint, bool every, struct lines *lines
   return false;
 }
 
-/* False where the rule decides nothing. */
+/* False if the rule decides nothing. */
 static bool check_order(struct lint *lint, const struct policy_rule *rule)
 {
   struct lines lines = {0};
@@ -309,7 +310,7 @@ static void check_dangers(struct lint *lint, const struct policy_rule *rule,
   buffer_fini(&opened);
 }
 
-/* ---- */
+/* ---- the document ---- */
 
 enum jp_status policy_lint(const struct policy_document *document, const char *path, struct buffer *out,
                            size_t *count, struct jp_error *error)

@@ -26,7 +26,7 @@ struct key_reader {
   enum jp_status (*read)(struct loader *loader, const struct policy_node *value, void *target);
 };
 
-/* A rule as the file has it. */
+/* A rule while it is read. */
 struct rule_draft {
   const struct policy_node *class_pattern;
   const struct policy_node *pattern;
@@ -101,7 +101,7 @@ static enum jp_status read_word(struct loader *loader, const struct policy_node 
   return fail_unknown_word(loader, node->line, vocabulary->what, node->text, known);
 }
 
-/* One word or a list of them, as a set. */
+/* Reads one word or a list of words as a set. */
 static enum jp_status read_words(struct loader *loader, const struct policy_node *node,
                                  const struct policy_vocabulary *vocabulary, unsigned *set)
 {
@@ -222,7 +222,7 @@ static enum jp_status compile_draft(struct loader *loader, const struct rule_dra
       compile_pair(loader, line, class_source, member_source, &rule->class_pattern, &rule->member_pattern);
   if (status != JP_OK)
     return status;
-  /* Their length was checked: an alias can repeat a long text in each of many rules. */
+  /* The lengths of the texts were checked, because an alias can repeat a long text in each of many rules. */
   *source = (struct policy_rule_source){.class_pattern = arena_text(loader->arena, class_source),
                                         .member_pattern = arena_text(loader->arena, member_source),
                                         .is_split = draft->pattern != NULL};
@@ -330,7 +330,7 @@ static enum jp_status read_presets(struct loader *loader, const struct policy_no
   return status;
 }
 
-/* Checks the list and allocates its elements. *elements stays NULL where there is nothing to read. */
+/* Checks the list and allocates its elements. *elements stays NULL if there is nothing to read. */
 static enum jp_status begin_list(struct loader *loader, const struct policy_node *value, const char *what,
                                  size_t element_size, void **elements)
 {
@@ -418,7 +418,8 @@ enum jp_status policy_load_text(struct text yaml, const char *name, struct arena
   return status;
 }
 
-/* Reads at most one byte more than the limit, which shows that a file is too large, even an endless one. */
+/* Reads at most one byte more than the limit, which is enough to detect a file that is too large or
+ * endless. */
 static enum jp_status read_whole(const char *path, struct buffer *bytes, struct jp_error *error)
 {
   FILE *file = fopen(path, "rb");

@@ -16,14 +16,14 @@ enum { POLICY_RULES_MAX = 10000 };
 struct policy_member_pattern {
   struct policy_pattern class_pattern;
   struct policy_pattern member_pattern;
-  struct text source; /* as the file has it; absent: from the command line */
+  struct text source; /* as in the file; absent: from the command line */
   int line;
 };
 
-/* A rule's patterns as the file has them, for warnings. */
+/* A rule's patterns as in the file, for warnings. */
 struct policy_rule_source {
   struct text class_pattern;
-  struct text member_pattern; /* "**" where the rule has none */
+  struct text member_pattern; /* "**" if the rule has none */
   bool is_split;              /* both are parts of one `pattern` */
 };
 

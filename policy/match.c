@@ -48,8 +48,8 @@ static unsigned char fold_ascii(unsigned char c)
   return c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : c;
 }
 
-/* Callers choose the names: a byte of a broken or overlong sequence counts as one character above Unicode's
- * range, so that it equals no real one. */
+/* Callers choose the names, so a byte of a broken or overlong sequence counts as one character above
+ * Unicode's range, which equals no real character. */
 static uint32_t read_wide(struct cursor *cursor)
 {
   static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -80,8 +80,8 @@ static struct cursor cursor_over(struct text t)
   return (struct cursor){start, start + t.len};
 }
 
-/* Matches one segment against "?" and "*". Only the latest "*" has to be tried again: it can match whatever an
- * earlier one could. */
+/* Matches one segment against "?" and "*". Only the latest "*" has to be tried again, because it can match
+ * whatever an earlier one could. */
 static bool glob_matches(struct text glob, struct cursor name)
 {
   struct cursor pattern = cursor_over(glob);
@@ -121,7 +121,7 @@ static bool next_segment(struct cursor *rest, struct cursor *segment)
   return true;
 }
 
-/* Works as glob_matches does, with segments for characters and "**" for "*". */
+/* Like glob_matches, with segments in place of characters and "**" in place of "*". */
 static bool segments_match(const struct policy_segment *pattern, const struct policy_segment *end,
                            struct cursor rest)
 {
@@ -200,7 +200,7 @@ bool policy_pattern_matches(const struct policy_pattern *pattern, struct text na
   const struct policy_segment *end = pattern->segments + pattern->segment_count;
   if (pattern->prefix.len == 0)
     return segments_match(pattern->segments, end, rest);
-  /* Folding keeps the length of ASCII letters, and they equal only ASCII letters. */
+  /* An ASCII letter keeps its length when it is folded, and equals only ASCII letters. */
   if (pattern->segment_count == 0 && pattern->ascii && pattern->prefix.len != name.len)
     return false;
   if (!skip_prefix(pattern->prefix, pattern->ascii, &rest))
@@ -273,7 +273,7 @@ static size_t count_segments(struct text source)
   return count;
 }
 
-/* False where a segment is empty. */
+/* False if a segment is empty. */
 static bool split_segments(struct text source, struct policy_segment *segments)
 {
   size_t start = 0;
@@ -363,7 +363,7 @@ enum {
 
 static bool make_automaton(const struct policy_pattern *pattern, struct automaton *automaton)
 {
-  /* The segments of the prefix lie before the others. */
+  /* The prefix's segments come before the others. */
   size_t prefix_count = pattern->prefix.len == 0 ? 0 : count_segments(pattern->prefix);
   const struct policy_segment *segments = pattern->segments - prefix_count;
   size_t count = prefix_count + pattern->segment_count;
@@ -393,7 +393,7 @@ static bool make_automaton(const struct policy_pattern *pattern, struct automato
   return true;
 }
 
-/* Only "**" remains: a name may end here. */
+/* True if only "**" remains, so that a name may end here. */
 static bool may_end(const struct automaton *automaton, size_t at)
 {
   while (automaton->tokens[at].kind == TOKEN_DEEP)
@@ -401,8 +401,9 @@ static bool may_end(const struct automaton *automaton, size_t at)
   return automaton->tokens[at].kind == TOKEN_END;
 }
 
-/* A state: a token, and for TOKEN_DEEP whether the name is inside a segment that it matches. In the search, for every
- * token of `specific`, whether its segment has a character: no segment of a name is empty. */
+/* A state: a token, and for TOKEN_DEEP whether the name is inside a segment that the token matches. In the
+ * search, for every token of `specific`: whether its segment has a character, because no segment of a name is
+ * empty. */
 static size_t make_state(size_t token, bool is_inside)
 {
   return token * 2 + is_inside;
@@ -415,7 +416,7 @@ static bool accepts(const struct automaton *automaton, size_t state)
          may_end(automaton, state / 2 + 1);
 }
 
-/* A set of states of `general`: the next one from `state` on, or SIZE_MAX. */
+/* Returns the next state of the set from `state` on, or SIZE_MAX. */
 static size_t set_next(const uint64_t *set, size_t words, size_t state)
 {
   for (size_t word = state / 64; word < words; word++) {
@@ -438,7 +439,7 @@ static void set_add(uint64_t *set, const struct automaton *automaton, size_t sta
   }
 }
 
-/* False where no state is left. */
+/* False if no state remains. */
 static bool set_step(const struct automaton *automaton, const uint64_t *from, uint32_t character,
                      uint64_t *to, size_t words)
 {
@@ -465,21 +466,21 @@ static bool set_step(const struct automaton *automaton, const uint64_t *from, ui
 struct cover_search {
   struct automaton general;
   struct automaton specific;
-  uint32_t *characters; /* of general, and OTHER_CHARACTER */
+  uint32_t *characters; /* those that general names, and OTHER_CHARACTER */
   size_t character_count;
-  size_t words;      /* of a set */
-  uint64_t *entries; /* each a state of specific, and a set */
+  size_t words;      /* the size of one set */
+  uint64_t *entries; /* each is a state of specific and a set */
   size_t entry_count;
   size_t entry_room;
-  uint32_t *slots; /* a hash table of entries: 0, or the index and one */
-  uint64_t *now;   /* the current set, copied: entries may move */
+  uint32_t *slots; /* a hash table of entries: 0, or the index plus one */
+  uint64_t *now;   /* a copy of the current set, because entries may move */
   uint64_t *next;  /* the set after a character */
   bool is_covered;
 };
 
 enum { COVER_SLOTS = 1 << 13 };
 
-/* Queues a pair that is new. */
+/* Queues a pair that was not visited before. */
 static void visit(struct cover_search *search, size_t state, const uint64_t *set)
 {
   size_t width = search->words + 1;
@@ -510,7 +511,7 @@ static void visit(struct cover_search *search, size_t state, const uint64_t *set
   search->slots[slot] = (uint32_t)++search->entry_count;
 }
 
-/* Every state of specific but the last can still become a name. */
+/* A name can follow from every state of specific except the last. */
 static void step_character(struct cover_search *search, const uint64_t *set, uint32_t character, size_t state)
 {
   if (search->specific.tokens[state / 2].kind == TOKEN_END)
@@ -594,7 +595,7 @@ bool policy_pattern_may_cover(const struct policy_pattern *general, const struct
     return true;
   if (general->segment_count == 0)
     return specific->segment_count == 0 && text_equal(prefix, other);
-  /* A literal segment covers none with a wildcard, so that the prefix has to be one of specific's, too. */
+  /* A literal segment does not cover one with a wildcard, so specific must have the whole prefix, too. */
   return text_starts_with(other, prefix) &&
          (prefix.len == 0 || other.len == prefix.len || other.data[prefix.len] == '.');
 }

@@ -32,7 +32,7 @@ struct policy_pattern {
   struct text prefix;                    /* the leading segments without wildcards, in lower case (ASCII) */
   const struct policy_segment *segments; /* the segments after the prefix */
   size_t segment_count;
-  uint64_t tail; /* the prefix's last eight bytes, where it is that long and all ASCII */
+  uint64_t tail; /* the prefix's last eight bytes, if it is that long and all ASCII */
   bool has_tail;
   bool ascii; /* the prefix is all ASCII */
   /* Matches every name that has at least one character: "**" and its longer spellings "**.*", "*.**",
@@ -48,15 +48,15 @@ enum jp_status policy_pattern_compile_member(struct text source, struct arena *a
                                              struct policy_pattern *pattern,
                                              struct jp_error *error) JP_MUST_CHECK;
 
-/* Of the source of a pattern. */
+/* source: a pattern as written. */
 bool policy_pattern_has_wildcard(struct text source);
 
 bool policy_pattern_matches(const struct policy_pattern *pattern, struct text name);
 
 /*
- * True only where `general` matches every name that `specific` matches, both being patterns of classes or both of
- * members. It is exact, except for patterns whose comparison exceeds a bound of steps: these are false. For advice,
- * not for requests: it allocates.
+ * True only if `general` matches every name that `specific` matches; both are patterns of classes, or both of
+ * members. Exact, except if the comparison takes too many steps: then it is false. It allocates, so it is for
+ * warnings, not for requests.
  */
 bool policy_pattern_covers(const struct policy_pattern *general, const struct policy_pattern *specific);
 /* A cheap test before policy_pattern_covers: false means no. */

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* The end of a notice that nothing is allowed. */
+/* The end of the notice that nothing is allowed. */
 #define HOW_TO_ALLOW                                                                                         \
   "allow classes with --rpc-allow 'com.example.**', with rules in a file (--rpc-policy), or everything "     \
   "that "                                                                                                    \
@@ -72,7 +72,7 @@ static bool is_withheld_of_threads(struct text member_name)
   return false;
 }
 
-/* The public methods of a thread of the peer are judged as those of java.lang.Thread, which *class_name becomes.
+/* Judges the public methods of a thread of the peer as those of java.lang.Thread, which becomes *class_name.
  * member_name NULL: any member. */
 static void see_as_thread(struct text *class_name, const struct text *member_name, uint32_t *combinations)
 {
@@ -143,7 +143,7 @@ static struct policy_verdict check_denials(const struct policy *policy, const st
         !policy_rule_applies(rule, query->channel, combination, class_name, query->member_name))
       continue;
     verdict = make_rule_verdict(policy, i);
-    /* policy_check requests the operation's log line; here only a denial adds one. */
+    /* policy_check has requested the operation's log line; only a denial adds another one. */
     if (verdict.allow)
       verdict.log = false;
     return verdict;
@@ -405,7 +405,7 @@ static enum jp_status build_policy(struct policy *policy, const struct policy_co
                                    struct jp_error *error)
 {
   struct policy_document file = {0};
-  /* A caller of the peer's own Java classes would bypass every check. */
+  /* Using the peer's own Java classes would bypass every check. */
   enum jp_status status =
       policy_pattern_compile(TEXT("jpeer.peer.**"), &policy->arena, &policy->internals, error);
   policy->has_withheld = config->withheld != NULL;

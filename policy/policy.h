@@ -62,8 +62,8 @@ struct policy_verdict {
 
 struct policy;
 
-/* The default action is default_action; else a denial where `allow` is given; else the file's (DENY where it
- * names none); else ALLOW where only presets are given; else DENY. */
+/* The default action is default_action, if given. Otherwise it is DENY if `allow` is given; else the file's
+ * (DENY if the file has none); else ALLOW if only presets are given; else DENY. */
 struct policy_config {
   const char *file;    /* path of the YAML file; NULL: none */
   const char *presets; /* "deny-unsafe,deny-nonpublic" from the command line; NULL: none */
@@ -85,8 +85,8 @@ struct policy *policy_retain(struct policy *policy);
 uint64_t policy_generation(const struct policy *policy);
 /* The log line at start: the default and its reason, or how to allow something. NULL: none is needed. */
 const char *policy_notice(const struct policy *policy);
-/* True where the class is denied only because the peer was given no policy at all, so that its operator could allow
- * it. The peer's own classes and withheld ones cannot be allowed. */
+/* True if the class is denied only because the peer was given no policy at all, so that its operator could
+ * allow the class. The peer's own classes and withheld ones cannot be allowed. */
 bool policy_lacks_rules_for(const struct policy *policy, struct text class_name);
 
 /*
@@ -97,27 +97,27 @@ bool policy_lacks_rules_for(const struct policy *policy, struct text class_name)
  */
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query);
 /*
- * Judges another class of the same operation: the one that declares the member. It denies only where the first rule
- * or preset that matches that class denies; neither rules for every class nor the default action apply, and it
- * requests a log line only if it denies.
+ * Judges the class that declares the member, if it is another one than the named class. It denies only if the
+ * first rule or preset that matches this class denies. Rules for every class and the default action do not
+ * apply, and only a denial requests a log line.
  *
- * A rule for every class has a class pattern that matches every name: "**" or a longer spelling of it ("*" alone is
- * none: it means the default package). Such a rule decides the same for both classes, because the member, channel,
- * category and visibility are the same; policy_check has applied it to the named class.
+ * A rule for every class has a class pattern that matches every name: "**" or a longer spelling of it ("*" is
+ * none: it means the default package). Such a rule decides the same for both classes, because the member,
+ * channel, category and visibility are the same; policy_check has applied it to the named class.
  */
 struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query);
 /*
- * Judges the classes of the object in the same way: its own, the one whose method runs, and those between. The preset
- * deny-jdk-internals does not apply: Path.of(..) gives a sun.nio.fs.UnixPath, whose public members are the platform's
- * interface.
+ * Judges the classes of the object in the same way: its own, the one whose method runs, and those between.
+ * The preset deny-jdk-internals does not apply, because objects of the JDK often have internal classes:
+ * Path.of(..) returns a sun.nio.fs.UnixPath, whose public members are the platform's interface.
  */
 struct policy_verdict policy_check_object(const struct policy *policy, const struct policy_query *query);
 
 enum policy_early { POLICY_EARLY_DENY, POLICY_EARLY_ASK };
 
 /*
- * Decides by the names alone, before the class is looked up: DENY where every combination of a category in
- * `categories` (a set of 1 << enum policy_category) and a visibility would be denied, ASK otherwise. With
+ * Decides by the names, before the class is looked up: DENY if every combination of a category in
+ * `categories` (a set of 1 << enum policy_category) and a visibility would be denied, otherwise ASK. With
  * DENY, *verdict is that of the first rule that denies one of them and logs, or else of the first that
  * denies. An empty set of categories is ASK.
  */
@@ -125,16 +125,17 @@ enum policy_early policy_check_names(const struct policy *policy, enum policy_ch
                                      unsigned categories, struct text class_name, struct text member_name,
                                      struct policy_verdict *verdict);
 
-/* The same where no member is known yet: DENY where every member of the class, whatever its name, would be denied. */
+/* As policy_check_names, without a member: DENY if every member of the class, whatever its name, would be
+ * denied. */
 enum policy_early policy_check_class(const struct policy *policy, enum policy_channel channel,
                                      unsigned categories, struct text class_name,
                                      struct policy_verdict *verdict);
 
-/* False where no member of the class can be used on this channel, whatever its name; interfaces for callbacks do not
- * count. A metadata query then leaves the class out without reading its members. */
+/* False if no member of the class can be used on this channel, whatever its name; interfaces for callbacks do
+ * not count. A metadata query then leaves the class out without reading its members. */
 bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name);
 
-/* True where the list of idempotent members has the member. Whether it may be called is up to
+/* True if the list of idempotent members has the member. Whether it may be called is decided by
  * policy_check. */
 bool policy_is_idempotent(const struct policy *policy, struct text class_name, struct text member_name);
 

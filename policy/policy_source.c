@@ -1,4 +1,4 @@
-/* The policy in force, and the thread that loads it again when its file changes. */
+/* The current policy, and the thread that loads it again when its file changes. */
 #include "policy/policy_source.h"
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@ enum { REST_MS = 100, EVENTS_BYTES = 4096 };
 struct policy_source {
   struct policy_config config;
   pthread_mutex_t swap_lock;
-  pthread_mutex_t reload_lock; /* keeps reloads in order: the file that was read last stays */
+  pthread_mutex_t reload_lock; /* orders reloads, so that the file that was read last wins */
   _Atomic(struct policy *) current;
 };
 
@@ -101,15 +101,15 @@ struct stamp {
 struct policy_watch {
   struct policy_source *source;
   int64_t interval_ms;
-  int wake;   /* eventfd: reload_asked or stop_asked was set */
+  int wake;   /* eventfd, written when reload_asked or stop_asked is set */
   int notify; /* inotify; -1: the file is only polled */
   atomic_bool reload_asked;
   atomic_bool stop_asked;
   pthread_t thread;
 
-  /* the thread's own */
-  struct stamp loaded; /* of the last load, also of one that failed */
-  struct stamp seen;   /* of a change that must stay unmodified before it is loaded; else the same */
+  /* used only by the thread */
+  struct stamp loaded; /* of the last load, even if it failed */
+  struct stamp seen;   /* of a change that must stay unmodified before it is loaded; otherwise as `loaded` */
   int64_t seen_ms;
 };
 
@@ -142,8 +142,7 @@ static bool is_same_stamp(const struct stamp *a, const struct stamp *b)
 
 /* ---- loading ---- */
 
-/* now is the stamp from before the file is read, so that a change during the reading shows in the next
- * one. */
+/* now: the stamp from before the file is read, so that a change during the reading is detected later. */
 static void load_again(struct policy_watch *watch, struct stamp now)
 {
   struct jp_error error = {0};
@@ -166,7 +165,7 @@ static void load_again(struct policy_watch *watch, struct stamp now)
   policy_destroy(policy);
 }
 
-static void look_at_file(struct policy_watch *watch)
+static void check_file(struct policy_watch *watch)
 {
   struct stamp now = read_stamp(watch);
   bool is_still_stream = now.is_stream && watch->loaded.is_stream;
@@ -194,15 +193,15 @@ static void wait_for_news(const struct policy_watch *watch)
     return;
   char bytes[EVENTS_BYTES];
   for (size_t i = 0; i < 2; i++) {
-    /* Their contents do not matter: the thread always checks the file and its flags. */
+    /* The bytes do not matter, because the thread always checks the file and its flags. */
     while ((sources[i].revents & POLLIN) != 0 && read(sources[i].fd, bytes, sizeof bytes) > 0)
       continue;
   }
 }
 
-/* Watches the file that has the name now, following links. When another file replaces it, the old file's removal is
- * the event; if there is no file, the next poll finds a new one. A watch on the folder would report both, and every
- * other change in it. */
+/* Watches the file that the path leads to now, following links. When another file replaces it, the old file's
+ * removal is the event; if there is no file, the next poll finds a new one. A watch on the folder would
+ * report both, but also every other change in the folder. */
 static void follow_file(const struct policy_watch *watch)
 {
   const uint32_t events = IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
@@ -219,7 +218,7 @@ static void *watch_file(void *argument)
     if (atomic_exchange(&watch->reload_asked, false))
       load_again(watch, read_stamp(watch));
     else if (watch->interval_ms > 0)
-      look_at_file(watch);
+      check_file(watch);
     wait_for_news(watch);
   }
   return NULL;
@@ -264,7 +263,7 @@ enum jp_status policy_watch_start(struct policy_source *source, int64_t interval
 static void wake_thread(const struct policy_watch *watch)
 {
   uint64_t one = 1;
-  /* It fails only while the counter is full, and a full counter wakes the thread, too. */
+  /* The write fails only if the counter is full, and a full counter wakes the thread, too. */
   ssize_t wrote = write(watch->wake, &one, sizeof one);
   (void)wrote;
 }

@@ -1,10 +1,11 @@
 #ifndef JPEER_POLICY_POLICY_SOURCE_H
 #define JPEER_POLICY_POLICY_SOURCE_H
 /*
- * Holds the policy in force and loads it again while it is used (docs/policy.md, "Reload"). A policy is swapped
- * whole: its holders keep it, and the next call of policy_source_take returns the new one.
+ * Holds the current policy and loads it again while it is used (docs/policy.md, "Reload"). A reload replaces
+ * the whole policy: its holders keep the old one, and the next call of policy_source_take returns the new
+ * one.
  *
- * Any thread. A lock is held while a policy is retained or swapped, but not while a file is read.
+ * Any thread. A lock is held while a policy is retained or replaced, but not while a file is read.
  */
 #include "policy/policy.h"
 
@@ -17,13 +18,13 @@ enum jp_status policy_source_create(const struct policy_config *config, struct p
 /* Retained policies stay valid. */
 void policy_source_destroy(struct policy_source *source);
 
-/* Retains the policy in force. Caller releases it with policy_destroy. */
+/* Retains the current policy. Caller releases it with policy_destroy. */
 struct policy *policy_source_take(struct policy_source *source);
-/* False where `policy`, which the caller must hold, is no longer in force, or is NULL. Costs one load. */
+/* False if `policy`, which the caller must hold, is no longer current, or is NULL. Costs one load. */
 bool policy_source_is_current(const struct policy_source *source, const struct policy *policy);
 
-/* Loads the file again and swaps the policy; the command line's part stays. Where loading fails, the old
- * policy stays in force and the error is policy_create's. */
+/* Loads the file again and replaces the policy; the command line's part stays. If loading fails, the old
+ * policy stays, and the error is policy_create's. */
 enum jp_status policy_source_reload(struct policy_source *source, struct jp_error *error) JP_MUST_CHECK;
 
 /*

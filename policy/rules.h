@@ -38,8 +38,7 @@ static inline uint32_t policy_combinations(unsigned categories, unsigned visibil
   return combinations;
 }
 
-/* True where the rule decides about this member of this class, on this channel, for any of the
- * combinations. */
+/* True if the rule decides about this member of this class, on this channel, for any of the combinations. */
 static inline bool policy_rule_applies(const struct policy_rule *rule, enum policy_channel channel,
                                        uint32_t combinations, struct text class_name, struct text member_name)
 {

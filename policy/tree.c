@@ -13,7 +13,7 @@ struct builder {
   struct text yaml;
   const char *name;
   struct arena *arena;
-  struct anchor *anchors; /* latest first: the latest of a name counts */
+  struct anchor *anchors; /* latest first, because the latest anchor of a name counts */
   int anchor_count;
   struct jp_error *error;
 };
@@ -65,7 +65,7 @@ static enum jp_status fail_parse(struct builder *builder)
   if (parser->error == YAML_MEMORY_ERROR)
     return jp_fail_memory(builder->error, NULL);
   const char *problem = parser->problem == NULL ? "cannot be read" : parser->problem;
-  /* libyaml's reader knows the offset alone, not the line. */
+  /* libyaml's reader reports only the offset, not the line. */
   if (parser->error == YAML_READER_ERROR)
     return jp_fail(builder->error, JP_INVALID, "%s:%d: not YAML: %s", builder->name,
                    find_line(builder->yaml, parser->problem_offset), problem);
@@ -283,7 +283,7 @@ static enum jp_status read_stream(struct builder *builder, const struct policy_n
   return status;
 }
 
-/* Counts them in the bytes, comments and texts included: a policy needs none. */
+/* Counts each "%TAG" in the bytes, also in comments and texts, because a policy needs none. */
 static enum jp_status check_tag_names(const struct builder *builder)
 {
   static const char directive[] = "%TAG";

@@ -4,7 +4,7 @@
  * The words of a policy file and of `jpeer policy`, in one table each. Constant: any thread.
  *
  * A new channel, category or visibility is a constant of its enum in policy/policy.h and a row here; the
- * build fails where a row is missing.
+ * build fails if a row is missing.
  */
 #include "policy/policy.h"
 

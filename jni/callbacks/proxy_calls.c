@@ -1,8 +1,9 @@
 /*
- * A call of a proxy's method: from the native methods of jpeer.peer.Callback to what the method returns or throws.
+ * A call of a proxy's method: from the native methods of jpeer.peer.Callback to what the method returns or
+ * throws.
  *
- * Called code can reach the peer's classes for callbacks, so the native methods check all that they are given: a handler
- * by its number, a wait by its number and its thread, arguments by their classes.
+ * Called code can reach the peer's callback classes, so the native methods check all their parameters: a
+ * handler by its number, a wait by its number and its thread, arguments by their classes.
  */
 #include "jni/callbacks/proxy_calls.h"
 
@@ -28,46 +29,48 @@ enum { ARGUMENTS_MAX = 255 }; /* JVMS 4.3.3 */
 static struct jvm *the_jvm;
 
 /*
- * The number of an open call is in the Java object that waits (jpeer.peer.Waiting), and means something only together with
- * that.
+ * The Java object that waits (jpeer.peer.Waiting) holds the number of its open call. A number is accepted
+ * only from that object.
  */
 struct open_call {
-  uint64_t number; /* from 1; never given again */
+  uint64_t number; /* from 1; never used again */
   struct jvm *jvm;
   struct callback_proxy *proxy; /* held */
   const struct callback_method *method;
   struct rpc_callback_call *hooked; /* of the hooks */
   struct jvm_waiter *waiter;        /* of a thread that parks; else NULL */
-  struct jvm_thread *own;           /* of a thread that waits in C; only compared by others */
-  jobject waiting;                  /* global: the Java object of a thread that parks; else NULL */
-  jobject java_thread;              /* global: of a thread that parks, which alone may go on; else NULL */
+  struct jvm_thread *own;           /* of a thread that waits in C; other threads only compare it */
+  jobject waiting; /* global: the Java object that a parked thread waits in; NULL: the thread waits in C */
+  /* global: the parked thread, which alone may continue the call; NULL: the thread waits in C */
+  jobject java_thread;
 
   /* Under the lock of `calls`: */
-  bool is_parked; /* its thread has gone to Java to wait, and is not back. Never where `own` is set */
+  bool is_parked; /* the thread waits in Java. Always false if `own` is set */
   unsigned holders;
   struct open_call *next;
 };
 
-/* What Java gets of a call. */
+/* What Java receives from a call. */
 struct callback_result {
-  jobject value;  /* local; NULL for null and for nothing */
-  bool is_thrown; /* value, which is not NULL then, is to be thrown */
+  jobject value;  /* local; NULL for null and for no value */
+  bool is_thrown; /* `value`, which is not NULL then, is thrown */
 };
 
-/* One stretch in C of a call's thread. */
+/* A call's thread while it runs in C. */
 struct running {
   JNIEnv *env;
   struct open_call *call;
-  jobject waiting; /* the stretch's own reference */
+  jobject waiting; /* a local reference of this run */
   const struct jvm_callback_hooks *hooks;
   struct jvm_callback_failure failure;
   struct callback_result result;
-  bool must_ask; /* the thread may have been interrupted otherwise than through its wait */
+  bool must_ask; /* the thread may have been interrupted without its wait being notified */
 };
 
 /* ---- open calls by number ---- */
 
-/* Nothing calls JNI under the lock: a Java thread that returns from JNI may be suspended, and would keep the lock. */
+/* No JNI call is made under the lock: a Java thread that returns from JNI may be suspended while it holds the
+ * lock. */
 static struct {
   pthread_mutex_t lock;
   uint64_t last_number;
@@ -91,7 +94,7 @@ static void release_call(JNIEnv *env, struct open_call *call)
   free(call);
 }
 
-/* Takes it out of the list, which lets go of it; the caller still holds it. */
+/* Removes the call from the list, which releases it; the caller still holds it. */
 static void unlist_call(struct open_call *call)
 {
   pthread_mutex_lock(&calls.lock);
@@ -103,8 +106,8 @@ static void unlist_call(struct open_call *call)
   pthread_mutex_unlock(&calls.lock);
 }
 
-/* Holds the call that this very object waits for; NULL: there is none. Of a thread that waits in C the number is enough:
- * its call can only be woken, and the thread looks then what there is. */
+/* Holds the call that `waiting` waits for; NULL: none. For a thread that waits in C the number is enough,
+ * because the caller can only wake the call. */
 static struct open_call *find_call(JNIEnv *env, uint64_t number, jobject waiting)
 {
   pthread_mutex_lock(&calls.lock);
@@ -130,8 +133,8 @@ static bool is_this_thread(JNIEnv *env, const struct jvm *jvm, jobject java_thre
   return is_same;
 }
 
-/* A thread is back from Java: takes the call that it has parked, which is then held. NULL: it is not parked, or was begun by
- * another thread. */
+/* For a thread that has returned from Java: unparks its call and holds it. NULL: the call is not parked, or
+ * another thread began it. */
 static struct open_call *unpark_call(JNIEnv *env, const struct jvm *jvm, jobject waiting)
 {
   uint64_t number = (uint64_t)(*env)->GetLongField(env, waiting, jvm->callback.number);
@@ -151,7 +154,7 @@ static struct open_call *unpark_call(JNIEnv *env, const struct jvm *jvm, jobject
   return NULL;
 }
 
-/* ---- what Java passes, as outcomes for the message ---- */
+/* ---- from Java's arguments to outcomes for the message ---- */
 
 /* The conversion of the arguments of one call. */
 struct passing {
@@ -170,7 +173,7 @@ static bool fail_passing(struct passing *passing, const char *what)
 static bool make_primitive(struct passing *passing, const struct jvm_type *declared, jobject object,
                            struct outcome *out)
 {
-  /* Called code may have called the native method itself, so that the object's own class decides. */
+  /* Called code may have called the native method itself, so only the object's own class is reliable. */
   jclass wrapper = jvm_known_wrapper(&passing->request->thread->jvm->known, declared->kind);
   if (object == NULL || !(*passing->env)->IsInstanceOf(passing->env, object, wrapper))
     return fail_passing(passing, "an argument is not of its parameter's type");
@@ -194,8 +197,8 @@ static bool make_argument(struct passing *passing, const struct jvm_type *declar
 }
 
 /*
- * Between jvm_request_begin and jvm_request_end. arguments: an Object[], NULL for none; primitives are boxed. The outcomes are
- * in the request's arena; refs are told in its objects. NULL: *failed is an OUTCOME_ERROR.
+ * Between jvm_request_begin and jvm_request_end. arguments: an Object[], NULL for none; primitives are boxed.
+ * The outcomes are in the request's arena; their refs are in its objects. NULL: *failed is an OUTCOME_ERROR.
  */
 static const struct outcome *make_arguments(const struct jvm_request *request,
                                             const struct callback_method *method, jobjectArray arguments,
@@ -224,16 +227,16 @@ static const struct outcome *make_arguments(const struct jvm_request *request,
   return is_made ? made : NULL;
 }
 
-/* ---- what an answer becomes in Java: between jvm_request_begin and jvm_request_end ---- */
+/* ---- from an answer to Java: between jvm_request_begin and jvm_request_end ---- */
 
-/* Most answers of functions that return a primitive: one that is written as it is. */
+/* The fast path for most functions that return a primitive: the value needs no conversion. */
 static bool read_primitive(const struct callback_method *method, const struct op_value *value, jvalue *out)
 {
   return value->type.data == NULL && value->kind != OP_TEXT && value->kind != OP_REF &&
          op_scalar_read(value, method->result.kind, out) == OP_SCALAR_FITS;
 }
 
-/* A text for a method that returns a String, or may: most answers of other functions. */
+/* The fast path for most other functions: a text for a method that returns a String or an Object. */
 static bool is_plain_text(const struct callback_method *method, const struct op_value *value)
 {
   const struct text string = TEXT("java.lang.String");
@@ -246,8 +249,8 @@ static bool convert_value(const struct jvm_request *request, const struct callba
                           struct op_value *value, jvalue *out, struct outcome *failed)
 {
   const struct operation operation = {.kind = OP_PUT,
-                                      .type = method->told.interface,
-                                      .member = method->told.name,
+                                      .type = method->description.interface,
+                                      .member = method->description.name,
                                       .args = value,
                                       .arg_count = 1};
   struct jvm_request putting = *request;
@@ -259,16 +262,16 @@ static bool convert_value(const struct jvm_request *request, const struct callba
   return resolve_value(&putting, &type, method->declared, method->method->owner, out, failed);
 }
 
-/* Converts what the method returns. False: *failed is an OUTCOME_ERROR that says why it cannot. */
+/* Converts the method's result. False: *failed is an OUTCOME_ERROR that says why. */
 static bool convert_result(const struct jvm_request *request, const struct callback_method *method,
                            struct op_value *value, struct callback_result *result, struct outcome *failed)
 {
   jvalue converted = {0};
   *result = (struct callback_result){.value = NULL};
-  if (method->told.is_void) {
+  if (method->description.is_void) {
     if (value->kind != OP_NULL)
       outcome_fail(failed, request->arena, FAILURE_INVALID_PARAMS, NULL,
-                   "a method that returns nothing takes null");
+                   "the method returns void: the answer must be null");
     return value->kind == OP_NULL;
   }
   char letter = method->result.kind;
@@ -284,9 +287,9 @@ static bool convert_result(const struct jvm_request *request, const struct callb
   return !throwable_take_outcome(thread, request->arena, request->limits->stack_frames_max, failed);
 }
 
-/* ---- how a call ends ---- */
+/* ---- the end of a call ---- */
 
-/* For what needs no nested worker. */
+/* For failures outside a nested worker. */
 static struct callback_result make_exception(struct jvm *jvm, JNIEnv *env, int code, struct text message)
 {
   struct jvm_thread passing;
@@ -307,7 +310,7 @@ static void fail_call(struct running *running)
   fail_with(running, running->failure.code, text_of(running->failure.text));
 }
 
-/* Gives Java what came of the call. */
+/* Ends the call and gives Java its result. */
 static jobject end_call(struct running *running)
 {
   JNIEnv *env = running->env;
@@ -321,9 +324,9 @@ static jobject end_call(struct running *running)
   return NULL;
 }
 
-/* ---- its message ---- */
+/* ---- sending ---- */
 
-/* code: of a failure that is not the peer's own. */
+/* code: used for a failure that is not the peer's own. */
 static void set_failure(struct running *running, int code, const struct outcome *failed)
 {
   struct text why = failed->message.data != NULL ? failed->message : failed->throwable_type;
@@ -338,9 +341,9 @@ static void fail_memory(struct running *running)
   set_failure(running, CODE_INTERNAL, &failed);
 }
 
-/* Borrows a worker's thread for this one. The request's operation is the caller's. */
-static bool begin_stretch(struct running *running, struct jvm_request *request,
-                          struct jvm_thread_place *place, const struct operation *operation)
+/* Borrows a nested worker's jvm_thread for this thread. The caller sets the request's operation. */
+static bool enter_worker(struct running *running, struct jvm_request *request, struct jvm_thread_place *place,
+                         const struct operation *operation)
 {
   if (running->hooks->enter(running->call->hooked, request) != JP_OK) {
     fail_memory(running);
@@ -352,18 +355,18 @@ static bool begin_stretch(struct running *running, struct jvm_request *request,
   if (jvm_request_begin(request->thread) == JP_OK)
     return true;
   fail_memory(running);
-  jvm_thread_take_back(request->thread, place);
+  jvm_thread_return(request->thread, place);
   running->hooks->leave(running->call->hooked);
   return false;
 }
 
-/* What is left of the stretch is the result's reference. */
-static void end_stretch(struct running *running, struct jvm_request *request,
-                        const struct jvm_thread_place *place)
+/* Only the reference of the result remains. */
+static void leave_worker(struct running *running, struct jvm_request *request,
+                         const struct jvm_thread_place *place)
 {
-  running->result.value = jvm_thread_drop_frames_but(request->thread, running->result.value);
+  running->result.value = jvm_thread_drop_frames_except(request->thread, running->result.value);
   jvm_request_end(request->thread);
-  jvm_thread_take_back(request->thread, place);
+  jvm_thread_return(request->thread, place);
   running->hooks->leave(running->call->hooked);
 }
 
@@ -374,21 +377,22 @@ static enum jvm_callback_sent send_message(struct running *running, jobjectArray
   enum jvm_callback_sent sent = JVM_CALLBACK_NOT_SENT;
   struct jvm_request request;
   struct jvm_thread_place place;
-  if (!begin_stretch(running, &request, &place, &plain))
+  if (!enter_worker(running, &request, &place, &plain))
     return sent;
   struct outcome failed;
   const struct outcome *made = make_arguments(&request, method, arguments, &failed);
   if (made != NULL)
-    sent = running->hooks->send(running->call->hooked, made, method->told.parameter_count, &running->failure);
+    sent = running->hooks->send(running->call->hooked, made, method->description.parameter_count,
+                                &running->failure);
   else
     set_failure(running, CODE_FAILED, &failed);
-  end_stretch(running, &request, &place);
+  leave_worker(running, &request, &place);
   return sent;
 }
 
 static bool is_oneway(const struct open_call *call)
 {
-  return call->proxy->given.is_oneway && call->method->told.is_void;
+  return call->proxy->given.is_oneway && call->method->description.is_void;
 }
 
 /* True: the call has ended. */
@@ -401,7 +405,7 @@ static bool take_sent(struct running *running, enum jvm_callback_sent sent)
   return sent == JVM_CALLBACK_SENT && is_oneway(running->call);
 }
 
-/* ---- its answer ---- */
+/* ---- the answer ---- */
 
 static void fail_misfit(struct running *running, const struct outcome *failed)
 {
@@ -434,22 +438,22 @@ static void take_answer(struct running *running)
   static const struct operation plain = {.kind = OP_PUT};
   struct jvm_request request;
   struct jvm_thread_place place;
-  if (!begin_stretch(running, &request, &place, &plain)) {
+  if (!enter_worker(running, &request, &place, &plain)) {
     fail_call(running);
     return;
   }
   bool is_read = read_answer(running, &request);
-  end_stretch(running, &request, &place);
+  leave_worker(running, &request, &place);
   if (!is_read)
     fail_call(running);
 }
 
-/* ---- the wait ---- */
+/* ---- waiting ---- */
 
 static bool was_interrupted(struct running *running)
 {
-  /* An interrupt tells the wait of a thread that waits in C. One before that was seen in Java, and one in a nested request
-   * may have told another wait. */
+  /* An interrupt wakes a wait in C. An earlier interrupt was noticed in Java, and one during a nested request
+   * may have woken another wait. */
   const struct open_call *call = running->call;
   if (call->own != NULL && !running->must_ask &&
       !(*running->env)->GetBooleanField(running->env, running->waiting, call->jvm->callback.is_interrupted))
@@ -465,8 +469,8 @@ static bool was_interrupted(struct running *running)
   return is_set;
 }
 
-/* Nothing has come. True: the thread has to park in Java. */
-static bool wait_here(struct running *running, bool *has_ended)
+/* For a call without news. True: the thread has to park in Java. */
+static bool wait_in_c(struct running *running, bool *has_ended)
 {
   struct open_call *call = running->call;
   if (was_interrupted(running)) {
@@ -480,13 +484,13 @@ static bool wait_here(struct running *running, bool *has_ended)
   return false;
 }
 
-/* Does what there is to do. True: the thread has to park in Java; *has_ended: the call is over. */
-static bool make_step(struct running *running, bool *has_ended)
+/* Does the next step. True: the thread has to park in Java; *has_ended: the call is over. */
+static bool run_step(struct running *running, bool *has_ended)
 {
   struct rpc_callback_call *hooked = running->call->hooked;
-  switch (running->hooks->look(hooked, &running->failure)) {
+  switch (running->hooks->poll(hooked, &running->failure)) {
   case JVM_CALLBACK_NOTHING:
-    return wait_here(running, has_ended);
+    return wait_in_c(running, has_ended);
   case JVM_CALLBACK_SEND:
     *has_ended = take_sent(running, running->hooks->send(hooked, NULL, 0, &running->failure));
     return false;
@@ -505,12 +509,12 @@ static bool make_step(struct running *running, bool *has_ended)
   return false;
 }
 
-/* Goes on until there is a result, or the thread has to park: then the wait itself is the result. */
-static jobject go_on(struct running *running)
+/* Continues until there is a result or the thread has to park. In the second case it returns `waiting`. */
+static jobject continue_call(struct running *running)
 {
   bool has_ended = false;
   while (!has_ended) {
-    if (!make_step(running, &has_ended))
+    if (!run_step(running, &has_ended))
       continue;
     JNIEnv *env = running->env;
     struct open_call *call = running->call;
@@ -526,7 +530,7 @@ static jobject go_on(struct running *running)
   return end_call(running);
 }
 
-/* ---- its beginning ---- */
+/* ---- the beginning of a call ---- */
 
 static jobject throw_result(JNIEnv *env, struct callback_result result)
 {
@@ -539,7 +543,7 @@ static void throw_refusal(JNIEnv *env, const struct jvm *jvm, const char *why)
   (*env)->ThrowNew(env, jvm->known.class_illegal_argument_exception, why);
 }
 
-/* The references that the call has of Java. False: memory is short. */
+/* Creates the call's Java references. False: memory is short. */
 static bool refer_to_java(struct open_call *call, JNIEnv *env, jobject waiting)
 {
   const struct jvm *jvm = call->jvm;
@@ -555,7 +559,7 @@ static bool refer_to_java(struct open_call *call, JNIEnv *env, jobject waiting)
   return call->waiting != NULL && call->java_thread != NULL && call->waiter != NULL;
 }
 
-/* Takes the proxy. NULL: an exception is pending. */
+/* Takes ownership of the proxy. NULL: an exception is pending. */
 static struct open_call *begin_call(JNIEnv *env, struct jvm *jvm, struct callback_proxy *proxy, jint index,
                                     jobject waiting)
 {
@@ -590,27 +594,28 @@ static jobject run_call(struct running *running, jobjectArray arguments)
   struct open_call *call = running->call;
   (*env)->SetLongField(env, running->waiting, call->jvm->callback.number, (jlong)call->number);
   const struct callback_proxy *proxy = call->proxy;
-  if (running->hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->told, call->waiter,
-                           &call->hooked, &running->failure) != JP_OK) {
+  if (running->hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->description,
+                           call->waiter, &call->hooked, &running->failure) != JP_OK) {
     unlist_call(call);
     struct callback_result failed =
         make_exception(call->jvm, env, running->failure.code, text_of(running->failure.text));
     release_call(env, call);
     return throw_result(env, failed);
   }
-  return take_sent(running, send_message(running, arguments)) ? end_call(running) : go_on(running);
+  return take_sent(running, send_message(running, arguments)) ? end_call(running) : continue_call(running);
 }
 
-/* ---- events ---- */
+/* ---- oneway calls ---- */
 
-/* What finds room needs nothing that others could wake: no call is listed. False: it has to wait for room. */
+/* A oneway call that is sent at once is not listed, because no other thread ever wakes it. False: the call
+ * has to wait for room. */
 static bool send_event(struct running *running, jobjectArray arguments)
 {
   struct open_call *call = running->call;
   const struct callback_proxy *proxy = call->proxy;
   const struct jvm_callback_hooks *hooks = running->hooks;
-  if (hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->told, NULL, &call->hooked,
-                  &running->failure) != JP_OK) {
+  if (hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->description, NULL,
+                  &call->hooked, &running->failure) != JP_OK) {
     fail_call(running);
     return true;
   }
@@ -621,7 +626,7 @@ static bool send_event(struct running *running, jobjectArray arguments)
   return sent != JVM_CALLBACK_NO_ROOM;
 }
 
-/* True: the call is over, and *result is what Java gets. Else the proxy is still the caller's. */
+/* True: the call is over, and *result is for Java. Otherwise the caller still owns the proxy. */
 static bool call_without_answer(JNIEnv *env, struct jvm *jvm, struct callback_proxy *proxy, jint index,
                                 jobjectArray arguments, jobject *result)
 {
@@ -638,7 +643,7 @@ static bool call_without_answer(JNIEnv *env, struct jvm *jvm, struct callback_pr
 
 /* ---- default methods of a callback's interfaces, which run in Java ---- */
 
-/* One run of a default method. */
+/* The state of one call of a default method. */
 struct default_run {
   JNIEnv *env;
   struct jvm *jvm;
@@ -646,7 +651,7 @@ struct default_run {
   jvalue arguments[ARGUMENTS_MAX];
 };
 
-/* JNI checks no types. */
+/* JNI does not check the types. */
 static bool read_argument(struct default_run *run, struct jvm_type *type, jobject object, jvalue *out)
 {
   JNIEnv *env = run->env;
@@ -764,11 +769,11 @@ static jobject JNICALL resume_call(JNIEnv *env, jobject handler, jobject waiting
   struct jvm *jvm = the_jvm;
   struct open_call *call = waiting == NULL ? NULL : unpark_call(env, jvm, waiting);
   if (call == NULL) {
-    throw_refusal(env, jvm, "this thread waits for no such call");
+    throw_refusal(env, jvm, "this thread waits for no call with this number");
     return NULL;
   }
   struct running running = {.env = env, .call = call, .waiting = waiting, .hooks = jvm->callback_hooks};
-  return go_on(&running);
+  return continue_call(&running);
 }
 
 static void JNICALL abandon_call(JNIEnv *env, jobject handler, jobject waiting)
@@ -803,14 +808,14 @@ static jobject JNICALL run_default_method(JNIEnv *env, jobject handler, jlong nu
   bool is_default = proxy != NULL && index >= 0 && (size_t)index < proxy->kind->method_count &&
                     !proxy->kind->methods[index].is_sent;
   struct jvm_method *method = is_default ? proxy->kind->methods[index].method : NULL;
-  callback_proxy_release(env, proxy); /* the handler, on the caller's stack, keeps the interface */
+  callback_proxy_release(env, proxy); /* the handler on the caller's stack keeps the interface loaded */
   if (method != NULL)
     return run_default(env, jvm, method, handler, arguments);
   throw_refusal(env, jvm, "no such method of a callback");
   return NULL;
 }
 
-/* ---- the start ---- */
+/* ---- start ---- */
 
 enum jp_status jvm_callbacks_start(struct jvm *jvm, const struct jvm_callback_hooks *hooks,
                                    struct jp_error *error)
@@ -822,7 +827,7 @@ enum jp_status jvm_callbacks_start(struct jvm *jvm, const struct jvm_callback_ho
 #define OBJECT  "Ljava/lang/Object;"
 #define WAITING "Ljpeer/peer/Waiting;"
 
-/* C trusts the compiler that wrote the classes: the names below are theirs. */
+/* The names below are those that the compiler wrote into the classes, so C needs no check. */
 static bool bind_natives(JNIEnv *env, const struct jvm_callback_ids *ids)
 {
   const JNINativeMethod of_callback[] = {
@@ -833,7 +838,7 @@ static bool bind_natives(JNIEnv *env, const struct jvm_callback_ids *ids)
       {"run", "(JI[" OBJECT ")" OBJECT, (void *)run_default_method},
   };
   const JNINativeMethod of_waiting = {"interrupted", "()V", (void *)note_interrupt};
-  const JNINativeMethod of_released = {"tell", "(J)V", (void *)callback_proxy_tell_released};
+  const JNINativeMethod of_released = {"reportCollected", "(J)V", (void *)callback_proxy_collected};
   return (*env)->RegisterNatives(env, ids->callback_class, of_callback,
                                  sizeof of_callback / sizeof *of_callback) == 0 &&
          (*env)->RegisterNatives(env, ids->waiting_class, &of_waiting, 1) == 0 &&

@@ -24,16 +24,16 @@ static bool is_throwable(struct jvm_thread *thread, jobject object)
          (*thread->env)->IsInstanceOf(thread->env, object, thread->jvm->known.class_throwable);
 }
 
-/* Makes the throwable by an OP_NEW, about which the judge is asked before a class is loaded. NULL: the policy denies it, or
- * it cannot be made. */
-static jobject make_new(const struct jvm_request *request, const struct jvm_callback_thrown *told)
+/* Makes the throwable by an OP_NEW; the judge is asked before a class is loaded. NULL: the policy denies it,
+ * or the throwable cannot be made. */
+static jobject make_by_new(const struct jvm_request *request, const struct jvm_callback_thrown *described)
 {
-  struct op_value message = {.kind = OP_TEXT, .text = told->message};
+  struct op_value message = {.kind = OP_TEXT, .text = described->message};
   const struct operation operation = {.kind = OP_NEW,
-                                      .type = told->throwable_type,
+                                      .type = described->throwable_type,
                                       .member = TEXT("<init>"),
                                       .args = &message,
-                                      .arg_count = told->message.data != NULL};
+                                      .arg_count = described->message.data != NULL};
   struct jvm_result result = {.object = NULL};
   struct jvm_request making = *request;
   making.operation = &operation;
@@ -69,18 +69,18 @@ static jobject make_frame(struct jvm_thread *thread, const struct jvm_callback_f
   return made;
 }
 
-/* Those of the client, and then those of Java that have called it. NULL: an exception is pending. */
-static jobjectArray make_trace(struct jvm_thread *thread, const struct jvm_callback_thrown *told,
+/* The client's frames, and then the Java frames of the caller. NULL: an exception is pending. */
+static jobjectArray make_trace(struct jvm_thread *thread, const struct jvm_callback_thrown *described,
                                jobjectArray of_java)
 {
   JNIEnv *env = thread->env;
-  jsize told_count = (jsize)told->frame_count;
+  jsize client_count = (jsize)described->frame_count;
   jsize java_count = of_java == NULL ? 0 : (*env)->GetArrayLength(env, of_java);
-  jobjectArray trace = (*env)->NewObjectArray(env, told_count + java_count,
+  jobjectArray trace = (*env)->NewObjectArray(env, client_count + java_count,
                                               thread->jvm->known.class_stack_trace_element, NULL);
-  for (jsize i = 0; trace != NULL && i < told_count + java_count; i++) {
-    jobject frame = i < told_count ? make_frame(thread, &told->frames[i])
-                                   : (*env)->GetObjectArrayElement(env, of_java, i - told_count);
+  for (jsize i = 0; trace != NULL && i < client_count + java_count; i++) {
+    jobject frame = i < client_count ? make_frame(thread, &described->frames[i])
+                                     : (*env)->GetObjectArrayElement(env, of_java, i - client_count);
     if (!(*env)->ExceptionCheck(env))
       (*env)->SetObjectArrayElement(env, trace, i, frame);
     (*env)->DeleteLocalRef(env, frame);
@@ -90,15 +90,16 @@ static jobjectArray make_trace(struct jvm_thread *thread, const struct jvm_callb
   return trace;
 }
 
-/* A throwable whose class has no writable trace, or answers otherwise, keeps what it has. */
-static void set_trace(struct jvm_thread *thread, jobject throwable, const struct jvm_callback_thrown *told)
+/* A throwable keeps its own trace if its class has no writable one or a method throws. */
+static void set_trace(struct jvm_thread *thread, jobject throwable,
+                      const struct jvm_callback_thrown *described)
 {
   JNIEnv *env = thread->env;
   const struct jvm_known *known = &thread->jvm->known;
-  if (told->frame_count == 0)
+  if (described->frame_count == 0)
     return;
   jobjectArray of_java = (*env)->CallObjectMethod(env, throwable, known->method_throwable_get_stack_trace);
-  jobjectArray trace = (*env)->ExceptionCheck(env) ? NULL : make_trace(thread, told, of_java);
+  jobjectArray trace = (*env)->ExceptionCheck(env) ? NULL : make_trace(thread, described, of_java);
   if (trace != NULL)
     (*env)->CallVoidMethod(env, throwable, known->method_throwable_set_stack_trace, trace);
   (void)throwable_take(thread, NULL);
@@ -106,7 +107,7 @@ static void set_trace(struct jvm_thread *thread, jobject throwable, const struct
   (*env)->DeleteLocalRef(env, trace);
 }
 
-/* A throwable that has a cause already keeps that. */
+/* A throwable that has a cause already keeps it. */
 static void set_cause(struct jvm_thread *thread, jobject throwable, jobject cause)
 {
   JNIEnv *env = thread->env;
@@ -116,30 +117,32 @@ static void set_cause(struct jvm_thread *thread, jobject throwable, jobject caus
   (*env)->DeleteLocalRef(env, same);
 }
 
-/* Without its cause. */
-static jobject make_one(const struct jvm_request *request, int code, const struct jvm_callback_thrown *told)
+/* Makes the throwable without its cause. */
+static jobject make_throwable(const struct jvm_request *request, int code,
+                              const struct jvm_callback_thrown *described)
 {
   struct jvm_thread *thread = request->thread;
-  jobject thrown = told->ref == 0 ? NULL : jvm_objects_get(thread, request->objects, told->ref, NULL);
+  jobject thrown =
+      described->ref == 0 ? NULL : jvm_objects_get(thread, request->objects, described->ref, NULL);
   if (!is_throwable(thread, thrown))
     thrown = NULL;
-  if (thrown == NULL && told->throwable_type.data != NULL)
-    thrown = make_new(request, told);
+  if (thrown == NULL && described->throwable_type.data != NULL)
+    thrown = make_by_new(request, described);
   if (thrown == NULL)
-    thrown = callback_exception_make(thread, code, told->message);
+    thrown = callback_exception_make(thread, code, described->message);
   if (thrown != NULL)
-    set_trace(thread, thrown, told);
+    set_trace(thread, thrown, described);
   return thrown;
 }
 
 jobject callback_throwable_make(const struct jvm_request *request, const struct jvm_callback_answer *answer)
 {
   JNIEnv *env = request->thread->env;
-  jobject outermost = make_one(request, answer->code, &answer->thrown);
+  jobject outermost = make_throwable(request, answer->code, &answer->thrown);
   jobject thrown = outermost;
-  for (const struct jvm_callback_thrown *told = answer->thrown.cause; told != NULL && thrown != NULL;
-       told = told->cause) {
-    jobject cause = make_one(request, answer->code, told);
+  for (const struct jvm_callback_thrown *described = answer->thrown.cause;
+       described != NULL && thrown != NULL; described = described->cause) {
+    jobject cause = make_throwable(request, answer->code, described);
     if (cause != NULL)
       set_cause(request->thread, thrown, cause);
     if (thrown != outermost)

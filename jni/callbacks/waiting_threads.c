@@ -1,4 +1,5 @@
-/* Threads in calls of callbacks: a struct jvm_thread that is bound to one for a while, and those that wait in Java. */
+/* Threads inside calls of callbacks: binding a struct jvm_thread to one, and waking those that wait in
+ * Java. */
 #include "jni/callbacks/waiting_threads.h"
 
 #include "base/process_limits.h"
@@ -15,17 +16,17 @@ enum { STACK_MIN = 256 * 1024 };
 /* ---- waiters ---- */
 
 /*
- * What the thread that wakes is to do for a waiter. Under the lock of `left`.
+ * What the waking thread has to do for a waiter. Under the lock of `pending`.
  *
- * | state               | what holds                                      | who leaves it, on what |
- * | JVM_WAITER_UNLISTED | the waiter is not in the list                   | leave_to_thread        |
- * | JVM_WAITER_TO_WAKE  | it is in the list, which holds it               | take_left              |
- * | JVM_WAITER_TO_FREE  | it is in the list, and nobody holds it any more | take_left              |
+ * | state               | what holds                                    | who leaves it, on what |
+ * | JVM_WAITER_UNLISTED | the waiter is not in the list                 | list_for_thread        |
+ * | JVM_WAITER_TO_WAKE  | the list holds the waiter                     | take_listed              |
+ * | JVM_WAITER_TO_FREE  | it is in the list, and has no holder any more | take_listed              |
  */
 enum jvm_waiter_state {
-  JVM_WAITER_UNLISTED, /* the waiter is in no list: nothing is left to be done for it */
-  JVM_WAITER_TO_WAKE,  /* the Java thread of the waiter is to be woken */
-  JVM_WAITER_TO_FREE   /* the waiter is to be freed */
+  JVM_WAITER_UNLISTED, /* the list does not have the waiter */
+  JVM_WAITER_TO_WAKE,  /* the waking thread has to wake the waiter's Java thread */
+  JVM_WAITER_TO_FREE   /* the waking thread has to free the waiter */
 };
 
 static const uint16_t jvm_waiter_transitions[] = {
@@ -38,25 +39,25 @@ struct jvm_waiter {
   struct jvm *jvm;
   jobject waiting;     /* global */
   jobject java_thread; /* global */
-  const JNIEnv *env;   /* of that thread; of a virtual one the carrier's when the call began */
+  const JNIEnv *env;   /* of java_thread; if that is virtual, of its carrier when the call began */
   atomic_uint holders;
 
-  /* Under the lock of `left`: */
+  /* Under the lock of `pending`: */
   enum jvm_waiter_state state;
   struct jvm_waiter *next;
 };
 
-/* What threads that the JVM does not know have left to be done. */
+/* Work from threads that the JVM does not know. */
 static struct {
   pthread_mutex_t lock;
   sem_t any;
   struct jvm_waiter *first;
-  bool is_stopped; /* no thread serves the list any more */
-} left = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  bool is_stopped; /* the waking thread has ended */
+} pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void set_waiter_state(struct jvm_waiter *waiter, enum jvm_waiter_state to)
 {
-  assert(pthread_mutex_trylock(&left.lock) != 0);
+  assert(pthread_mutex_trylock(&pending.lock) != 0);
   ASSERT_TRANSITION(jvm_waiter_transitions, waiter->state, to);
   waiter->state = to;
 }
@@ -95,7 +96,7 @@ struct jvm_waiter *jvm_waiter_hold(struct jvm_waiter *waiter)
   return waiter;
 }
 
-/* NULL: of a thread that the JVM does not know. */
+/* NULL: the JVM does not know the calling thread. */
 static JNIEnv *find_env(const struct jvm *jvm)
 {
   JNIEnv *env = NULL;
@@ -108,8 +109,8 @@ static void wake_now(JNIEnv *env, const struct jvm_waiter *waiter)
   (*env)->ExceptionClear(env);
 }
 
-/* On this thread, in the last moments of a JVM. */
-static void attach_and_do(struct jvm_waiter *waiter, enum jvm_waiter_state what)
+/* On the calling thread, in the last moments of a JVM. */
+static void attach_and_run(struct jvm_waiter *waiter, enum jvm_waiter_state what)
 {
   struct jvm *jvm = waiter->jvm;
   struct jvm_attachment attachment;
@@ -122,24 +123,25 @@ static void attach_and_do(struct jvm_waiter *waiter, enum jvm_waiter_state what)
   jvm_detach(jvm, &attachment);
 }
 
-/* One that is in the list stays there as it is: woken once is enough, and what is to be freed nobody can wake. */
-static void leave_to_thread(struct jvm_waiter *waiter, enum jvm_waiter_state to)
+/* A waiter that is in the list already keeps its state: one wake is enough, and a waiter without holders
+ * cannot be woken. */
+static void list_for_thread(struct jvm_waiter *waiter, enum jvm_waiter_state to)
 {
-  pthread_mutex_lock(&left.lock);
-  bool is_stopped = left.is_stopped;
+  pthread_mutex_lock(&pending.lock);
+  bool is_stopped = pending.is_stopped;
   bool is_new = !is_stopped && waiter->state == JVM_WAITER_UNLISTED;
   if (is_new) {
     if (to == JVM_WAITER_TO_WAKE)
       jvm_waiter_hold(waiter);
     set_waiter_state(waiter, to);
-    waiter->next = left.first;
-    left.first = waiter;
+    waiter->next = pending.first;
+    pending.first = waiter;
   }
-  pthread_mutex_unlock(&left.lock);
+  pthread_mutex_unlock(&pending.lock);
   if (is_new)
-    sem_post(&left.any);
+    sem_post(&pending.any);
   if (is_stopped)
-    attach_and_do(waiter, to);
+    attach_and_run(waiter, to);
 }
 
 void jvm_waiter_wake(struct jvm_waiter *waiter)
@@ -148,7 +150,7 @@ void jvm_waiter_wake(struct jvm_waiter *waiter)
   if (env != NULL)
     wake_now(env, waiter);
   else
-    leave_to_thread(waiter, JVM_WAITER_TO_WAKE);
+    list_for_thread(waiter, JVM_WAITER_TO_WAKE);
 }
 
 void jvm_waiter_release(struct jvm_waiter *waiter)
@@ -159,35 +161,35 @@ void jvm_waiter_release(struct jvm_waiter *waiter)
   if (env != NULL)
     free_now(env, waiter);
   else
-    leave_to_thread(waiter, JVM_WAITER_TO_FREE);
+    list_for_thread(waiter, JVM_WAITER_TO_FREE);
 }
 
-/* ---- the thread that wakes ---- */
+/* ---- the waking thread ---- */
 
-/* NULL: nothing is left. */
-static struct jvm_waiter *take_left(enum jvm_waiter_state *what, bool *is_stopped)
+/* NULL: no work is pending. */
+static struct jvm_waiter *take_listed(enum jvm_waiter_state *what, bool *is_stopped)
 {
-  pthread_mutex_lock(&left.lock);
-  struct jvm_waiter *waiter = left.first;
-  *is_stopped = left.is_stopped;
+  pthread_mutex_lock(&pending.lock);
+  struct jvm_waiter *waiter = pending.first;
+  *is_stopped = pending.is_stopped;
   if (waiter != NULL) {
-    left.first = waiter->next;
+    pending.first = waiter->next;
     *what = waiter->state;
     set_waiter_state(waiter, JVM_WAITER_UNLISTED);
   }
-  pthread_mutex_unlock(&left.lock);
+  pthread_mutex_unlock(&pending.lock);
   return waiter;
 }
 
-static void serve_left(void *unused, struct jvm_thread *thread)
+static void serve_listed(void *unused, struct jvm_thread *thread)
 {
   (void)unused;
   bool is_stopped = false;
   for (;;) {
-    while (sem_wait(&left.any) != 0)
-      continue; /* a signal */
+    while (sem_wait(&pending.any) != 0)
+      continue; /* a signal interrupted it */
     enum jvm_waiter_state what;
-    struct jvm_waiter *waiter = take_left(&what, &is_stopped);
+    struct jvm_waiter *waiter = take_listed(&what, &is_stopped);
     if (waiter == NULL && is_stopped)
       return;
     if (waiter == NULL)
@@ -203,16 +205,16 @@ static void serve_left(void *unused, struct jvm_thread *thread)
 
 enum jp_status jvm_waiters_start(struct jvm *jvm, struct jp_error *error)
 {
-  sem_init(&left.any, 0, 0);
-  return jvm_spawn(jvm, "jpeer-waker", serve_left, NULL, error);
+  sem_init(&pending.any, 0, 0);
+  return jvm_spawn(jvm, "jpeer-waker", serve_listed, NULL, error);
 }
 
 void jvm_waiters_stop(void)
 {
-  pthread_mutex_lock(&left.lock);
-  left.is_stopped = true;
-  pthread_mutex_unlock(&left.lock);
-  sem_post(&left.any);
+  pthread_mutex_lock(&pending.lock);
+  pending.is_stopped = true;
+  pthread_mutex_unlock(&pending.lock);
+  sem_post(&pending.any);
 }
 
 /* ---- a struct jvm_thread without a thread ---- */
@@ -238,7 +240,7 @@ void jvm_thread_destroy(struct jvm_thread *thread)
     return;
   struct jvm *jvm = thread->jvm;
   struct jvm_attachment attachment;
-  /* Once the JVM has stopped, what it holds for the thread has gone with it. */
+  /* A stopped JVM has already dropped what it held for the thread. */
   if (!atomic_load(&jvm->has_stopped) && jvm_attach(jvm, &attachment)) {
     thread->env = attachment.env;
     jvm_thread_fini(thread);
@@ -250,8 +252,8 @@ void jvm_thread_destroy(struct jvm_thread *thread)
 void jvm_thread_run(struct jvm_thread *thread, void (*run)(void *argument), void *argument)
 {
   JNIEnv *env = find_env(thread->jvm);
-  assert(env != NULL); /* jni has called the hook that calls this */
+  assert(env != NULL); /* holds because only hooks call this, on threads that the JVM knows */
   const struct jvm_thread_place place = jvm_thread_lend(thread, env);
   run(argument);
-  jvm_thread_take_back(thread, &place);
+  jvm_thread_return(thread, &place);
 }

@@ -1,5 +1,5 @@
-/* Objects of the client that Java sees as interfaces: the proxy of an OP_CALLBACK. A callback has a proxy for each set of
- * interfaces and each function that a place declares. */
+/* Objects of the client that Java uses as interfaces: the proxies of OP_CALLBACK arguments. A callback has
+ * one proxy for each set of interfaces and each declared function. */
 #include "jni/convert/arguments.h"
 #include "jni/proxies/proxies.h"
 #include "jni/runtime/throwables.h"
@@ -8,17 +8,17 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { PROXY_REFERENCES = 16 }; /* besides one of each interface */
+enum { PROXY_REFERENCES = 16 }; /* besides one reference for each interface */
 
-/* Of one ID. They are searched one after the other. */
+/* Most proxies of one ID. They are searched one after the other. */
 enum { PROXIES_MAX = 256 };
 
 enum giving_purpose {
-  GIVES_CLASS, /* overloads are chosen by the class of the proxy */
+  GIVES_CLASS, /* only to choose an overload by the class of the proxy */
   GIVES_OBJECT
 };
 
-/* One OP_CALLBACK on its way to its proxy. */
+/* The conversion of one OP_CALLBACK into its proxy. */
 struct giving {
   struct conversion *conversion;
   JNIEnv *env;
@@ -26,14 +26,14 @@ struct giving {
   struct rpc_callbacks *callbacks;
   const struct op_value *value;
   enum giving_purpose purpose;
-  struct jvm_class **interfaces; /* held by the frame of references that is open */
+  struct jvm_class **interfaces; /* kept loaded by the open frame of references */
   size_t count;
-  struct declared_function function; /* of the place, where it tells more than the interfaces */
-  bool has_function;                 /* the proxy that was found was given for a place that told more */
-  size_t searched;                   /* proxies of the ID that were of another form */
+  struct declared_function function; /* of the parameter, if it declares more than the interfaces */
+  bool has_function;                 /* the proxy was made for a parameter with a declared function */
+  size_t searched;                   /* number of the ID's proxies that did not match */
 };
 
-/* ---- its interfaces ---- */
+/* ---- interfaces ---- */
 
 static bool check_arity(struct giving *giving, struct jvm_class *interface)
 {
@@ -75,7 +75,7 @@ static int compare_names(const void *one, const void *other)
   return text_order((*(struct jvm_class *const *)one)->name, (*(struct jvm_class *const *)other)->name);
 }
 
-/* Interfaces are a set: in one order, so that there is one class of proxies for them. No loader sees two of one name. */
+/* Sorted, so that each set of interfaces has one class of proxies. The names are unique in one loader. */
 static bool find_interfaces(struct giving *giving, struct jvm_class *class)
 {
   const struct op_callback *callback = giving->value->callback;
@@ -93,7 +93,7 @@ static bool find_interfaces(struct giving *giving, struct jvm_class *class)
   return true;
 }
 
-/* ---- what the policy says ---- */
+/* ---- policy ---- */
 
 static bool allow_kind(struct giving *giving, const struct callback_kind *kind)
 {
@@ -123,7 +123,7 @@ static bool allow_proxy(struct giving *giving, struct callback_proxy *proxy)
   return true;
 }
 
-/* ---- its proxy ---- */
+/* ---- the proxy ---- */
 
 static struct callback_form make_form(const struct giving *giving)
 {
@@ -146,7 +146,8 @@ static bool check_options(struct giving *giving, const struct callback_proxy *pr
                        "Java has this object already, with another oneway, borrow, origin or overrides");
 }
 
-/* Where the member is not known yet, its proxy is asked for its class alone, which the function does not change. */
+/* While an overload is being chosen, only the proxy's class matters, and the declared function does not
+ * change the class. */
 static bool has_form(const struct giving *giving, const struct callback_kind *kind)
 {
   const struct callback_form form = make_form(giving);
@@ -154,7 +155,7 @@ static bool has_form(const struct giving *giving, const struct callback_kind *ki
          (giving->purpose == GIVES_CLASS || callback_kind_has_function(kind, &form));
 }
 
-/* False: the outcome tells why. *out stays NULL where the proxy was collected, or is of another form. */
+/* False: the outcome says why. *out stays NULL if the proxy was collected or does not match. */
 static bool use_proxy(struct giving *giving, uint64_t number, jobject *out)
 {
   jobject handler;
@@ -171,7 +172,7 @@ static bool use_proxy(struct giving *giving, uint64_t number, jobject *out)
   return is_right;
 }
 
-/* Searches the proxies of the ID, of which *newest becomes the one that was made last. False: the outcome tells why. */
+/* Searches the ID's proxies. *newest becomes the newest proxy's number. False: the outcome says why. */
 static bool find_proxy(struct giving *giving, uint64_t *newest, jobject *out)
 {
   int64_t id = giving->value->callback->id;
@@ -199,7 +200,8 @@ static bool fail_to_make(struct giving *giving, enum jp_status status, const str
                                                                 : argument_fail_memory(giving->conversion);
 }
 
-/* Makes a proxy, of an ID whose newest one was `newest`. *out stays NULL where another thread was quicker. */
+/* Makes a proxy of the ID, whose newest proxy was `newest`. *out stays NULL if another thread has made one
+ * first. */
 static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobject kind_object,
                        uint64_t newest, jobject *out)
 {
@@ -255,7 +257,7 @@ static bool make_first(struct giving *giving, uint64_t newest, jobject *out)
   return is_right;
 }
 
-/* Of what the place declares, what the interfaces do not say themselves. */
+/* Sets giving->function if the parameter's declaration adds to what the interfaces declare. */
 static void take_function(struct giving *giving)
 {
   struct conversion *conversion = giving->conversion;

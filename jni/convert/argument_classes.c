@@ -1,5 +1,5 @@
-/* Which class a name in a request means: by the loader that the request names, beside the class that it names,
- * or by jni/loaders. */
+/* Finds the class for a name in a request: by the loader that the request names, by the loader of the class
+ * that it names, or by jni/loaders. */
 #include "jni/convert/arguments.h"
 
 #include "base/process_limits.h"
@@ -9,8 +9,9 @@
 #include "jni/runtime/throwables.h"
 #include "judge/judge.h"
 
-/* Asks what the declared type and the value's form alone tell. A text for a class that is not in the table of
- * makers names a constant of it; a list or map goes into a new object of it. */
+/* Asks the judge about what the declared type and the value's form already imply. A text for a class that
+ * is not in the table of makers names a constant of the class; a list or map becomes a new object of the
+ * class. */
 static bool ask_before_loading(struct conversion *conversion, const struct op_type *type,
                                const struct op_value *value)
 {
@@ -40,15 +41,15 @@ static void fail_to_load(struct conversion *conversion, struct text name, jthrow
                          conversion->outcome);
   else if (descriptors_are_used_up())
     outcome_fail(conversion->outcome, request->arena, FAILURE_SERVER, "java.lang.ClassNotFoundException",
-                 "%.*s could not be looked for: " DESCRIPTORS_NONE_LEFT, TEXT_ARGS(shown));
+                 "%.*s could not be searched: " DESCRIPTORS_NONE_LEFT, TEXT_ARGS(shown));
   else
     outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
                  "%.*s", TEXT_ARGS(shown));
 }
 
-/* ---- several classes of the name ---- */
+/* ---- several classes with the name ---- */
 
-/* A loader that the caller may not ask for classes is not told of. */
+/* The error lists only loaders whose loadClass the caller may use. */
 static bool may_use(const struct jvm_request *request, const struct jvm_class *loader_class)
 {
   const struct judged_member member = {.kind = OP_MEMBER_METHOD,
@@ -60,7 +61,7 @@ static bool may_use(const struct jvm_request *request, const struct jvm_class *l
   return judge_allows(request->judge, OP_CALL, &member);
 }
 
-/* What the loader was named when it was made. Its own getName is not called. */
+/* The name that the loader got when it was created. An overriding getName is not called. */
 static struct text read_loader_name(struct conversion *conversion, jobject loader)
 {
   JNIEnv *env = conversion->thread->env;
@@ -69,15 +70,15 @@ static struct text read_loader_name(struct conversion *conversion, jobject loade
                                                     known->method_class_loader_get_name);
   if (throwable_take(conversion->thread, NULL) || name == NULL)
     return TEXT_ABSENT;
-  struct text told =
+  struct text shown =
       jvm_string_get_cut(conversion->thread, name, conversion->request->arena, OUTCOME_NAME_SHOWN);
   (*env)->DeleteLocalRef(env, name);
-  return told;
+  return shown;
 }
 
-/* Stores the loader for the caller. JP_NOT_FOUND: there is none to tell of. */
-static enum jp_status tell_loader(struct conversion *conversion, uint64_t epoch, uint32_t number,
-                                  struct outcome_loader *told)
+/* Stores the loader for the caller. JP_NOT_FOUND: the loader is gone, or the caller may not use it. */
+static enum jp_status store_loader(struct conversion *conversion, uint64_t epoch, uint32_t number,
+                                   struct outcome_loader *listed)
 {
   struct jvm_thread *thread = conversion->thread;
   const struct jvm_request *request = conversion->request;
@@ -88,28 +89,28 @@ static enum jp_status tell_loader(struct conversion *conversion, uint64_t epoch,
   enum jp_status status = JP_NOT_FOUND;
   struct jp_error error;
   if (class != NULL && may_use(request, class)) {
-    told->type = class->name;
-    told->name = read_loader_name(conversion, loader);
-    status = jvm_objects_put(thread, request->objects, loader, class->id, epoch, request->stored, &told->ref,
-                             &error);
+    listed->type = class->name;
+    listed->name = read_loader_name(conversion, loader);
+    status = jvm_objects_put(thread, request->objects, loader, class->id, epoch, request->stored,
+                             &listed->ref, &error);
   }
   (*thread->env)->DeleteLocalRef(thread->env, loader);
   return status;
 }
 
-/* A full session tells fewer. */
-static void tell_loaders(struct conversion *conversion, const struct loader_list *several)
+/* In a full session the list is shorter. */
+static void list_loaders(struct conversion *conversion, const struct loader_list *several)
 {
   const struct jvm_request *request = conversion->request;
   struct outcome *outcome = conversion->outcome;
-  struct outcome_loader *told = arena_calloc(request->arena, several->count, sizeof *told);
+  struct outcome_loader *listed = arena_calloc(request->arena, several->count, sizeof *listed);
   uint64_t epoch = jvm_objects_epoch(request->objects);
-  if (told == NULL)
+  if (listed == NULL)
     return;
   for (size_t i = 0; i < several->count; i++)
-    if (tell_loader(conversion, epoch, several->numbers[i], &told[outcome->loader_count]) == JP_OK)
+    if (store_loader(conversion, epoch, several->numbers[i], &listed[outcome->loader_count]) == JP_OK)
       outcome->loader_count++;
-  outcome->loaders = told;
+  outcome->loaders = listed;
 }
 
 static void fail_several(struct conversion *conversion, struct text name, const struct loader_list *several)
@@ -121,7 +122,7 @@ static void fail_several(struct conversion *conversion, struct text name, const 
                TEXT_ARGS(shown), several->count);
   conversion->outcome->is_ambiguous = true;
   if (request->operation->lists_loaders && !request->drops_result)
-    tell_loaders(conversion, several);
+    list_loaders(conversion, several);
 }
 
 /* ---- the search ---- */
@@ -138,8 +139,8 @@ static void fail_to_find(struct conversion *conversion, struct text name, const 
   (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, thrown);
 }
 
-/* Asks the loader of the operation's class, whose classes know each other by that loader. True where the search
- * ends: it has the class, or it threw. */
+/* Asks the loader of the operation's class, because that class finds its neighbours by this loader. True: the
+ * search ends, with a class or an exception. */
 static bool ask_beside(struct conversion *conversion, struct text name, struct class_finding *finding)
 {
   struct jvm_thread *thread = conversion->thread;
@@ -192,8 +193,8 @@ static bool is_type_declared(const struct jvm_type *type, struct text name)
   return type->kind == 'L' && text_ends_with(type->name, name);
 }
 
-/* True where a parameter or field of the class, or of one that it inherits from, is such an array or an array of
- * these: then the JVM has that class, or will have it, for the member's own sake. */
+/* True if a parameter or field of the class or of a superclass has this array type, or an array of it. Then
+ * the member itself makes the JVM load the array class anyway. */
 static bool is_array_declared(struct jvm_thread *thread, struct jvm_class *class, struct text name)
 {
   const struct member_table *members = member_table_of(thread, class);

@@ -1,4 +1,4 @@
-/* From lists and maps of a request to arrays, collections and maps of Java. */
+/* From lists and maps of a request to Java's arrays, collections and maps. */
 #include "jni/convert/arguments.h"
 
 #include "base/primitives.h"
@@ -12,31 +12,31 @@
 #include <string.h>
 
 enum { ACC_ABSTRACT = 0x0400 };
-/* A longer text becomes a String by itself: to copy it once more would gain nothing. */
+/* TEXT_MAX: a longer text becomes a String before the bulk copy, which would only copy the text once more. */
 enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
 
-/* What is copied: the elements of a collection or array; or a map's values, or its keys. */
+/* What a bulk copy sets: the elements of a collection or array, or a map's values, or its keys. */
 struct column {
-  struct jvm_class *component; /* of an array, or declared; NULL: any object, or of keys a String */
+  struct jvm_class *component; /* of an array, or declared; NULL: any object, or for keys a String */
   jbyte *letters;
   jlong *bits;
   jbyteArray java_letters;
   jlongArray java_bits;
-  jobjectArray java_objects; /* NULL: there have been none yet */
+  jobjectArray java_objects; /* NULL: none yet */
 };
 
-/* Elements on their way to Java, CHUNK in one call (jni/java: BulkCopy). The Java arrays are references of
+/* A bulk copy of elements to Java, CHUNK in one call (jni/java: BulkCopy). The Java arrays are references of
  * the level's frame. */
 struct bulk_copy {
   struct conversion *conversion;
-  jobject object; /* the one to fill */
+  jobject object; /* the object to fill */
   enum { FILLS_COLLECTION, FILLS_MAP, FILLS_ARRAY } kind;
   size_t capacity;
-  size_t done; /* copied by earlier calls */
+  size_t done; /* elements that earlier calls have copied */
   size_t count;
   struct column elements;
   struct column keys; /* FILLS_MAP */
-  jobject made_keys;  /* a Set of those that are no Strings; NULL: all are */
+  jobject made_keys;  /* a Set of the keys that are no Strings; NULL: all keys are Strings */
   uint16_t *units;
   size_t unit_count;
   size_t unit_room;
@@ -123,7 +123,7 @@ static jlong take_bits(char letter, const jvalue *scalar)
   case 'S':
     return scalar->s;
   case 'I':
-  case 'F': /* as bits */
+  case 'F': /* its bits */
     return scalar->i;
   default:
     return scalar->j;
@@ -145,8 +145,8 @@ static bool put_read(struct bulk_copy *copy, struct column *column, const struct
 static bool put_element(struct bulk_copy *copy, const struct op_value *value)
 {
   struct argument_element element;
-  /* What the member declares of a collection's elements does not hold for those that are objects already, or that declare a
-   * type themselves. */
+  /* The element type that the member declares does not apply to objects of the session and to values with a
+   * type of their own. */
   bool keeps_its_type = copy->kind != FILLS_ARRAY && (value->type.data != NULL || value->kind == OP_REF);
   struct jvm_class *component = keeps_its_type ? NULL : copy->elements.component;
   return argument_read_element(copy->conversion, component, value, TEXT_MAX, &element) &&
@@ -165,7 +165,7 @@ static bool put_key(struct bulk_copy *copy, struct text key, struct argument_pat
   return true;
 }
 
-/* Returns how many were copied: fewer than given only where a key equals an earlier one. */
+/* Returns how many were copied: less than given only if a key equals an earlier one. */
 static jint call_java(struct bulk_copy *copy, jcharArray units)
 {
   JNIEnv *env = copy->conversion->thread->env;
@@ -199,7 +199,7 @@ static void set_column(const struct bulk_copy *copy, const struct column *column
   (*env)->SetLongArrayRegion(env, column->java_bits, 0, (jsize)copy->count, column->bits);
 }
 
-/* Texts that differ may be one key: "1" and "01" in a Map<Integer, ...>. */
+/* Different texts may be the same key: "1" and "01" in a Map<Integer, ...>. */
 static bool fail_repeated_key(const struct bulk_copy *copy, const struct op_value *value, size_t at)
 {
   struct argument_path path = {.outer = copy->conversion->path->outer, .index = at, .is_key = true};
@@ -262,7 +262,7 @@ static bool copy_values(struct bulk_copy *copy, const struct op_value *value, si
   return count == 0 || (make_columns(copy) && put_all(copy, value, count));
 }
 
-/* What the member declares of the elements. A class that cannot be loaded declares nothing. */
+/* The element type that the member declares. A class that cannot be loaded counts as not declared. */
 static struct jvm_class *find_component(struct conversion *conversion)
 {
   const struct element_types *elements = conversion->elements;
@@ -271,9 +271,10 @@ static struct jvm_class *find_component(struct conversion *conversion)
              : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->element);
 }
 
-/* The class that the caller says that keys are, where nothing declares another one. *found NULL: none; they are Strings. */
-static bool find_told_key_class(struct conversion *conversion, const struct op_value *value,
-                                struct jvm_class **found)
+/* The key class that the caller has named, used if the member declares none. *found NULL: none; keys are
+ * Strings. */
+static bool find_named_key_class(struct conversion *conversion, const struct op_value *value,
+                                 struct jvm_class **found)
 {
   const struct jvm_known *known = &conversion->thread->jvm->known;
   *found = NULL;
@@ -285,14 +286,14 @@ static bool find_told_key_class(struct conversion *conversion, const struct op_v
   return *found != NULL || argument_fail_memory(conversion);
 }
 
-/* Finds the class that keys are made of; NULL where they stay Strings, because a String is what is declared, or may be.
- * False: no key can be made, as the outcome says. */
+/* Finds the class of the keys; NULL if they stay Strings, because String is declared or fits the declared
+ * type. False: the keys cannot be made; the outcome says why. */
 static bool find_key_class(struct conversion *conversion, const struct op_value *value,
                            struct jvm_class **found)
 {
   JNIEnv *env = conversion->thread->env;
   const struct element_types *elements = conversion->elements;
-  if (!find_told_key_class(conversion, value, found))
+  if (!find_named_key_class(conversion, value, found))
     return false;
   if (elements == NULL || elements->key.kind == 0 || value->map.count == 0)
     return true;
@@ -307,7 +308,8 @@ static bool find_key_class(struct conversion *conversion, const struct op_value 
   return true;
 }
 
-/* Adds a list's elements to a collection, within a level: its frame takes the references that this leaves. */
+/* Adds a list's elements to a collection. Call it within a level: the level's frame owns the new
+ * references. */
 static bool fill_collection(struct conversion *conversion, const struct op_value *value, jobject collection)
 {
   struct bulk_copy copy = {.conversion = conversion,
@@ -347,7 +349,7 @@ jobject argument_new_array(struct conversion *conversion, struct jvm_class *clas
   return array;
 }
 
-/* Reads an element of an array of primitives. A type that it declares must widen to the array's (JLS
+/* Reads an element of an array of primitives. The element's declared type must widen to the array's (JLS
  * 5.1.2). */
 static bool read_element(struct conversion *conversion, char letter, const struct op_value *value,
                          jvalue *out)
@@ -371,7 +373,7 @@ static bool read_element(struct conversion *conversion, char letter, const struc
   return true;
 }
 
-/* Notes the array, whose elements are a copy of `data` still. */
+/* Remembers the array, whose elements still equal `data`. */
 static void note_made(struct conversion *conversion, jobject array, char letter, const void *data,
                       size_t count)
 {
@@ -412,7 +414,7 @@ static bool set_elements(struct conversion *conversion, struct jvm_class *compon
                          const struct op_value *value, jobjectArray array)
 {
   JNIEnv *env = conversion->thread->env;
-  /* Elements of these are mostly primitives and texts, which the bulk copy sets many at a time. */
+  /* Elements of these classes are mostly primitives and texts, which the bulk copy sets many at a time. */
   if (component->maker == MAKER_STRING || component->maker == MAKER_WRAPPER ||
       text_equal(component->name, TEXT("java.lang.Object"))) {
     struct bulk_copy copy = {.conversion = conversion, .object = array, .kind = FILLS_ARRAY};
@@ -448,7 +450,7 @@ static bool make_objects(struct conversion *conversion, struct jvm_class *class,
     return false;
   jobject array = argument_new_array(conversion, class, (jint)value->list.count);
   bool made = array != NULL && set_elements(conversion, component, value, array);
-  conversion->made.array = NULL; /* one of the elements, if any */
+  conversion->made.array = NULL; /* any remembered array is now an element */
   *out = argument_close_level(conversion, made ? array : NULL);
   return made;
 }
@@ -506,10 +508,10 @@ bool argument_make_array(struct conversion *conversion, struct jvm_class *class,
                       : make_objects(conversion, class, value, out);
 }
 
-/* ---- what the policy is asked about filling an object ---- */
+/* ---- asking the judge about filling ---- */
 
-/* Asks about filling an object of the class `made`, whose add or put then runs. named: the class that the caller has
- * named. */
+/* Asks about filling an object of the class `made`, whose add or put will run. named: the class that the
+ * caller has named. */
 static bool ask_to_fill(struct conversion *conversion, struct jvm_class *named, jclass made)
 {
   JNIEnv *env = conversion->thread->env;
@@ -522,7 +524,7 @@ static bool ask_to_fill(struct conversion *conversion, struct jvm_class *named, 
 
 /* ---- collections and maps ---- */
 
-/* The public constructor without arguments, which the judge has allowed. NULL: the outcome tells why. */
+/* The public constructor without arguments, if the judge allows it. NULL: the outcome says why. */
 static jmethodID find_constructor(struct conversion *conversion, jclass made, struct text name,
                                   const struct op_value *value)
 {
@@ -546,15 +548,15 @@ static jmethodID find_constructor(struct conversion *conversion, jclass made, st
   return NULL;
 }
 
-/* An EnumMap is made for the enum that its keys are declared to be, which runs the enum's values(). */
+/* Makes an EnumMap for the enum that its keys are declared to be. Runs the enum's values(). */
 static jobject make_enum_map(struct conversion *conversion, jclass made, struct text name,
                              const struct op_value *value)
 {
   JNIEnv *env = conversion->thread->env;
   const struct element_types *elements = conversion->elements;
-  bool is_told = elements != NULL && elements->key.kind != 0;
+  bool is_declared = elements != NULL && elements->key.kind != 0;
   struct jvm_class *key =
-      is_told ? jvm_type_class(conversion->thread, (struct jvm_type *)&elements->key) : NULL;
+      is_declared ? jvm_type_class(conversion->thread, (struct jvm_type *)&elements->key) : NULL;
   if (key == NULL || !key->is_enum) {
     argument_fail(conversion, value, "the enum of its keys is not declared here: pass a ref to a %.*s",
                   TEXT_ARGS(name));
@@ -599,8 +601,9 @@ static bool is_exact(const struct jvm_type *bound, const struct jvm_type *declar
   return bound->kind != 0 && (declared->kind == 0 || !text_equal(bound->name, declared->name));
 }
 
-/* What the class binds is exact, and the place may declare less: a class that extends HashMap<Integer, Float> has these for
- * a parameter Map<?, ? extends Number>, too. What only the place knows is kept. */
+/* The class's own type arguments are exact, and the parameter may declare less: a class that extends
+ * HashMap<Integer, Float> has them for a parameter Map<?, ? extends Number>, too. What only the parameter
+ * declares is kept. */
 static const struct element_types *merge_elements(const struct element_types *bound,
                                                   const struct element_types *declared, struct arena *arena)
 {
@@ -619,8 +622,8 @@ static const struct element_types *merge_elements(const struct element_types *bo
   return merged;
 }
 
-/* What is known of the elements of a class that is made, by the place of the value and by the class. Those of the JDK bind
- * nothing but Strings. */
+/* The element types of a new object, by the parameter and by the object's class. Of the JDK's classes only
+ * those with String elements fix a type argument. */
 static const struct element_types *find_elements(struct conversion *conversion, struct jvm_class *class)
 {
   const struct element_types *declared = conversion->elements;
@@ -637,7 +640,8 @@ static const struct element_types *find_elements(struct conversion *conversion, 
   return conversion->bound.elements;
 }
 
-/* Makes what is in an Optional: the list's one element. *out stays NULL where it fails; the outcome tells why. */
+/* Makes the content of an Optional from the list's one element. *out stays NULL on failure; the outcome says
+ * why. */
 static void make_content(struct conversion *conversion, const struct op_value *element, jobject *out)
 {
   const struct element_types *elements = conversion->elements;
@@ -653,12 +657,12 @@ static void make_content(struct conversion *conversion, const struct op_value *e
   conversion->path = &path;
   conversion->elements = elements == NULL ? NULL : elements->inside;
   if (argument_make_element(conversion, component, element, out) && *out == NULL)
-    (void)argument_fail(conversion, element, "nothing else is in an Optional: [] is an empty one");
+    (void)argument_fail(conversion, element, "an Optional cannot contain null: [] is an empty Optional");
   conversion->path = path.outer;
   conversion->elements = elements;
 }
 
-/* An Optional is given as the list of what is in it. */
+/* The client writes an Optional as a list of its content. */
 static bool make_optional(struct conversion *conversion, struct jvm_class *class,
                           const struct op_value *value, jobject *out)
 {
@@ -680,7 +684,7 @@ static bool make_optional(struct conversion *conversion, struct jvm_class *class
   if (content != NULL)
     made = (*env)->CallStaticObjectMethod(env, known->class_optional, known->static_optional_of, content);
   bool is_made = (is_empty || content != NULL) && !argument_take(conversion);
-  conversion->made.array = NULL; /* what is in it, if any */
+  conversion->made.array = NULL; /* any remembered array is now its content */
   *out = argument_close_level(conversion, is_made ? made : NULL);
   return is_made;
 }
@@ -709,7 +713,7 @@ bool argument_make_collection(struct conversion *conversion, struct jvm_class *c
   bool filled = object != NULL &&
                 (is_list ? fill_collection(conversion, value, object) : fill_map(conversion, value, object));
   conversion->elements = declared;
-  conversion->made.array = NULL; /* one of the elements, if any */
+  conversion->made.array = NULL; /* any remembered array is now an element */
   *out = argument_close_level(conversion, filled ? object : NULL);
   return filled;
 }

@@ -30,7 +30,7 @@ static const struct {
     {'I', {3, 3, 8}}, {'J', {3, 3, 8}}, {'F', {3, 3, 8}}, {'D', {3, 3, 8}},
 };
 
-/* A whole number beyond 64 bits that a double or float holds exactly. */
+/* True for a whole number beyond 64 bits that a double or float represents exactly. */
 static bool is_exact(const struct op_value *value, char letter)
 {
   enum { DIGITS_MAX = 310 };
@@ -155,8 +155,8 @@ static unsigned cost_collection(struct conversion *conversion, struct jvm_class 
   return is_list ? COST_LIST : COST_COLLECTION;
 }
 
-/* Of Object, Number, CharSequence, ...: the class that the value's form suggests must be a subtype. Of an array it is: then no
- * cost is asked for. */
+/* For a parameter of the class Object, Number, CharSequence, ...: the class that the value's form suggests
+ * must be a subtype. An array's always is: no cost is asked for. */
 static unsigned cost_natural(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value)
 {

@@ -1,4 +1,5 @@
-/* From the values of a request to Java values: primitives, Strings, objects that a text means, and the plan of an argument. */
+/* From the values of a request to Java values: primitives, Strings, objects that a text denotes, and
+ * arguments by their plan. */
 #include "jni/convert/arguments.h"
 
 #include "base/decimal.h"
@@ -13,7 +14,7 @@
 
 enum { SHOWN_TEXT = 64, SHOWN_LEVELS = 8 };
 enum { ACC_ENUM = 0x4000 };
-/* For a level's object, the arrays of the bulk copy, its set of keys, one element and its class. */
+/* For a level's object, the arrays of the bulk copy, its set of keys, and one element with its class. */
 enum { LEVEL_REFERENCES = 17 };
 
 static bool make_object(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
@@ -28,12 +29,12 @@ bool argument_take(struct conversion *conversion)
                                 conversion->outcome);
 }
 
-/* "[3][0]"; where there are more than SHOWN_LEVELS, the outermost ones and "...". */
+/* "[3][0]"; beyond SHOWN_LEVELS, the outermost levels and "...". */
 static struct text describe_levels(struct arena *arena, const struct argument_path *path)
 {
   size_t indexes[SHOWN_LEVELS];
   size_t depth = 0;
-  /* The path goes outwards, so that the outermost levels overwrite the others. */
+  /* The path leads outwards, so that the outermost levels overwrite the others. */
   for (; path != NULL && path->outer != NULL; path = path->outer)
     indexes[depth++ % SHOWN_LEVELS] = path->index;
   struct text levels = TEXT("");
@@ -88,10 +89,10 @@ static struct text describe_value(struct arena *arena, const struct op_value *va
 bool argument_fail(struct conversion *conversion, const struct op_value *value, const char *what, ...)
 {
   struct arena *arena = conversion->request->arena;
-  struct jp_error told; /* cut where it is long */
+  struct jp_error fault; /* shortens a long text */
   va_list args;
   va_start(args, what);
-  (void)jp_fail_va(&told, JP_INVALID, what, args);
+  (void)jp_fail_va(&fault, JP_INVALID, what, args);
   va_end(args);
   struct text place = describe_place(conversion);
   struct text shown = describe_value(arena, value);
@@ -99,7 +100,7 @@ bool argument_fail(struct conversion *conversion, const struct op_value *value, 
     return argument_fail_memory(conversion);
   bool is_key = conversion->path != NULL && conversion->path->is_key;
   outcome_fail(conversion->outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%.*s: %s%.*s: %s", TEXT_ARGS(place),
-               is_key ? "the key " : "", TEXT_ARGS(shown), told.text);
+               is_key ? "the key " : "", TEXT_ARGS(shown), fault.text);
   conversion->outcome->is_misfit = conversion->is_put;
   return false;
 }
@@ -112,7 +113,7 @@ bool argument_fail_fit(struct conversion *conversion, const struct op_value *val
                        wanted->range);
 }
 
-/* Compares the digits of a number with their limit: Java's time to read it grows with their square. */
+/* Checks the number of digits: Java's time to parse a number grows with their square. */
 static bool check_digits(struct conversion *conversion, const struct op_value *value, struct text number)
 {
   size_t digits_max = conversion->request->limits->number_digits_max;
@@ -127,7 +128,7 @@ bool argument_check_text(struct conversion *conversion, const struct op_value *v
          check_digits(conversion, value, value->text);
 }
 
-/* ---- what the policy is asked ---- */
+/* ---- policy ---- */
 
 bool argument_ask(struct conversion *conversion, enum op_member_kind kind, struct text class_name,
                   struct text member)
@@ -220,7 +221,7 @@ static bool read_scalar(struct conversion *conversion, const struct op_value *va
   return fit == OP_SCALAR_FITS || argument_fail_fit(conversion, value, letter, fit);
 }
 
-/* A String does not change, so that the arguments that are one text are one object. */
+/* Strings are immutable, so arguments with the same text share one object. */
 static bool make_shared_string(struct conversion *conversion, struct op_shared_text *shared, jobject *out)
 {
   JNIEnv *env = conversion->thread->env;
@@ -232,7 +233,7 @@ static bool make_shared_string(struct conversion *conversion, struct op_shared_t
   if (*out == NULL)
     return argument_take(conversion) ? false : argument_fail_memory(conversion);
   shared->string =
-      (*env)->NewGlobalRef(env, *out); /* without memory for it the next argument is another object */
+      (*env)->NewGlobalRef(env, *out); /* without memory for it, the next argument is a String of its own */
   return true;
 }
 
@@ -274,7 +275,7 @@ void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text)
   text->string = NULL;
 }
 
-/* ---- objects that a text means ---- */
+/* ---- objects that a text denotes ---- */
 
 static bool make_class(struct conversion *conversion, const struct op_value *value, jobject *out)
 {
@@ -286,7 +287,7 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
   if (type.base == 'L' && !argument_ask(conversion, OP_MEMBER_STATIC_FIELD, type.name, TEXT("class")))
     return false;
   bool is_primitive = type.base != 'L' && type.dimensions == 0;
-  /* Class.forName finds no primitive; the component class of an array is one. */
+  /* Class.forName does not find a primitive type, but it finds an array of one. */
   if (is_primitive)
     type.dimensions = 1;
   struct class_finding finding;
@@ -300,7 +301,7 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
   return !argument_take(conversion) && *out != NULL;
 }
 
-/* Reads the static field: Enum.valueOf would run the class's own values(). */
+/* Reads the static field, because Enum.valueOf would run the class's own values(). */
 static bool make_constant(struct conversion *conversion, struct jvm_class *class,
                           const struct op_value *value, jobject *out)
 {
@@ -321,7 +322,8 @@ static bool make_constant(struct conversion *conversion, struct jvm_class *class
   return !argument_take(conversion);
 }
 
-/* An exception of the class's parser is the caller's mistake (-32602); any other throwable is Java's. */
+/* An exception of the class's parser means a wrong argument (-32602); any other throwable is a Java
+ * exception. */
 static bool take_parse_failure(struct conversion *conversion, struct jvm_class *class,
                                const struct op_value *value)
 {
@@ -331,13 +333,13 @@ static bool take_parse_failure(struct conversion *conversion, struct jvm_class *
   jthrowable thrown = throwable_catch(env);
   if (thrown == NULL)
     return false;
-  struct outcome_throwable *told =
+  struct outcome_throwable *described =
       throwable_describe(conversion->thread, thrown, request->arena, request->limits->stack_frames_max);
-  if (told == NULL)
+  if (described == NULL)
     argument_fail_memory(conversion);
   else if ((*env)->IsInstanceOf(env, thrown, known->class_runtime_exception))
     argument_fail(conversion, value, "no %.*s: %.*s", TEXT_ARGS(class->name),
-                  TEXT_ARGS(told->message.data == NULL ? told->type : told->message));
+                  TEXT_ARGS(described->message.data == NULL ? described->type : described->message));
   else
     throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
                          conversion->outcome);
@@ -421,7 +423,7 @@ static bool make_natural(struct conversion *conversion, struct jvm_class *class,
   return argument_check_instance(conversion, value, *out, class);
 }
 
-/* Gets the object of a ref that is an element. */
+/* Gets the object of an element that is a ref. */
 static bool get_element(struct conversion *conversion, const struct op_value *value, jobject *out)
 {
   const struct jvm_request *request = conversion->request;
@@ -433,7 +435,8 @@ static bool get_element(struct conversion *conversion, const struct op_value *va
   return false;
 }
 
-/* Of the class (NULL for a null). Ignores the type that the value declares, which the caller has read. */
+/* Makes an object of the class (NULL for a null). Ignores the type that the value declares, which the caller
+ * has read. */
 static bool make_object(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                         jobject *out)
 {
@@ -480,17 +483,17 @@ static char find_type_letter(const struct op_type *type)
   return text_equal(type->name, TEXT("java.lang.String")) ? ARGUMENT_TEXT : primitive_unboxed(type->name);
 }
 
-/* Reads the type that an element declares, unless the one before it declared the same. */
+/* Reads the type that an element declares, unless the previous element declared the same. */
 static bool read_declared(struct conversion *conversion, const struct op_value *value)
 {
   if (conversion->declared.written.data != NULL && text_equal(conversion->declared.written, value->type) &&
-      (value->is_members_type || !conversion->declared.was_told))
+      (value->is_members_type || !conversion->declared.was_members_type))
     return true;
   struct op_type type;
   if (!argument_parse_type(conversion, value->type, &type) || !argument_ask_type(conversion, &type, value))
     return false;
   conversion->declared.written = value->type;
-  conversion->declared.was_told = value->is_members_type;
+  conversion->declared.was_members_type = value->is_members_type;
   conversion->declared.type = type;
   conversion->declared.letter = find_type_letter(&type);
   conversion->declared.class = NULL;
@@ -527,7 +530,7 @@ bool argument_make_element(struct conversion *conversion, struct jvm_class *clas
   return argument_check_instance(conversion, value, *out, class);
 }
 
-/* The letter of an element that is neither null nor a ref. */
+/* For an element that is neither null nor a ref. */
 static char choose_letter(char declared, const struct op_value *value)
 {
   return declared != ARGUMENT_TEXT || value->kind == OP_TEXT ? declared : 0;
@@ -557,7 +560,7 @@ bool argument_read_element(struct conversion *conversion, struct jvm_class *clas
 {
   out->object = NULL;
   if (class != NULL)
-    /* Where the value declares a type, making the object checks that. */
+    /* If the value declares a type, making the object checks it. */
     out->letter = value->type.data != NULL || is_absent(value)
                       ? 0
                       : choose_letter(class->maker == MAKER_STRING ? ARGUMENT_TEXT : class->unboxed, value);
@@ -597,8 +600,8 @@ static bool convert_to_primitive(struct conversion *conversion, const struct arg
   return true;
 }
 
-/* The class that a type variable stands for, where the value declares no type itself. NULL: there is none, or it cannot be
- * loaded. */
+/* The class that a type variable stands for, if the value declares no type itself. NULL: none, or it cannot
+ * be loaded. */
 static struct jvm_class *find_bound_class(struct conversion *conversion, const struct op_value *value)
 {
   const struct element_types *elements = conversion->elements;
@@ -608,7 +611,7 @@ static struct jvm_class *find_bound_class(struct conversion *conversion, const s
              : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->self);
 }
 
-/* The object by which the overload was chosen is what the place takes. */
+/* True if the object that was made to choose the overload is right for the parameter, too. */
 static bool is_plain_callback(const struct conversion *conversion, const struct argument_plan *plan)
 {
   return plan->is_plain_callback &&

@@ -1,12 +1,13 @@
 #ifndef JPEER_JNI_CONVERT_ARGUMENTS_H
 #define JPEER_JNI_CONVERT_ARGUMENTS_H
 /*
- * Makes Java values of a request's values (docs/protocol.md, "Arguments"). Call these on the thread's own
- * thread, between jvm_request_begin and jvm_request_end. No exception is pending on entry or on return.
+ * Makes Java values from a request's values (docs/protocol.md, "Arguments"). Call these functions on the
+ * thread's own thread, between jvm_request_begin and jvm_request_end. No exception is pending on entry or on
+ * return.
  *
- * A function that fails leaves an OUTCOME_ERROR in the conversion's outcome. Where the value does not fit,
- * that is -32602 with the argument, the value, the type and its range; where a collection, a constant or a
- * class threw, it is the exception. Objects are local references of the request's frame.
+ * A function that fails leaves an OUTCOME_ERROR in the conversion's outcome. If the value does not fit, the
+ * error is -32602 and names the argument, the value, the type and its range. If a collection, a constant or a
+ * class threw, the error is that exception. Objects are local references of the request's frame.
  */
 #include "jni/loaders/class_lookup.h"
 #include "jni/members.h"
@@ -21,74 +22,75 @@ struct argument_path {
   bool is_key; /* the key of this entry of a map */
 };
 
-/* An array that the caller wants back where the call changes it. */
+/* An array that the caller wants returned if the call changes it. */
 struct conversion_out {
   size_t argument;
   jobject array; /* local */
   char letter;
-  const void *before; /* count elements */
+  const void *before; /* count elements before the call */
   size_t count;
 };
 
-/* One operation on its way from resolution to its outcome, or the conversion of a value beside one: what becomes Java
- * values is converted for it. */
+/* The conversions of one operation, from resolution to its outcome; or the conversion of one value without an
+ * operation, such as an answer's. */
 struct conversion {
   struct jvm_thread *thread;
   const struct jvm_request *request;
   struct outcome *outcome;
-  struct call_frame *frame;       /* what the operation has opened; NULL beside an operation */
-  struct resolved_member *member; /* jvm_resolve fills it, jvm_invoke runs it; NULL beside an operation */
-  jvalue *arguments;              /* of jvm_invoke; NULL before */
+  struct call_frame *frame;       /* the objects of the operation; NULL without an operation */
+  struct resolved_member *member; /* jvm_resolve fills it, jvm_invoke runs it; NULL without an operation */
+  jvalue *arguments;              /* set by jvm_invoke; NULL before */
 
   bool is_put;      /* the value is a put's, not an argument */
   bool is_receiver; /* the value is the instance */
   const struct argument_path *path;
-  const struct element_types
-      *elements; /* of the value that is being made; NULL: nothing more is declared of it */
+  /* element types of the value that is being made; NULL: none declared */
+  const struct element_types *elements;
   struct {
     const struct jvm_class *class; /* NULL: none yet */
     const struct element_types *declared;
     const struct element_types *elements;
-  } bound; /* what is known of the elements of the last class that was filled, where `declared` was declared */
+  } bound; /* element types of the last class that was filled, for its `declared` */
   struct {
-    jobject array; /* local, or deleted since; NULL: none */
+    jobject array; /* a local reference, possibly deleted since; NULL: none */
     char letter;
-    const void *data; /* what it was filled with, of the request or its arena */
+    const void *data; /* the values in the array, in the request or its arena */
     size_t count;
   } made;                      /* the last array of primitives */
-  struct conversion_out *outs; /* of arguments that are `out`; NULL: none */
+  struct conversion_out *outs; /* for the arguments with `out`; NULL: none */
   size_t out_count;
-  jobject loader; /* the one that the operation names, which alone is asked for classes; NULL: none */
-  /* its loader is asked first, else; may be NULL */
+  jobject loader; /* the loader that the operation names; no other is asked for classes. NULL: none */
+  /* asked first if `loader` is NULL: the loader of this class; may be NULL */
   const struct jvm_class *beside;
   struct {
     struct text name;
     struct jvm_class *class; /* a permanent one; NULL: none yet */
-  } loaded;                  /* the last one: most lists declare one type for all elements */
+  } loaded;                  /* the last class: most lists declare one type for all elements */
   struct {
     struct text written; /* data NULL: none yet */
-    bool was_told;
+    bool was_members_type;
     struct op_type type;
-    char letter;             /* the primitive that the type is or wraps; for String ARGUMENT_TEXT; else 0 */
-    struct jvm_class *class; /* where the judge need not be asked about it; NULL: not known yet, or it must */
-  } declared;                /* the type that the last element declared */
+    char letter; /* the primitive type that the declared type is or wraps; for String ARGUMENT_TEXT; else 0 */
+    struct jvm_class *class; /* set if the judge need not be asked about it */
+  } declared;                /* the type of the last element that declared one */
 };
 
-/* How one argument is converted: decided at resolution, kept with the resolved member. */
+/* How one argument is converted: decided during resolution, kept with the resolved member. */
 struct argument_plan {
   /* The type that the value is read as: a primitive's letter, 'L' for from_class, or 0 for the parameter's
    * type. */
   char from;
   struct jvm_class *from_class; /* if from is 'L' */
-  struct jvm_type *to;          /* the parameter, or the element of a variable arity; borrowed */
-  bool is_whole_number;         /* from is 'I' or 'J', and so is the parameter */
-  /* The parameter's type may say more than its erasure: that of a primitive, a wrapper or a String does not. */
+  struct jvm_type *to;          /* the parameter's type, or a variable-arity element's; borrowed */
+  bool is_whole_number;         /* from is 'I' or 'J', like the parameter */
+  /* The declared type may say more than its erasure. False for primitives, wrappers and Strings. */
   bool may_declare;
-  /* The object that overloads were chosen by was made for a place that declares nothing. */
+  /* The proxy that was made to choose the overload was made for a parameter without a declared function. */
   bool is_plain_callback;
 };
 
-/* A whole number that was written as what the member takes, as most are; false: it is another value. */
+/* The fast path for most whole numbers, whose written form is the member's type; false: use
+ * argument_convert. */
 static inline bool argument_read_whole_number(const struct argument_plan *plan, const struct op_value *value,
                                               jvalue *out)
 {
@@ -106,72 +108,72 @@ static inline bool argument_read_whole_number(const struct argument_plan *plan, 
 bool argument_convert(struct conversion *conversion, const struct argument_plan *plan,
                       const struct op_value *value, jobject object, jvalue *out);
 
-/* The class that the value's own form suggests: Integer, Long, Double, String, ArrayList, HashMap, ... Of a value that is no
- * primitive. NULL: memory is short, or an exception is pending. */
+/* The class that the value's own form suggests: Integer, Long, Double, String, ArrayList, HashMap, ... For a
+ * value that is no primitive. NULL: memory is short, or an exception is pending. */
 struct jvm_class *argument_natural_class(struct jvm_thread *thread, const struct op_value *value);
-/* Makes an element of another value: of the type that the element declares, which must be a subtype of the
- * class. */
+/* Makes an element of any other value; its declared type must be a subtype of the class. */
 bool argument_make_element(struct conversion *conversion, struct jvm_class *class,
                            const struct op_value *value, jobject *out);
 
 enum { ARGUMENT_TEXT = 'T' };
 
-/* Reads an element of an array or collection of the class (NULL: of any). The caller makes the objects of
+/* Reads an element for an array or collection of the class (NULL: any class). The caller makes the objects of
  * primitives and of texts of at most text_max bytes. */
 struct argument_element {
-  char letter;      /* a primitive's, whose wrapper it becomes; ARGUMENT_TEXT: a String; 0: object */
-  jvalue scalar;    /* of a primitive */
-  struct text text; /* of a String */
-  jobject object;   /* local; NULL for a null */
+  char letter;      /* a primitive's, which is boxed; ARGUMENT_TEXT: a String; 0: object */
+  jvalue scalar;    /* if a primitive */
+  struct text text; /* if a String */
+  jobject object;   /* otherwise: local; NULL for a null */
 };
 bool argument_read_element(struct conversion *conversion, struct jvm_class *class,
                            const struct op_value *value, size_t text_max, struct argument_element *out);
 
-/* Of the class, of a list or a map. */
+/* From a list or a map to an object of the class. */
 bool argument_make_array(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                          jobject *out);
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
-/* Gives the proxy of an OP_CALLBACK, which it makes where there is none: of the interfaces that the value names, or else
- * of the class, and of what the place declares (conversion->elements). Asks the judge about each method that would be
- * sent. */
+/* Returns the proxy of an OP_CALLBACK, or makes one: with the interfaces that the value names, or else with
+ * the class, and with the declared function of the parameter (conversion->elements). Asks the judge about
+ * each method that the client would be sent. */
 bool argument_make_callback(struct conversion *conversion, struct jvm_class *class,
                             const struct op_value *value, jobject *out);
-/* Gives a proxy of an OP_CALLBACK that names its interfaces, whatever the place declares: for its class. *has_function: it was
- * made for a place that declares more than these. */
+/* Returns a proxy of an OP_CALLBACK that names its interfaces, to learn its class, whatever the parameter
+ * declares. *has_function: the proxy was made for a parameter with a declared function. */
 bool argument_type_callback(struct conversion *conversion, const struct op_value *value, jobject *out,
                             bool *has_function);
 
 /*
  * Opens a frame of local references for one level of a nested value, so that no frame holds the references of
- * all levels. False: the outcome tells why, and no frame is open.
+ * all levels. False: the outcome says why, and no frame is open.
  */
 bool argument_open_level(struct conversion *conversion);
 /* Closes the frame. Returns result (may be NULL) as a local reference of the outer level. */
 jobject argument_close_level(struct conversion *conversion, jobject result);
 
-/* A new array of count elements, zero or null. NULL: the outcome tells why. */
+/* Makes an array of count elements, zero or null. NULL: the outcome says why. */
 jobject argument_new_array(struct conversion *conversion, struct jvm_class *class, jint count);
 
-/* Boxes a primitive. NULL: the outcome tells why. */
+/* Boxes a primitive. NULL: the outcome says why. */
 jobject argument_box(struct conversion *conversion, char letter, const jvalue *value);
-/* Reads the primitive in a wrapper object of this letter's class. */
+/* Reads the primitive from a wrapper of this letter's class. */
 void argument_unbox(struct jvm_thread *thread, jobject object, char letter, jvalue *out);
 
 /*
  * Loads the class of a type that the caller declared. Before that, asks the judge about the member of the
- * class that the value means (a constant, a constructor); value may be NULL. *finding tells how the class was
- * found; its reference keeps the class loaded, and is the caller's (class_finding_end), unless NULL is returned.
+ * class that the value will run (a constant, a constructor); value may be NULL. *finding records how the
+ * class was found. Unless NULL is returned, the caller owns its reference, which keeps the class loaded
+ * (class_finding_end).
  */
 struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
                                           const struct op_value *value, struct class_finding *finding);
 /* Asks the judge about a member that the operation does not name (judge_implied). */
 bool argument_ask(struct conversion *conversion, enum op_member_kind kind, struct text class_name,
                   struct text member);
-/* Asks the judge about the type that the value declares, unless the codec has looked the type up. */
+/* Asks the judge about the type that the value declares, unless the codec has already done so. */
 bool argument_ask_type(struct conversion *conversion, const struct op_type *type,
                        const struct op_value *value);
-/* Asks the judge about making an object of the class for a list or map: the constructor runs its code. */
+/* Asks the judge about making an object of the class for a list or map, because that runs the constructor. */
 bool argument_ask_to_make(struct conversion *conversion, struct text class_name);
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type);
 
@@ -180,9 +182,9 @@ bool argument_fail(struct conversion *conversion, const struct op_value *value, 
     __attribute__((format(printf, 3, 4)));
 bool argument_fail_fit(struct conversion *conversion, const struct op_value *value, char letter,
                        enum op_scalar_fit fit);
-/* Compares the digits of a text that becomes a primitive with their limit; other values pass. */
+/* Checks the digits of a text that becomes a primitive; other values pass. */
 bool argument_check_text(struct conversion *conversion, const struct op_value *value);
-/* The object, which may be NULL, is one of the class. */
+/* Checks that the object, which may be NULL, is an instance of the class. */
 bool argument_check_instance(struct conversion *conversion, const struct op_value *value, jobject object,
                              struct jvm_class *class);
 static inline bool argument_fail_memory(struct conversion *conversion)
@@ -190,7 +192,7 @@ static inline bool argument_fail_memory(struct conversion *conversion)
   return outcome_fail_memory(conversion->outcome) == JP_OK;
 }
 
-/* True where an exception was pending; the outcome describes it. */
+/* True if an exception was pending: it is cleared, and the outcome describes it. */
 bool argument_take(struct conversion *conversion);
 
 #endif

@@ -8,13 +8,13 @@
 #include <string.h>
 
 /*
- * A supertype is asked for where only the default action, a rule for every class, or deny-jdk-internals denies the method by
- * its named class, because a caller that named the supertype would run the same code. *by is the supertype; absent where the
- * named class has decided.
+ * Evaluates the method by its named class and, if that denies it, by its supertypes. A supertype counts only
+ * if the denial comes from the default action, a rule for every class, or deny-jdk-internals: a caller that
+ * named the supertype would run the same code. *by: the supertype; absent if the named class has decided.
  */
-static struct policy_verdict evaluate(const struct judge *judge, enum op_kind operation,
-                                      const struct judged_member *member, const struct jvm_lineage *lineage,
-                                      struct text *by)
+static struct policy_verdict evaluate_member(const struct judge *judge, enum op_kind operation,
+                                             const struct judged_member *member,
+                                             const struct jvm_lineage *lineage, struct text *by)
 {
   struct policy_verdict verdict = judge_evaluate(judge, operation, member);
   struct judged_member found;
@@ -36,7 +36,7 @@ enum jp_status jvm_judge_member(const struct jvm_request *request, enum op_kind 
   if (judge_recall(judge, operation, member, &allowed))
     return allowed ? JP_OK : judge_deny(judge, member->named_class, member->member, request->arena, denied);
   struct text by;
-  struct policy_verdict verdict = evaluate(judge, operation, member, lineage, &by);
+  struct policy_verdict verdict = evaluate_member(judge, operation, member, lineage, &by);
   return judge_conclude(judge, operation, member, verdict, by, request->arena, denied);
 }
 
@@ -44,7 +44,7 @@ bool jvm_judge_allows(const struct judge *judge, enum op_kind operation, const s
                       const struct jvm_lineage *lineage)
 {
   struct text by;
-  return evaluate(judge, operation, member, lineage, &by).allow;
+  return evaluate_member(judge, operation, member, lineage, &by).allow;
 }
 
 /* ---- members that no operation names ---- */
@@ -61,7 +61,7 @@ static struct jvm_method *find_method(struct jvm_thread *thread, jclass declarin
   return NULL;
 }
 
-/* What the judge is asked about a call. */
+/* The judge's input for a call. */
 struct judged_call {
   struct jvm_lineage lineage;
   struct judged_member member;
@@ -99,7 +99,7 @@ static struct judged_member describe_elements(const struct jvm_class *class)
                                 .member = OP_PIECE_NAME};
 }
 
-/* For the exception that is pending; where none is, memory is short. */
+/* Turns the pending exception into the outcome; without one, memory is short. */
 static bool fail_judging(const struct jvm_request *request, struct outcome *outcome)
 {
   if (!throwable_take_outcome(request->thread, request->arena, request->limits->stack_frames_max, outcome))
@@ -131,7 +131,7 @@ bool jvm_judge_elements(const struct jvm_request *request, const struct jvm_clas
 
 enum { FILLS_KEPT = 64 };
 
-/* The add or put of a class of objects: what the judge is asked about, and its verdicts. */
+/* The add or put of a class of objects: the judge's input and its verdicts. */
 struct fill {
   const struct jvm_class *named;
   const struct jvm_class *runtime;
@@ -155,8 +155,7 @@ static void destroy_fills(struct jvm_thread *thread)
   free(cache);
 }
 
-/* Replaces what the slot holds by a copy, and returns that. Where memory is short, returns the fill
- * itself. */
+/* Stores a copy of the fill in the slot and returns it. If memory is short, returns the fill itself. */
 static struct fill *keep_fill(struct fill **slot, struct fill *fill)
 {
   size_t holders_size = fill->holder_count * sizeof *fill->holders;
@@ -172,7 +171,7 @@ static struct fill *keep_fill(struct fill **slot, struct fill *fill)
   return kept;
 }
 
-/* The interface's add or put, which is what the peer calls. NULL: an exception is pending, or memory is short. */
+/* The interface's add or put, which the peer calls. NULL: an exception is pending, or memory is short. */
 static struct jvm_method *find_fill_method(struct jvm_thread *thread, bool is_list)
 {
   const struct jvm_known *known = &thread->jvm->known;
@@ -228,11 +227,11 @@ bool jvm_judge_filling(const struct jvm_request *request, struct jvm_class *name
 
 /* ---- results by value ---- */
 
-/* A thread's answers, by class and reading; the ids of classes are never given again. */
+/* A thread's verdicts, by class and reading. The ids of classes are never used again. */
 enum { READINGS_KEPT = 256 };
 
 struct kept_reading {
-  uint64_t stamp; /* 0: nothing is kept here */
+  uint64_t stamp; /* 0: empty */
   uint32_t class_id;
   uint8_t reading;
   bool allowed;
@@ -248,7 +247,7 @@ static void destroy_readings(struct jvm_thread *thread)
   thread->reading_cache = NULL;
 }
 
-/* Made on first use. NULL: memory is short. */
+/* Creates the cache on first use. NULL: memory is short. */
 static struct reading_cache *make_reading_cache(struct jvm_thread *thread)
 {
   if (thread->reading_cache != NULL)
@@ -267,7 +266,7 @@ struct read_member {
 
 enum { READ_MEMBERS_MAX = 3 };
 
-/* The number of them. */
+/* Returns the number of members. */
 static size_t list_members(const struct jvm_known *known, enum judged_reading reading,
                            struct read_member members[READ_MEMBERS_MAX])
 {
@@ -291,7 +290,7 @@ static size_t list_members(const struct jvm_known *known, enum judged_reading re
   return count;
 }
 
-/* False also where memory is short, or a class of the object cannot be linked: *failed becomes true. */
+/* False also if memory is short or a class of the object cannot be linked: then *failed becomes true. */
 static bool allows_call(const struct jvm_request *request, struct jvm_class *class,
                         const struct read_member *read, bool *failed)
 {
@@ -305,8 +304,8 @@ static bool allows_call(const struct jvm_request *request, struct jvm_class *cla
   return jvm_judge_allows(request->judge, OP_CALL, &call.member, &call.lineage);
 }
 
-/* Whether no rule denies iterators as such: which class the iterators of a collection of the JDK's have is its own
- * matter. */
+/* True if no rule denies iterators in general. The private iterator classes of the JDK's collections are not
+ * judged. */
 static bool allows_iterators(const struct jvm_request *request)
 {
   struct jvm_class *iterator = jvm_class_of(request->thread, request->thread->jvm->known.class_iterator);

@@ -56,13 +56,13 @@ static int64_t read_whole(const struct op_value *packed, size_t at)
   }
 }
 
-/* A double or float that is a whole number's equal, not one of its rounded neighbours: 2^63 itself is no long. */
+/* True if the double or float equals the whole number exactly, without rounding: 2^63 itself is no long. */
 static bool is_exactly(double number, int64_t whole)
 {
   return number < 0x1p63 && (int64_t)number == whole;
 }
 
-/* False where the whole number is none of that type. */
+/* False if the type cannot hold the whole number. */
 static bool store_whole(int64_t whole, char to, void *out, size_t at)
 {
   switch (to) {
@@ -87,7 +87,7 @@ static bool store_whole(int64_t whole, char to, void *out, size_t at)
   }
 }
 
-/* Elements from `from` to `to` of an OP_PACKED, written from the beginning of out. */
+/* Converts elements `from` to `to` of an OP_PACKED; writes from the beginning of out. */
 static bool convert_part(const struct op_value *packed, char letter, size_t from, size_t to, void *out,
                          size_t *at)
 {

@@ -1,22 +1,23 @@
 #ifndef JPEER_JNI_CONVERT_PACKED_H
 #define JPEER_JNI_CONVERT_PACKED_H
 /*
- * Elements of one primitive type as those of another (docs/values.md, "Arrays"). Whole numbers become any number that is
- * exactly the same, floats and doubles one another, rounded, where that is no infinity. Pure, any thread. Types are
- * named by their JVM letters.
+ * Converts arrays of one primitive type to another (docs/values.md, "Arrays"). Whole numbers become any type
+ * that represents them exactly. Floats and doubles become one another, rounded, unless the result would be
+ * infinite. Pure, any thread. Types are JVM letters.
  */
 #include "op/value.h"
 
 enum { PACKED_NEVER = ~0U };
 
-/* How far an array type is from that of the elements: 0 for their own, then those that hold them all, the nearest first, then
- * those that may not. PACKED_NEVER: these do not become one another. */
+/* The distance of two array types: 0 for the same type; then types that hold all values, nearest first; then
+ * types that may not. PACKED_NEVER: no conversion. */
 unsigned packed_step(char from, char to);
-/* True where all elements of an OP_PACKED become that type. Else *at is the index of the first that does not. */
+/* True if all elements of an OP_PACKED can be converted. Otherwise *at is the index of the first that
+ * cannot. */
 bool packed_fits(const struct op_value *packed, char to, size_t *at);
-/* Writes the elements to out, which has room for as many of the type. False as packed_fits. */
+/* Writes the elements to out, which has room for all. False as packed_fits. */
 bool packed_convert(const struct op_value *packed, char to, void *out, size_t *at);
-/* One element, as a number for messages. */
+/* One element, for messages. */
 struct op_value packed_element(const struct op_value *packed, size_t at);
 
 #endif

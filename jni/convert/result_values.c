@@ -1,4 +1,4 @@
-/* Results by value: arrays, collections and maps with their contents, and what the policy lets the answer have of them. */
+/* Results by value: arrays, collections and maps with their contents, as far as the policy allows. */
 #include "jni/convert/result_values.h"
 
 #include "jni/convert/judgement.h"
@@ -7,23 +7,23 @@
 
 enum { LEVEL_REFERENCES = 16 };
 
-/* The reading of one result. */
+/* The state of reading one result. */
 struct walk {
   JNIEnv *env;
   const struct jvm_request *request;
   uint64_t epoch;
   struct outcome *outcome;
   size_t elements_left;
-  size_t bytes_left;  /* that the answer may have for texts */
+  size_t bytes_left;  /* remaining bytes of the answer for texts */
   bool keeps_nothing; /* an object that needs a ref ends the walk */
-  bool is_flat;       /* every container is an object that needs a ref */
-  bool is_typed;      /* elements tell their types */
-  /* Classes that are never unloaded, whose objects may be read; NULL: none yet. */
-  const struct jvm_class *set_class;   /* of the last entry set, one of the JDK's */
+  bool is_flat;       /* containers become refs */
+  bool is_typed;      /* elements have their types */
+  /* Permanent classes whose objects may be read; NULL: none yet. */
+  const struct jvm_class *set_class;   /* of the last entry set, if the JDK's */
   const struct jvm_class *entry_class; /* of the last entry */
 };
 
-/* An array, collection or map that is being read, and the outer ones that contain it. */
+/* A container that is being read, linked to the outer ones that contain it. */
 struct level {
   const struct level *outer;
   jobject object;
@@ -135,8 +135,8 @@ static bool fill_array(struct walk *walk, const struct level *level, const struc
   return true;
 }
 
-/* Asks for the size first, so that no collection that is too large is copied. The size may be wrong: callers
- * count the copy, too. */
+/* Checks the size before copying a large collection. The size may be wrong, so callers check the copy,
+ * too. */
 static jobjectArray copy_collection(struct walk *walk, jobject collection)
 {
   const struct jvm_known *known = &walk->request->thread->jvm->known;
@@ -152,15 +152,16 @@ static jobjectArray copy_collection(struct walk *walk, jobject collection)
   if (take_exception(walk))
     return NULL;
   if (elements == NULL)
-    (void)fail_result(walk, "a collection's toArray gave null");
+    (void)fail_result(walk, "a collection's toArray returned null");
   return elements;
 }
 
-/* ---- what the policy lets the answer have ---- */
+/* ---- policy ---- */
 
-/* jpeer.fetch would read the collection by its iterator, whose class counts as well. One that the JDK makes for its own
- * collection is not asked for. Where there is none, the collection's own members alone are judged. Asked behind toArray: a
- * collection whose elements can be had once must not lose them to a question. */
+/* jpeer.fetch would read the collection by its iterator, so the iterator's class is judged as well, unless it
+ * is the JDK's own class for a JDK collection. Without an iterator, only the collection's members are judged.
+ * Asked after toArray: a collection may return its elements only once, so asking for the iterator first could
+ * lose them. */
 static bool may_iterate(struct walk *walk, const struct jvm_class *class, jobject collection)
 {
   struct jvm_thread *thread = walk->request->thread;
@@ -170,7 +171,7 @@ static bool may_iterate(struct walk *walk, const struct jvm_class *class, jobjec
       (*walk->env)->CallObjectMethod(walk->env, collection, thread->jvm->known.method_iterable_iterator);
   if (throwable_take(thread, NULL) || iterator == NULL)
     return true;
-  /* The JVM's verifier takes any object for an interface. */
+  /* The JVM's verifier accepts any object where an interface is declared. */
   bool is_iterator = (*walk->env)->IsInstanceOf(walk->env, iterator, thread->jvm->known.class_iterator);
   struct jvm_class *its_class = jvm_class_of_object(thread, iterator);
   (*walk->env)->DeleteLocalRef(walk->env, iterator);
@@ -250,21 +251,22 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
       kind = KEY_FAILED;
   }
   if (kind == KEY_TEXT) {
-    /* As String.valueOf would write it. */
+    /* Keys are written as String.valueOf would write them. */
     *text = value.kind == OP_NULL ? TEXT("null") : result_write_scalar(walk->request, &value);
     if (text->data == NULL)
       kind = fail_key_memory(walk);
     else if (!walk->keeps_nothing && !walk->request->compat_pal && text_equal(*text, TEXT("ref")))
-      /* By value a map that has this key would look like the ref of an object, which clients count. Where the map travels
-       * beside its own ref no ref is told inside it, and clients of --compat pal know such maps. */
+      /* By value, a map with the key "ref" would look like the ref of an object, which clients count. Beside
+       * the map's own ref there is no ambiguity, because no ref is sent inside the map, and clients of
+       * --compat pal expect such maps. */
       kind = KEY_UNFIT;
   }
   (*walk->env)->DeleteLocalRef(walk->env, key);
   return kind;
 }
 
-/* True where the object is of this class; NULL: of none. Costs less than jvm_class_of_object, which keeps in mind one
- * class alone: that of keys and values. */
+/* True if the object is exactly of this class; NULL: false. Cheaper than jvm_class_of_object, whose one
+ * remembered class is better used for keys and values. */
 static bool is_exactly(const struct walk *walk, jobject object, const struct jvm_class *class)
 {
   if (class == NULL)
@@ -275,15 +277,15 @@ static bool is_exactly(const struct walk *walk, jobject object, const struct jvm
   return same;
 }
 
-/* KEY_TEXT: it is an entry, and may be read. */
+/* KEY_TEXT: the object is an entry that may be read. */
 static enum key check_entry(struct walk *walk, jobject entry)
 {
   if (entry == NULL)
-    return fail_key(walk, "a map's entrySet has a null in it");
+    return fail_key(walk, "a map's entrySet contains null");
   if (is_exactly(walk, entry, walk->entry_class))
     return KEY_TEXT;
   if (!(*walk->env)->IsInstanceOf(walk->env, entry, walk->request->thread->jvm->known.class_map_entry))
-    return fail_key(walk, "a map's entrySet has in it what is no Map.Entry");
+    return fail_key(walk, "a map's entrySet contains an object that is no Map.Entry");
   struct jvm_class *class = jvm_class_of_object(walk->request->thread, entry);
   if (class == NULL)
     return fail_key_memory(walk);
@@ -293,17 +295,17 @@ static enum key check_entry(struct walk *walk, jobject entry)
   return KEY_TEXT;
 }
 
-/* KEY_TEXT: *pairs has what is in a map's entrySet, which is a collection that may be read. */
+/* Copies a map's entrySet. KEY_TEXT: the set may be read, and *pairs has its entries. */
 static enum key copy_set(struct walk *walk, jobject set, jobjectArray *pairs)
 {
   *pairs = NULL;
   if (set == NULL)
-    return fail_key(walk, "a map's entrySet gave null");
+    return fail_key(walk, "a map's entrySet returned null");
   struct jvm_class *class = NULL;
   if (!is_exactly(walk, set, walk->set_class)) {
-    /* The JVM's verifier takes any object for an interface. */
+    /* The JVM's verifier accepts any object where an interface is declared. */
     if (!(*walk->env)->IsInstanceOf(walk->env, set, walk->request->thread->jvm->known.class_collection))
-      return fail_key(walk, "a map's entrySet gave what is no collection");
+      return fail_key(walk, "a map's entrySet returned an object that is no collection");
     class = jvm_class_of_object(walk->request->thread, set);
     if (class == NULL)
       return fail_key_memory(walk);
@@ -334,7 +336,7 @@ static bool fill_map(struct walk *walk, const struct level *level, const struct 
   struct op_entry *entries = arena_calloc(walk->request->arena, count, sizeof *entries);
   if (entries == NULL)
     return outcome_fail_memory(walk->outcome) == JP_OK;
-  /* All keys first: if one is unfit or may not be read, the whole map becomes a ref, and no value is read. */
+  /* Reads all keys first: if one is unfit or denied, the whole map becomes a ref, and no value is read. */
   enum key keys = KEY_TEXT;
   for (size_t i = 0; i < count && keys == KEY_TEXT; i++) {
     jobject pair = (*walk->env)->GetObjectArrayElement(walk->env, pairs, (jsize)i);
@@ -361,7 +363,7 @@ static bool fill_map(struct walk *walk, const struct level *level, const struct 
   return true;
 }
 
-/* ---- */
+/* ---- results ---- */
 
 static bool check_level(struct walk *walk, const struct level *level)
 {
@@ -396,7 +398,7 @@ static bool fill_container(struct walk *walk, const struct level *level, const s
   return filled;
 }
 
-/* An object of a class that has texts. A Class keeps its ref, because only that tells its loader. */
+/* Writes the text of an object. A Class is excluded: only its ref identifies its loader. */
 static bool fill_text(struct walk *walk, const struct jvm_class *class, jobject object, struct op_value *out)
 {
   struct op_value text;
@@ -434,7 +436,7 @@ static bool fill_value(struct walk *walk, const struct level *outer, jobject obj
   return fill_container(walk, &level, class, container, out);
 }
 
-/* A new object becomes a ref, even a list: who makes it wants to hold it. */
+/* The result of a constructor is always a ref, even for a list: the caller wants to hold the object. */
 static bool fill_new(struct walk *walk, jobject object, struct op_value *out)
 {
   const struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);
@@ -479,7 +481,7 @@ void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, job
 void result_fill_collection(const struct jvm_request *request, const struct jvm_class *class, jobject object,
                             struct outcome *outcome)
 {
-  struct outcome failed; /* what goes wrong costs the value alone */
+  struct outcome failed; /* on failure the answer has only the ref */
   struct walk walk = begin_walk(request, 0, &failed);
   walk.keeps_nothing = true;
   outcome->has_value = find_container(&walk, class, object) != CONTAINER_NONE &&
@@ -498,6 +500,6 @@ bool result_read_elements(const struct jvm_request *request, uint64_t epoch, job
   if (fill_list(&walk, &level, array, out))
     return true;
   if (request->stored != NULL)
-    jvm_objects_take_back(request->thread, request->objects, request->stored, stored_before);
+    jvm_objects_roll_back(request->thread, request->objects, request->stored, stored_before);
   return false;
 }

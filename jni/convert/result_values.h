@@ -1,30 +1,30 @@
 #ifndef JPEER_JNI_CONVERT_RESULT_VALUES_H
 #define JPEER_JNI_CONVERT_RESULT_VALUES_H
-/* Results by value. As jni/convert/results.h. */
+/* Results by value. Threads and exceptions as in jni/convert/results.h. */
 #include "jni/members.h"
 #include "jni/types/classes.h"
 
-/* The contents of a collection or map beside its ref (collection_values), where they have a JSON text: no object is
- * kept for them, and there is no error. */
+/* Adds the contents of a collection or map beside its ref (collection_values), if JSON can represent them.
+ * Stores no objects, and does not fail. */
 void result_fill_collection(const struct jvm_request *request, const struct jvm_class *class, jobject object,
                             struct outcome *outcome);
 
 /*
- * For an operation that asks for values (by_value). Arrays, collections and maps travel whole, with their
- * contents, and objects that have a text as that text. An OP_REF stands for an object of any other class, for
- * the new object of an OP_NEW, and for a map with a key that is no wrapper, String or null, or that is "ref"
- * (unless compat_pal). The outcome's ref is
- * one of these refs, or 0. If the result has a cycle, more elements in all than array-value-max, or more levels
- * than the limit (docs/jsonrpc-1.1.md, "Every MUST and SHOULD", 13), or if reading it throws, it is one OP_REF
- * with the class and the length; with compat_pal an error. Runs size, toArray, entrySet, getKey and getValue of
- * the application's own collections.
+ * For an operation that asks for values (by_value). Arrays, collections and maps travel with their contents,
+ * and objects that have a text as this text. An OP_REF replaces an object of any other class, the new object
+ * of an OP_NEW, and a map with a key that is no wrapper, String or null, or that is "ref" (unless
+ * compat_pal). outcome->ref is one of these refs, or 0. The result is one OP_REF with the class and the
+ * length (with compat_pal an error) if it has a cycle, more elements in all than array-value-max, or more
+ * levels than the limit (docs/jsonrpc-1.1.md, "Every MUST and SHOULD", 13), or if reading it throws. Runs
+ * size, toArray, entrySet, getKey and getValue of the application's own collections.
  */
 void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, jobject object,
                           struct outcome *outcome);
 
 /*
- * The elements of an array of objects beside its ref (element_values): values and texts as they are, an OP_REF for each
- * other object, which is stored. False: there are too many, or not all could be stored; none is then.
+ * The elements of an array of objects beside its ref (element_values): values and texts as they are, and an
+ * OP_REF for each other object, which is stored. False: there are too many, or not all could be stored; then
+ * none is stored.
  */
 bool result_read_elements(const struct jvm_request *request, uint64_t epoch, jobjectArray array,
                           struct op_value *out);

@@ -1,4 +1,5 @@
-/* From what Java returned to an outcome: values, texts, refs, elements that tell their types, and what travels beside a ref. */
+/* From Java's results to outcomes: values, texts, refs, elements with their types, and values beside a
+ * ref. */
 #include "jni/convert/results.h"
 
 #include "base/decimal.h"
@@ -157,7 +158,7 @@ struct text result_write_scalar(const struct jvm_request *request, const struct 
 
 /* ---- texts ---- */
 
-/* What a method without arguments that returns a String gives; data NULL: it failed. */
+/* Calls a method without arguments that returns a String; data NULL: the call failed. */
 static struct text call_for_text(const struct jvm_request *request, jobject object, jmethodID method)
 {
   JNIEnv *env = request->thread->env;
@@ -174,7 +175,8 @@ static struct text call_to_string(const struct jvm_request *request, jobject obj
   return call_for_text(request, object, request->thread->jvm->known.method_object_to_string);
 }
 
-/* Year and YearMonth write "5" and "12345", but parse wants four digits, and a sign before more than these. */
+/* Year and YearMonth write "5" and "12345", but their parse methods require four digits, and a sign before
+ * more than four. */
 static struct text write_year(const struct jvm_request *request, jobject object)
 {
   struct text text = call_to_string(request, object);
@@ -195,8 +197,8 @@ static struct text write_year(const struct jvm_request *request, jobject object)
                       zeros, "000", TEXT_ARGS(text_slice(text, sign, text.len)));
 }
 
-/* True where the BigInteger may be within the digits that are allowed, so that its text can be looked at: a text costs
- * time with the square of its length. A class of the application's is never asked. */
+/* True if the BigInteger is short enough for the allowed digits. Writing its text takes time with the square
+ * of its length, so the length is checked first. A subclass of the application is never asked. */
 static bool is_short_integer(const struct jvm_request *request, jobject integer)
 {
   JNIEnv *env = request->thread->env;
@@ -215,7 +217,7 @@ static struct text write_number(const struct jvm_request *request, jobject numbe
   return is_within ? text : TEXT_ABSENT;
 }
 
-/* Judged as an argument that names the class is: who may not use a class does not learn of it. */
+/* Judged like an argument that names the class: a caller that may not use a class is not told its name. */
 static bool may_name(const struct jvm_request *request, const struct jvm_class *class)
 {
   const struct judged_member member = {.kind = OP_MEMBER_STATIC_FIELD,
@@ -239,7 +241,7 @@ static struct text write_text(const struct jvm_request *request, enum class_text
   case CLASS_TEXT_INTEGER:
     return write_number(request, object, is_short_integer(request, object));
   case CLASS_TEXT_DECIMAL: {
-    /* A BigDecimal may have been made of an application's own kind of BigInteger. */
+    /* A BigDecimal may contain a BigInteger subclass of the application. */
     jobject unscaled =
         (*env)->CallObjectMethod(env, object, request->thread->jvm->known.method_big_decimal_unscaled_value);
     if (throwable_take(request->thread, NULL) || unscaled == NULL)
@@ -266,7 +268,7 @@ static bool read_plain_text(const struct jvm_request *request, const struct jvm_
   return out->text.data != NULL;
 }
 
-/* A Class in an Optional has no text: it would lose its loader. */
+/* A Class in an Optional has no text, because the text would lose its loader. */
 static bool read_content(const struct jvm_request *request, jobject content, struct op_value *out)
 {
   const struct jvm_class *class = jvm_class_of_object(request->thread, content);
@@ -326,16 +328,17 @@ bool result_store(const struct jvm_request *request, uint64_t epoch, const struc
 const struct op_callback_identity *result_find_callback(const struct jvm_request *request,
                                                         const struct jvm_class *class, jobject object)
 {
-  struct op_callback_identity told;
-  if (!class->is_proxy || !callback_proxy_tell(request->thread->env, request->thread->jvm, object, &told))
+  struct op_callback_identity identity;
+  if (!class->is_proxy ||
+      !callback_proxy_identify(request->thread->env, request->thread->jvm, object, &identity))
     return NULL;
   struct op_callback_identity *kept = arena_alloc(request->arena, sizeof *kept);
   if (kept != NULL)
-    *kept = told;
+    *kept = identity;
   return kept;
 }
 
-/* What a collection or map says of itself; a negative size, and an exception, are no length. */
+/* The size of a collection or map; false if it is negative or the call throws. */
 static bool ask_size(const struct jvm_request *request, jobject object, jmethodID method, size_t *length)
 {
   jint size = (*request->thread->env)->CallIntMethod(request->thread->env, object, method);
@@ -362,8 +365,9 @@ bool result_find_length(const struct jvm_request *request, const struct jvm_clas
   return false;
 }
 
-/* The length of an array or a String is told with every ref; a collection's or map's is a call of its size. */
-static bool may_tell_length(const struct jvm_request *request, struct jvm_class *class, jobject object)
+/* The length of an array or a String is always sent; for a collection or map, the policy must allow calling
+ * size. */
+static bool may_send_length(const struct jvm_request *request, struct jvm_class *class, jobject object)
 {
   JNIEnv *env = request->thread->env;
   const struct jvm_known *known = &request->thread->jvm->known;
@@ -380,7 +384,7 @@ void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject 
 {
   struct jvm_class *class = jvm_class_of_object(request->thread, object);
   if (request->stored != NULL)
-    jvm_objects_renew(request->thread, request->objects, request->stored, kept);
+    jvm_objects_roll_back_and_reserve(request->thread, request->objects, request->stored, kept);
   *outcome = (struct outcome){.kind = OUTCOME_VALUE};
   if (class == NULL) {
     outcome_fail_memory(outcome);
@@ -397,18 +401,18 @@ void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject 
   outcome->has_value = true;
   outcome->value = (struct op_value){
       .kind = OP_REF, .type = class->name, .ref = outcome->ref, .callback_identity = callback};
-  outcome->value.has_length = callback == NULL && may_tell_length(request, class, object) &&
+  outcome->value.has_length = callback == NULL && may_send_length(request, class, object) &&
                               result_find_length(request, class, object, &outcome->value.length);
 }
 
-/* ---- elements that tell their types ---- */
+/* ---- elements with their types ---- */
 
 static struct op_value make_typed_text(struct text type, struct text text)
 {
   return (struct op_value){.kind = OP_TYPED_TEXT, .type = type, .text = text};
 }
 
-/* Whether JSON alone would not tell the value from another. */
+/* True if JSON alone would not distinguish the value from one of another type. */
 static bool needs_type(const struct op_value *value, char letter)
 {
   switch (value->kind) {
@@ -418,7 +422,7 @@ static bool needs_type(const struct op_value *value, char letter)
   case OP_CHAR:
     return true;
   default:
-    return value->kind == OP_TEXT && letter != 0; /* a long that is a text */
+    return value->kind == OP_TEXT && letter != 0; /* a long that is written as text */
   }
 }
 
@@ -437,20 +441,21 @@ bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobjec
       return true;
     text.text = result_write_scalar(request, out);
     *out = make_typed_text(primitive_keyword(class->unboxed),
-                           text.text); /* a wrapper is told as its primitive */
+                           text.text); /* a wrapper has the type name of its primitive */
     return text.text.data != NULL || outcome_fail_memory(failed) == JP_OK;
   }
   bool has_text = result_has_text(request, class) && result_read_text(request, class, object, &text);
-  /* An enum's name does not tell what the constant can do, a Class's not its loader, an Optional's not what is in it. */
-  bool tells_all =
+  /* An enum's name does not identify the constant's class, a Class's name not its loader, an Optional's text
+   * not its content's type. */
+  bool is_complete =
       class->text != CLASS_TEXT_NAME && class->text != CLASS_TEXT_CLASS && class->text != CLASS_TEXT_OPTIONAL;
-  if (has_text && tells_all) {
+  if (has_text && is_complete) {
     *out = make_typed_text(class->name, text.text);
     return true;
   }
   *out = (struct op_value){
       .kind = OP_REF, .type = class->name, .callback_identity = result_find_callback(request, class, object)};
-  if (has_text && text.kind != OP_NULL) /* no empty Optional */
+  if (has_text && text.kind != OP_NULL) /* except for an empty Optional */
     out->literal = result_write_scalar(request, &text);
   return result_store(request, epoch, class, object, &out->ref, failed);
 }
@@ -496,7 +501,8 @@ static bool read_values(const struct jvm_request *request, const struct jvm_clas
   return is_read;
 }
 
-/* Reads the refs of the elements, if the array is small enough. With --compat pal they are its value. */
+/* Reads the refs of the elements if the array is small enough. With --compat pal the refs are the array's
+ * value. */
 static void fill_element_refs(const struct jvm_request *request, uint64_t epoch, jobject array,
                               struct outcome *outcome)
 {
@@ -522,7 +528,7 @@ static void fill_element_refs(const struct jvm_request *request, uint64_t epoch,
   outcome->has_value = true;
 }
 
-/* Reads the elements, if the array is small enough to travel by value beside its ref. */
+/* Reads the elements if the array is small enough to travel by value beside its ref. */
 static bool read_array(const struct jvm_request *request, uint64_t epoch, struct jvm_class *class,
                        jobject array, struct op_value *out)
 {
@@ -540,7 +546,7 @@ static bool read_array(const struct jvm_request *request, uint64_t epoch, struct
   return operation->element_values && result_read_elements(request, epoch, array, out);
 }
 
-/* The value of an object that has been stored. */
+/* Adds the value of an object that has been stored. */
 static void fill_beside(const struct jvm_request *request, uint64_t epoch, struct jvm_class *class,
                         jobject object, struct outcome *outcome)
 {
@@ -551,14 +557,15 @@ static void fill_beside(const struct jvm_request *request, uint64_t epoch, struc
     outcome->has_value = read_array(request, epoch, class, object, &outcome->value);
   else if (class->text != CLASS_TEXT_NONE && !request->compat_pal)
     outcome->has_value = result_read_text(request, class, object, &outcome->value) &&
-                         outcome->value.kind != OP_NULL; /* an empty Optional's ref is all there is */
+                         outcome->value.kind != OP_NULL; /* an empty Optional has only its ref */
   else if (operation->collection_values)
     result_fill_collection(request, class, object, outcome);
   if (!outcome->has_value && operation->element_refs && is_array_of_objects(class))
     fill_element_refs(request, epoch, object, outcome);
 }
 
-/* What goes beside the ref of an object that has been stored. A client's own object is not read: its client has it. */
+/* Adds what goes beside the ref of an object that has been stored. A client's own object is not read, because
+ * its client has it. */
 static void fill_stored(const struct jvm_request *request, uint64_t epoch, struct jvm_class *class,
                         jobject object, struct outcome *outcome)
 {
@@ -569,7 +576,7 @@ static void fill_stored(const struct jvm_request *request, uint64_t epoch, struc
 
 /* ---- results ---- */
 
-/* The object's class. Where String or a wrapper is declared, that is the class, because these are final. */
+/* The object's class. A declared String or wrapper is the class itself, because these are final. */
 static struct jvm_class *find_class(const struct jvm_request *request, struct jvm_type *declared,
                                     jobject object)
 {
@@ -581,8 +588,8 @@ static struct jvm_class *find_class(const struct jvm_request *request, struct jv
   return known;
 }
 
-/* The ref of a value that travels as such. Where there is no room for it, the value is the whole result: the call has
- * run. */
+/* Stores a value that also travels by value. Without room for its ref, the value is the whole result, because
+ * the call has already run. */
 static void store_value(const struct jvm_request *request, uint64_t epoch, const struct jvm_class *class,
                         jobject object, struct outcome *outcome)
 {
@@ -637,7 +644,7 @@ static void fill_reference(const struct jvm_request *request, uint64_t epoch, st
     result_fill_by_value(request, epoch, object, outcome);
   else
     fill_object(request, epoch, declared, object, outcome);
-  /* What the answer may have to be made of again. */
+  /* Kept for an answer that has to be made again. */
   if (request->result != NULL)
     *request->result = (struct jvm_result){.object = object, .epoch = epoch, .stored_before = stored_before};
   else
@@ -661,7 +668,7 @@ void result_fill(const struct jvm_request *request, uint64_t epoch, struct jvm_t
   }
 }
 
-/* ---- what is kept of a result until its answer is written ---- */
+/* ---- keeping a result until its answer is written ---- */
 
 bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome)
 {
@@ -692,15 +699,15 @@ void jvm_result_end(const struct jvm_request *request)
     (*env)->DeleteLocalRef(env, result->object);
   *result = (struct jvm_result){.object = NULL};
   if (request->stored != NULL)
-    jvm_objects_release(request->objects, request->stored);
+    jvm_objects_end_reservation(request->objects, request->stored);
 }
 
-void jvm_throwable_want(struct jvm_thread *thread)
+void jvm_throwable_keep(struct jvm_thread *thread)
 {
   thread->thrown.is_wanted = true;
 }
 
-void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome)
+void jvm_throwable_store(const struct jvm_request *request, struct outcome *outcome)
 {
   struct jvm_thread *thread = request->thread;
   jobject thrown = thread->thrown.object;

@@ -12,12 +12,12 @@
 
 enum { WHAT_MAX = 512 };
 
-/* How work is given to an executor. */
+/* How a task is passed to an executor. */
 struct executor_entry {
-  jobject executor; /* local: its execute is called. NULL: a static method that takes a Runnable is called */
+  jobject executor; /* local: its execute is called. NULL: a static method with a Runnable is called */
   jclass class;     /* borrowed */
   jmethodID method;
-  char result; /* of that static method: the letter of its type */
+  char result; /* of that static method: the letter of its result type */
 };
 
 struct lookup {
@@ -26,8 +26,8 @@ struct lookup {
   struct outcome *outcome;
 
   /* The nearest static members of the name; NULL: none. */
-  const struct jvm_method *taker; /* takes a Runnable */
-  const struct jvm_method *giver; /* takes nothing, and gives an object */
+  const struct jvm_method *taker; /* has a Runnable parameter */
+  const struct jvm_method *giver; /* has no parameters and returns an object */
   const struct jvm_field *field;  /* holds an object */
   bool has_instance_member;
   bool has_other_member;
@@ -57,20 +57,21 @@ fail_executor(const struct jvm_executor_call *call, struct outcome *outcome, con
   return JP_INVALID;
 }
 
-/* The same for a throwable, whose local reference it deletes. what: "its class cannot be loaded". Returns JP_JAVA. */
+/* As fail_executor, for a throwable, whose local reference it deletes. what: "its class cannot be loaded".
+ * Returns JP_JAVA. */
 static enum jp_status fail_thrown(struct jvm_thread *thread, const struct jvm_executor_call *call,
                                   jthrowable thrown, const char *what, struct outcome *outcome)
 {
-  struct outcome told;
-  throwable_to_outcome(thread, thrown, call->arena, call->stack_frames_max, &told);
+  struct outcome described;
+  throwable_to_outcome(thread, thrown, call->arena, call->stack_frames_max, &described);
   (*thread->env)->DeleteLocalRef(thread->env, thrown);
-  struct text message = told.message.data == NULL
-                            ? arena_printf(call->arena, "%s: %.*s", what, TEXT_ARGS(told.throwable_type))
+  struct text message = described.message.data == NULL
+                            ? arena_printf(call->arena, "%s: %.*s", what, TEXT_ARGS(described.throwable_type))
                             : arena_printf(call->arena, "%s: %.*s: %.*s", what,
-                                           TEXT_ARGS(told.throwable_type), TEXT_ARGS(told.message));
+                                           TEXT_ARGS(described.throwable_type), TEXT_ARGS(described.message));
   fail_with(call, outcome, FAILURE_SERVER, message.data == NULL ? text_of(what) : message);
-  outcome->throwable = told.throwable;
-  outcome->throwable_type = told.throwable_type;
+  outcome->throwable = described.throwable;
+  outcome->throwable_type = described.throwable_type;
   return JP_JAVA;
 }
 
@@ -80,7 +81,7 @@ static enum jp_status fail_memory(struct lookup *lookup)
   return JP_NO_MEMORY;
 }
 
-/* After something of Java's has failed: what it threw, or that memory is short. */
+/* For a failed Java call: reports the exception, or that memory is short. */
 static enum jp_status fail_pending(struct lookup *lookup, const char *what)
 {
   jthrowable thrown = throwable_catch(lookup->thread->env);
@@ -89,7 +90,7 @@ static enum jp_status fail_pending(struct lookup *lookup, const char *what)
   return fail_memory(lookup);
 }
 
-/* ---- the members of the name ---- */
+/* ---- the members with the name ---- */
 
 static void note_method(struct lookup *lookup, const struct jvm_method *method)
 {
@@ -115,7 +116,7 @@ static void note_field(struct lookup *lookup, const struct jvm_field *field)
     lookup->field = field;
 }
 
-/* Of the class and its superclasses. */
+/* Searches the class and its superclasses. */
 static enum jp_status find_members(struct lookup *lookup)
 {
   struct jvm_thread *thread = lookup->thread;
@@ -165,7 +166,7 @@ static enum jp_status enter_executor(struct lookup *lookup, struct executor_entr
   if ((*env)->ExceptionCheck(env))
     return fail_pending(lookup, "the member threw");
   if (given == NULL)
-    return fail_executor(lookup->call, lookup->outcome, "the member gave null");
+    return fail_executor(lookup->call, lookup->outcome, "the member returned null");
   if ((*env)->IsInstanceOf(env, given, thread->jvm->known.class_executor)) {
     entry->executor = given;
     return JP_OK;
@@ -175,12 +176,12 @@ static enum jp_status enter_executor(struct lookup *lookup, struct executor_entr
   if (class == NULL)
     return fail_memory(lookup);
   return fail_executor(lookup->call, lookup->outcome,
-                       "the member gave a %.*s, which is no java.util.concurrent.Executor",
+                       "the member returned a %.*s, which is no java.util.concurrent.Executor",
                        TEXT_ARGS(arena_shorten(lookup->call->arena, class->name, OUTCOME_NAME_SHOWN)));
 }
 
-/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. Runs the initialiser of the class, and the method that gives the
- * executor. */
+/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. Runs the initialiser of the class, and the method
+ * that returns the executor. */
 static enum jp_status find_executor(struct jvm_thread *thread, const struct jvm_executor_call *call,
                                     struct executor_entry *entry, struct outcome *outcome)
 {
@@ -205,14 +206,14 @@ static enum jp_status find_executor(struct jvm_thread *thread, const struct jvm_
   if (lookup.has_other_member)
     return fail_executor(call, outcome,
                          "the member is neither a method that takes one Runnable, nor a method without "
-                         "parameters or a field that gives an Executor");
+                         "parameters or a field that holds an Executor");
   return fail_executor(call, outcome, "its class has no such method or field");
 }
 
-/* ---- the work ---- */
+/* ---- running the task ---- */
 
-/* Gives the task to the executor. Returns what that threw: a local reference; NULL: nothing. From here on the
- * executor's thread may use the caller's struct jvm_thread. */
+/* Passes the task to the executor. Returns what the executor threw: a local reference; NULL: nothing. From
+ * now on the executor's thread may use the caller's struct jvm_thread. */
 static jthrowable submit_task(JNIEnv *env, const struct jvm_known *known, const struct executor_entry *entry,
                               jobject object)
 {
@@ -235,7 +236,7 @@ static enum jp_status await_task(const struct jvm_executor_call *call, struct jv
   case JVM_TASK_DONE:
     return JP_OK;
   case JVM_TASK_DROPPED:
-    return fail_executor(call, outcome, "the executor let go of the request without running it");
+    return fail_executor(call, outcome, "the executor dropped the request without running it");
   case JVM_TASK_CRAMPED:
     break;
   }
@@ -246,7 +247,7 @@ static enum jp_status await_task(const struct jvm_executor_call *call, struct jv
 enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_executor_call *call,
                                 struct outcome *outcome)
 {
-  JNIEnv *env = thread->env; /* thread->env is not this thread's while `thread` is lent */
+  JNIEnv *env = thread->env; /* while `thread` is lent, thread->env is the borrower's */
   struct executor_entry entry;
   struct jvm_task *task;
   jobject object;
@@ -265,7 +266,7 @@ enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_exec
   if (thrown != NULL && jvm_task_withdraw(task)) {
     status = fail_thrown(thread, call, thrown, "the executor threw", outcome);
   } else {
-    /* It throws although it runs the task: the task's own outcome is the request's. */
+    /* The executor threw although it runs the task: only the task's own outcome counts. */
     (*env)->DeleteLocalRef(env, thrown);
     status = await_task(call, task, outcome);
   }

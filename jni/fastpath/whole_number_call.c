@@ -7,7 +7,7 @@
 
 /* ---- keeping a call ---- */
 
-/* What comes back from the actions that run_action knows; 0: it does not know this one. */
+/* The letter of the result for the actions that run_action supports; 0: not supported. */
 static char find_result_letter(const struct resolved_member *member)
 {
   switch (member->action) {
@@ -31,8 +31,8 @@ static bool is_whole_number_call(const struct resolved_member *member, const str
   if (result == 0 || strchr("BSIJV", result) == NULL || member->variable ||
       operation->arg_count != member->plan_count || member->plan_count > FEW_ARGUMENTS)
     return false;
-  /* Any other whole number that argument_read_whole_number reads would have the form in the member's key: one without a
-   * declared type is taken for an int where it can be. */
+  /* Any other whole number that argument_read_whole_number reads has the same form in the member's key:
+   * without a declared type it is read as an int if it fits. */
   for (size_t i = 0; i < member->plan_count; i++) {
     const struct op_value *value = &operation->args[i];
     if (!member->plans[i].is_whole_number ||
@@ -54,7 +54,7 @@ bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved
   return true;
 }
 
-/* ---- running it ---- */
+/* ---- running a call ---- */
 
 const uint64_t *jvm_whole_number_call_verdicts(const struct jvm_thread *thread,
                                                const struct jvm_whole_number_call *call)
@@ -73,7 +73,8 @@ static bool read_arguments(const struct resolved_member *member, const struct op
   return true;
 }
 
-/* False if the receiver does not fit the member's key, or is not of its class; the general path tells the error. */
+/* False if the receiver does not match the member's key, or is not of its class; the general path reports the
+ * error. */
 static bool take_receiver(const struct jvm_request *request, const struct resolved_member *member,
                           jobject *receiver)
 {
@@ -149,7 +150,7 @@ enum jvm_whole_number jvm_whole_number_call_run(const struct jvm_request *reques
   jvalue value = {0};
   jobject receiver;
   jvm_thread_set_frame(thread, JVM_FRAME_EMPTY);
-  /* A static member without an id: its class is not initialised yet. */
+  /* A static member has no id until its class is initialised. */
   if ((member->method_id == NULL && member->field_id == NULL) ||
       !read_arguments(member, request->operation, arguments) || !take_receiver(request, member, &receiver))
     return JVM_WHOLE_NUMBER_UNFIT;

@@ -1,4 +1,4 @@
-/* Objects that a client builds of pieces, because they are too long for one message. */
+/* Objects that a client sends in pieces, because they are too long for one message. */
 #include "jni/fetch.h"
 
 #include "jni/convert/results.h"
@@ -12,7 +12,7 @@ struct assembling {
   struct outcome *outcome;
   jobject piece; /* local */
   struct jvm_class *class;
-  struct jvm_assembly facts; /* of the piece, and so of the whole */
+  struct jvm_assembly facts; /* of the piece, and so of the whole object */
 };
 
 /* Returns false. */
@@ -34,11 +34,12 @@ static bool fail_status(const struct assembling *one, enum jp_status status, uin
     return false;
   case JP_CLOSED:
     outcome_fail(one->outcome, arena, FAILURE_SERVER, NULL,
-                 "ref %u takes no more pieces: it was used, or is none", ref);
+                 "ref %u accepts no more pieces: the object was used already, or is not being assembled",
+                 ref);
     return false;
   case JP_LIMIT:
     outcome_fail(one->outcome, arena, FAILURE_SERVER, NULL,
-                 "the pieces of what is being built have more than %zu bytes (input-max-total)",
+                 "the pieces of unfinished objects have more than %zu bytes (input-max-total)",
                  one->request->limits->assembled_max);
     return false;
   default:
@@ -52,7 +53,7 @@ static bool take_exception(const struct assembling *one)
                                 one->request->limits->stack_frames_max, one->outcome);
 }
 
-/* The piece as an argument of its type. */
+/* Converts the piece like an argument of its type. */
 static bool make_piece(struct assembling *one)
 {
   struct call_frame frame = {.receiver = NULL};
@@ -72,11 +73,11 @@ static bool make_piece(struct assembling *one)
   else if (!(*one->env)->IsInstanceOf(one->env, one->piece, known->class_list) &&
            !(*one->env)->IsInstanceOf(one->env, one->piece, known->class_map))
     return fail_assembling(one, FAILURE_INVALID_PARAMS,
-                           "what is assembled is an array of primitives, a String, a List or a Map");
+                           "only an array of primitives, a String, a List or a Map can be assembled");
   return true;
 }
 
-/* Adds the piece to what holds the others. */
+/* Adds the piece to the holder of the earlier pieces. */
 static bool add_piece(const struct assembling *one, jobject holder)
 {
   const struct jvm_known *known = &one->request->thread->jvm->known;
@@ -109,7 +110,7 @@ static bool begin_object(const struct assembling *one, uint32_t *ref)
                      *ref);
 }
 
-/* With the monitor of the holder. */
+/* With the holder's monitor entered. */
 static bool append_piece(const struct assembling *one, jobject holder, uint32_t ref)
 {
   const struct jvm_request *request = one->request;
@@ -135,14 +136,14 @@ static bool continue_object(const struct assembling *one, uint32_t ref)
   (*one->env)->MonitorExit(one->env, holder);
   if (!is_added)
     return false;
-  enum jp_status told = jvm_objects_tell(request->objects, ref, request->stored);
-  return fail_status(one, told, ref);
+  enum jp_status counted = jvm_objects_count_sent(request->objects, ref, request->stored);
+  return fail_status(one, counted, ref);
 }
 
 void jvm_assemble(const struct jvm_request *request, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
-  if (request->drops_result) /* nobody could use what it makes */
+  if (request->drops_result) /* the client could not use the object */
     return;
   struct assembling one = {.env = request->thread->env, .request = request, .outcome = outcome};
   uint32_t ref = request->operation->instance;

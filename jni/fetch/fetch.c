@@ -1,4 +1,5 @@
-/* The next elements of an object: iterators, arrays, Strings and streams of bytes, and the answer that tells of them. */
+/* The next elements of an object: iterators, arrays, Strings and streams of bytes, and the answer with these
+ * elements. */
 #include "jni/fetch.h"
 
 #include "base/primitives.h"
@@ -11,10 +12,10 @@
 #include "jni/runtime/throwables.h"
 
 enum {
-  CHUNK = 1024, /* elements that a cursor gives in one call */
+  CHUNK = 1024, /* elements that a cursor returns in one call */
   ELEMENTS_MAX = 65536,
   PIECE_MAX = 1024 * 1024,
-  UNIT_TEXT = 6, /* an escaped one, as \u0000 */
+  UNIT_TEXT = 6, /* an escaped unit, as \u0000 */
   MARKED = 3
 };
 
@@ -23,16 +24,15 @@ struct fetch {
   const struct jvm_request *request;
   struct outcome *outcome;
   uint64_t epoch;
-  jobject object; /* local: the one to fetch from */
+  jobject object; /* local: the object to fetch from */
   struct jvm_class *class;
-  jobject
-      mark; /* borrowed: the third element of pairs of key and value, where elements tell their types; NULL: none */
+  jobject mark; /* borrowed: the third element of pairs, for elements with their types; NULL: none */
   size_t max;
-  size_t room; /* what the text of all elements may still have, in bytes */
+  size_t room; /* bytes that remain for the text of further elements */
 
   struct op_value elements; /* a list, or a text */
-  uint32_t ref;             /* takes the next call */
-  bool is_ref_told;         /* it has been counted for this answer already */
+  uint32_t ref;             /* for the next call; 0: none */
+  bool is_ref_counted;      /* the ref has already been counted as sent for this answer */
   bool is_done;
 };
 
@@ -40,19 +40,20 @@ struct fetch {
 struct turn {
   struct fetch *fetch;
   jobject cursor;
-  jclass readable;     /* the class of entries that the caller may read; NULL: none yet */
-  jclass opaque;       /* the class of entries that it may not; NULL: none yet */
-  jobjectArray untold; /* from the cursor, and from this element on not in the answer; NULL: all are */
-  jsize first_untold;
-  jsize untold_end; /* behind the last of them */
+  jclass readable; /* a class of entries that the caller may read; NULL: none yet */
+  jclass opaque;   /* a class of entries that the caller may not read; NULL: none yet */
+  /* elements from the cursor; those from first_unsent on are not in the answer; NULL: all are */
+  jobjectArray unsent;
+  jsize first_unsent;
+  jsize unsent_end; /* index after the last of them */
 };
 
-/* How the source of a cursor is found when it has none yet. */
+/* How to find the source of a new cursor. */
 struct opening {
-  jobject (*open)(struct fetch *fetch); /* NULL where it leaves an OUTCOME_ERROR */
+  jobject (*open)(struct fetch *fetch); /* NULL: failed with an OUTCOME_ERROR */
   bool is_own;
   bool is_cheap;
-  bool ends_for_good; /* the source is let go at its end, and not asked again */
+  bool ends_for_good; /* release the source after its last element, and never ask it again */
 };
 
 /* Returns false. */
@@ -62,7 +63,7 @@ static bool fail_fetch(struct fetch *fetch, enum outcome_failure failure, const 
   return false;
 }
 
-/* True: one was pending, and the outcome describes it. */
+/* True if an exception was pending: it is cleared, and the outcome describes it. */
 static bool take_exception(struct fetch *fetch)
 {
   return throwable_take_outcome(fetch->request->thread, fetch->request->arena,
@@ -74,7 +75,7 @@ static bool fail_memory(struct fetch *fetch)
   return outcome_fail_memory(fetch->outcome) == JP_OK;
 }
 
-/* ---- the list ---- */
+/* ---- the list of elements ---- */
 
 static bool make_list(struct fetch *fetch, size_t capacity)
 {
@@ -83,23 +84,23 @@ static bool make_list(struct fetch *fetch, size_t capacity)
   return items != NULL || fail_memory(fetch);
 }
 
-/* With its comma. */
+/* Includes the comma. */
 static size_t find_length(const struct fetch *fetch, const struct op_value *value)
 {
   return fetch->request->operation->fetch.text_length(value) + 1;
 }
 
-/* False: there is no place for a ref that it needs; OUTCOME_ERROR. */
-static bool take_told(struct fetch *fetch, const struct outcome *told, struct op_value *out)
+/* False: the session has no slot for a ref that the value needs; OUTCOME_ERROR. */
+static bool take_value(struct fetch *fetch, const struct outcome *filled, struct op_value *out)
 {
-  if (told->kind == OUTCOME_ERROR)
-    *fetch->outcome = *told;
+  if (filled->kind == OUTCOME_ERROR)
+    *fetch->outcome = *filled;
   else
-    *out = told->value;
-  return told->kind != OUTCOME_ERROR;
+    *out = filled->value;
+  return filled->kind != OUTCOME_ERROR;
 }
 
-/* A pair of key and value that the cursor has made. */
+/* True for a pair of key and value that the cursor has made. */
 static bool is_pair(const struct fetch *fetch, const struct jvm_class *class, jobjectArray element)
 {
   JNIEnv *env = fetch->env;
@@ -128,7 +129,7 @@ static bool read_pair(struct fetch *fetch, jobjectArray pair, struct op_value *o
   return true;
 }
 
-/* What others see of it. NULL: the outcome tells why. */
+/* Makes the pair without the cursor, for other requests. NULL: the outcome says why. */
 static jobject copy_pair(struct fetch *fetch, jobjectArray pair)
 {
   JNIEnv *env = fetch->env;
@@ -143,8 +144,8 @@ static jobject copy_pair(struct fetch *fetch, jobjectArray pair)
   return copy;
 }
 
-/* An element that cannot travel by value (it has a cycle, its size or toArray throws) is a ref: it has been taken, and
- * must not be lost. */
+/* An element that cannot travel by value (it has a cycle, its size or toArray throws) becomes a ref, because
+ * it was removed from the iterator and must not be lost. */
 static bool read_element(struct fetch *fetch, jobject element, struct op_value *out)
 {
   *out = (struct op_value){.kind = OP_NULL};
@@ -159,32 +160,32 @@ static bool read_element(struct fetch *fetch, jobject element, struct op_value *
                : result_read_typed(fetch->request, fetch->epoch, element, out, fetch->outcome);
   if (result_is_value_class(class) && result_read_value_object(fetch->request, class, element, out))
     return true;
-  struct outcome told = {.kind = OUTCOME_VALUE};
-  result_fill_by_value(fetch->request, fetch->epoch, element, &told);
-  return take_told(fetch, &told, out);
+  struct outcome filled = {.kind = OUTCOME_VALUE};
+  result_fill_by_value(fetch->request, fetch->epoch, element, &filled);
+  return take_value(fetch, &filled, out);
 }
 
-/* One that is too long for any answer is a ref, too; alone where the name of its class is too long, which may have
- * 64 KiB. */
+/* An element that is too long for any answer also becomes a ref. The class name is left out if it is too
+ * long: it may have 64 KiB. */
 static bool become_ref(struct fetch *fetch, jobject element, size_t kept, struct op_value *out)
 {
-  struct outcome told;
+  struct outcome filled;
   const struct jvm_class *class = jvm_class_of_object(fetch->request->thread, element);
   if (class != NULL && is_pair(fetch, class, element)) {
     element = copy_pair(fetch, element);
     if (element == NULL)
       return false;
   }
-  result_fill_ref(fetch->request, fetch->epoch, element, true, kept, &told);
-  if (!take_told(fetch, &told, out))
+  result_fill_ref(fetch->request, fetch->epoch, element, true, kept, &filled);
+  if (!take_value(fetch, &filled, out))
     return false;
   if (find_length(fetch, out) > fetch->request->operation->fetch.room_max)
     *out = (struct op_value){.kind = OP_REF, .ref = out->ref, .callback_identity = out->callback_identity};
   return true;
 }
 
-/* Adds an element to the list, by value or as a ref. False: it has to wait, with an OUTCOME_ERROR where it is no matter of
- * room. */
+/* Adds an element to the list, by value or as a ref. False: the element has to be kept for the next call.
+ * There is an OUTCOME_ERROR unless only room is missing. */
 static bool add_element(struct fetch *fetch, jobject element)
 {
   size_t kept = fetch->request->stored == NULL ? 0 : fetch->request->stored->count;
@@ -194,14 +195,15 @@ static bool add_element(struct fetch *fetch, jobject element)
     return false;
   size_t length = find_length(fetch, out);
   if (length > fetch->request->operation->fetch.room_max) {
-    arena_rewind(fetch->request->arena, mark); /* or all long elements would need their memory at once */
+    arena_rewind(fetch->request->arena,
+                 mark); /* otherwise all long elements would need memory at the same time */
     if (!become_ref(fetch, element, kept, out))
       return false;
     length = find_length(fetch, out);
   }
   if (length > fetch->room) {
     if (fetch->request->stored != NULL)
-      jvm_objects_take_back(fetch->request->thread, fetch->request->objects, fetch->request->stored, kept);
+      jvm_objects_roll_back(fetch->request->thread, fetch->request->objects, fetch->request->stored, kept);
     return false;
   }
   fetch->room -= length;
@@ -214,7 +216,7 @@ static const struct jvm *find_jvm(const struct fetch *fetch)
   return fetch->request->thread->jvm;
 }
 
-/* ---- the elements of iterators, which a Cursor of the peer's own Java classes takes (jni/java) ---- */
+/* ---- the elements of iterators, which the Java class Cursor reads (jni/java) ---- */
 
 static bool may_read_entry(struct turn *turn, jclass class)
 {
@@ -228,7 +230,7 @@ static bool may_read_entry(struct turn *turn, jclass class)
          jvm_judge_call(fetch->request, known, entry, get_value, &denied);
 }
 
-/* Takes the reference. True: the cursor may give more. */
+/* Reads the cursor's last value, and deletes the reference. True: the cursor may return more. */
 static bool read_next(struct turn *turn, jobject next)
 {
   struct fetch *fetch = turn->fetch;
@@ -252,7 +254,7 @@ static bool read_next(struct turn *turn, jobject next)
   return false;
 }
 
-/* False: the rest of them has to wait. */
+/* False: the other elements have to be kept for the next call. */
 static bool add_elements(struct turn *turn, jobjectArray taken, jsize count)
 {
   JNIEnv *env = turn->fetch->env;
@@ -261,16 +263,16 @@ static bool add_elements(struct turn *turn, jobjectArray taken, jsize count)
     bool added = add_element(turn->fetch, element);
     (*env)->DeleteLocalRef(env, element);
     if (!added) {
-      turn->untold = taken;
-      turn->first_untold = i;
-      turn->untold_end = count;
+      turn->unsent = taken;
+      turn->first_unsent = i;
+      turn->unsent_end = count;
       return false;
     }
   }
   return true;
 }
 
-/* Takes a chunk. False: that was the last one. */
+/* Reads a chunk from the cursor. False: it was the last one. */
 static bool take_chunk(struct turn *turn)
 {
   struct fetch *fetch = turn->fetch;
@@ -290,7 +292,7 @@ static bool take_chunk(struct turn *turn)
   return goes_on;
 }
 
-/* An error that came behind elements comes again with the next call: these are told first. */
+/* An error after some elements is kept for the next call, so that these elements are sent first. */
 static bool take_elements(struct turn *turn)
 {
   struct fetch *fetch = turn->fetch;
@@ -328,7 +330,7 @@ static void set_source(struct turn *turn, jobject source, const struct opening *
   JNIEnv *env = turn->fetch->env;
   (*env)->CallVoidMethod(env, turn->cursor, find_jvm(turn->fetch)->cursor_open, source,
                          (jboolean)opening->is_own, (jboolean)opening->is_cheap);
-  (*env)->ExceptionClear(env); /* it only writes fields, but -Xcheck:jni wants a check */
+  (*env)->ExceptionClear(env); /* the method only writes fields, but -Xcheck:jni demands the check */
 }
 
 static jobject open_source(struct turn *turn, const struct opening *opening)
@@ -362,7 +364,7 @@ static bool run_turn(struct turn *turn, const struct opening *opening)
   return true;
 }
 
-/* The cursor beside the ref; it is made there if need be. */
+/* Returns the cursor of fetch->ref, and makes one if there is none. */
 static jobject find_cursor(struct fetch *fetch)
 {
   JNIEnv *env = fetch->env;
@@ -373,11 +375,11 @@ static jobject find_cursor(struct fetch *fetch)
   (*env)->DeleteLocalRef(env, made);
   if (cursor == NULL)
     outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL,
-                 "the object with objRef %u was deleted meanwhile", fetch->ref);
+                 "the object with objRef %u was deleted during the request", fetch->ref);
   return cursor;
 }
 
-/* Has a turn of the cursor beside fetch->ref. *is_own: the peer itself made the iterator. */
+/* Runs one turn of the cursor of fetch->ref. *is_own: the peer itself made the iterator. */
 static bool fetch_in_turn(struct fetch *fetch, const struct opening *opening, bool *is_own)
 {
   JNIEnv *env = fetch->env;
@@ -393,19 +395,19 @@ static bool fetch_in_turn(struct fetch *fetch, const struct opening *opening, bo
     return fail_fetch(fetch, FAILURE_SERVER, "another request is fetching from this object");
   fetch->mark = fetch->request->operation->element_types ? turn.cursor : NULL;
   bool fetched = run_turn(&turn, opening);
-  *is_own = (*env)->CallBooleanMethod(env, turn.cursor, jvm->cursor_end, turn.untold, turn.first_untold,
-                                      turn.untold_end) != JNI_FALSE;
+  *is_own = (*env)->CallBooleanMethod(env, turn.cursor, jvm->cursor_end, turn.unsent, turn.first_unsent,
+                                      turn.unsent_end) != JNI_FALSE;
   return !take_exception(fetch) && fetched;
 }
 
-/* ---- what has iterators ---- */
+/* ---- objects with iterators ---- */
 
 static jobject open_object(struct fetch *fetch)
 {
   return (*fetch->env)->NewLocalRef(fetch->env, fetch->object);
 }
 
-/* Fetches in a turn. An iterator that the peer itself has stored is deleted after its last element. */
+/* Fetches in a turn. Deletes an iterator that the peer itself has stored after its last element. */
 static bool fetch_and_delete(struct fetch *fetch, const struct opening *opening)
 {
   bool is_own;
@@ -424,10 +426,10 @@ static bool fetch_from_iterator(struct fetch *fetch)
   return fetch_and_delete(fetch, &opening);
 }
 
-/* Calls a getter of an object, as the judge allows. What it gives is a `promised`: the JVM's verifier does not hold it to
- * an interface. NULL: the outcome tells why. */
-static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
-                       struct named_method named, jclass promised)
+/* Calls a getter of an object, if the judge allows it. The result must be a `promised`, which the JVM's
+ * verifier does not check for interfaces. NULL: the outcome says why. */
+static jobject call_getter(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
+                           struct named_method named, jclass promised)
 {
   struct jvm_class *class = jvm_class_of_object(fetch->request->thread, object);
   if (class == NULL) {
@@ -441,9 +443,8 @@ static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jm
     return NULL;
   if (given != NULL && (*fetch->env)->IsInstanceOf(fetch->env, given, promised))
     return given;
-  outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL, "%.*s.%s gave %s",
-               TEXT_ARGS(class->name), named.name,
-               given == NULL ? "null" : "an object that is no such thing");
+  outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL, "%.*s.%s returned %s",
+               TEXT_ARGS(class->name), named.name, given == NULL ? "null" : "an object of another type");
   return NULL;
 }
 
@@ -452,11 +453,11 @@ static const struct named_method iterator_member = {"iterator", "()Ljava/util/It
 static jobject open_stream(struct fetch *fetch)
 {
   const struct jvm_known *known = &find_jvm(fetch)->known;
-  return ask_for(fetch, fetch->object, known->class_base_stream, known->method_base_stream_iterator,
-                 iterator_member, known->class_iterator);
+  return call_getter(fetch, fetch->object, known->class_base_stream, known->method_base_stream_iterator,
+                     iterator_member, known->class_iterator);
 }
 
-/* The iterator of a stream is made once: it stays beside the stream. */
+/* A stream can make its iterator only once, so the iterator is kept beside the stream. */
 static bool fetch_from_stream(struct fetch *fetch)
 {
   static const struct opening opening = {.open = open_stream, .ends_for_good = true};
@@ -464,7 +465,8 @@ static bool fetch_from_stream(struct fetch *fetch)
   return fetch_in_turn(fetch, &opening, &is_own);
 }
 
-/* Stores the iterator, whose ref takes the next call. False: there is no room for it, and nothing has been taken. */
+/* Stores the iterator, whose ref is for the next call. False: the session is full, and no element was
+ * read. */
 static bool store_iterator(struct fetch *fetch, jobject iterator, bool *is_new)
 {
   const struct jvm_stored *stored = fetch->request->stored;
@@ -473,17 +475,17 @@ static bool store_iterator(struct fetch *fetch, jobject iterator, bool *is_new)
     return fail_memory(fetch);
   if (!result_store(fetch->request, fetch->epoch, class, iterator, &fetch->ref, fetch->outcome))
     return false;
-  fetch->is_ref_told = true;
+  fetch->is_ref_counted = true;
   *is_new = stored == NULL || stored->is_new;
   return true;
 }
 
-/* The iterator of `iterable`: the object itself, or what it has. */
+/* Fetches from the iterator of `iterable`: the object itself, or the result of its iterator(). */
 static bool fetch_from_its_iterator(struct fetch *fetch, jobject iterable, bool is_cheap)
 {
   const struct jvm_known *known = &find_jvm(fetch)->known;
-  jobject iterator = ask_for(fetch, iterable, known->class_iterable, known->method_iterable_iterator,
-                             iterator_member, known->class_iterator);
+  jobject iterator = call_getter(fetch, iterable, known->class_iterable, known->method_iterable_iterator,
+                                 iterator_member, known->class_iterator);
   bool is_new = false;
   if (iterator == NULL || !store_iterator(fetch, iterator, &is_new))
     return false;
@@ -503,19 +505,19 @@ static bool fetch_from_map(struct fetch *fetch)
 {
   const struct jvm_known *known = &find_jvm(fetch)->known;
   const struct named_method entry_set = {"entrySet", "()Ljava/util/Set;"};
-  jobject entries = ask_for(fetch, fetch->object, known->class_map, known->method_map_entry_set, entry_set,
-                            known->class_iterable);
+  jobject entries = call_getter(fetch, fetch->object, known->class_map, known->method_map_entry_set,
+                                entry_set, known->class_iterable);
   return entries != NULL && fetch_from_its_iterator(fetch, entries, true);
 }
 
-/* ---- how many of an array, a String or an InputStream ---- */
+/* ---- the number of elements of an array, a String or an InputStream ---- */
 
-static size_t smaller(size_t a, size_t b)
+static size_t find_smaller(size_t a, size_t b)
 {
   return a < b ? a : b;
 }
 
-/* How many there are from `from` on, max at most. */
+/* The number of elements from `from` on, at most max. */
 static bool find_count(struct fetch *fetch, size_t length, const char *throwable, size_t *count)
 {
   size_t from = fetch->request->operation->fetch.from;
@@ -524,13 +526,13 @@ static bool find_count(struct fetch *fetch, size_t length, const char *throwable
                  "'from' is %zu, and the length %zu", from, length);
     return false;
   }
-  *count = smaller(fetch->max, length - from);
+  *count = find_smaller(fetch->max, length - from);
   return true;
 }
 
 /* ---- primitives ---- */
 
-/* The most bytes of an element's text, with its comma. */
+/* The most bytes of an element's text, including the comma. */
 static size_t size_primitive_text(char letter)
 {
   switch (letter) {
@@ -545,16 +547,16 @@ static size_t size_primitive_text(char letter)
   case 'I':
     return 12;
   default:
-    return 28; /* a double; a long that is a text */
+    return 28; /* a double, or a long that is written as text */
   }
 }
 
-/* How many elements are sure to have room in the answer. */
+/* How many elements certainly fit in the answer. */
 static size_t fit_primitives(const struct fetch *fetch, char letter)
 {
   size_t fitting = fetch->request->operation->base64_result ? fetch->room / 4 * 3 / primitive_size(letter)
                                                             : fetch->room / size_primitive_text(letter);
-  return smaller(fitting, PIECE_MAX);
+  return find_smaller(fitting, PIECE_MAX);
 }
 
 static bool fill_primitives(struct fetch *fetch, char letter, jobject array, size_t from, size_t count)
@@ -591,11 +593,11 @@ static bool fetch_from_array(struct fetch *fetch)
       !find_count(fetch, length, "java.lang.ArrayIndexOutOfBoundsException", &count))
     return false;
   if (is_primitive) {
-    count = smaller(count, fit_primitives(fetch, letter));
+    count = find_smaller(count, fit_primitives(fetch, letter));
     fetch->is_done = from + count == length;
     return fill_primitives(fetch, letter, fetch->object, from, count);
   }
-  if (!fill_objects(fetch, from, smaller(count, ELEMENTS_MAX)))
+  if (!fill_objects(fetch, from, find_smaller(count, ELEMENTS_MAX)))
     return false;
   fetch->is_done = from + fetch->elements.list.count == length;
   return true;
@@ -603,7 +605,7 @@ static bool fetch_from_array(struct fetch *fetch)
 
 /* ---- Strings ---- */
 
-/* Whether units `at` - 1 and `at` of the String are one pair. */
+/* True if the units `at` - 1 and `at` of the String are a surrogate pair. */
 static bool is_surrogate_pair(struct fetch *fetch, size_t at, size_t length)
 {
   uint16_t units[2];
@@ -626,7 +628,7 @@ static bool fill_text(struct fetch *fetch, size_t from, size_t count)
   return text.data != NULL || fail_memory(fetch);
 }
 
-/* Its text travels as results do, which the judge is not asked about. */
+/* A String's text may be sent like any result, so the judge is not asked. */
 static bool fetch_from_string(struct fetch *fetch)
 {
   size_t length = (size_t)(*fetch->env)->GetStringLength(fetch->env, fetch->object);
@@ -638,7 +640,7 @@ static bool fetch_from_string(struct fetch *fetch)
     return fail_fetch(fetch, FAILURE_INVALID_PARAMS, "'from' is inside a surrogate pair");
   if (count == 1 && is_surrogate_pair(fetch, from + 1, length))
     return fail_fetch(fetch, FAILURE_INVALID_PARAMS, "'max' is 1, and a surrogate pair begins at 'from'");
-  count = smaller(count, smaller(fetch->room / UNIT_TEXT, PIECE_MAX));
+  count = find_smaller(count, find_smaller(fetch->room / UNIT_TEXT, PIECE_MAX));
   if (count > 0 && is_surrogate_pair(fetch, from + count, length))
     count--;
   fetch->is_done = from + count == length;
@@ -657,16 +659,17 @@ static bool read_input(struct fetch *fetch, jbyteArray bytes, jint count, jint *
   if (*given >= -1 && *given <= count)
     return true;
   outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL,
-               "%.*s.read was asked for %d bytes and gave %d", TEXT_ARGS(fetch->class->name), count, *given);
+               "%.*s.read was asked for %d bytes and returned %d", TEXT_ARGS(fetch->class->name), count,
+               *given);
   return false;
 }
 
-/* What it gives has room in the answer: no more is asked for. */
+/* Requests only as many bytes as fit in the answer. */
 static bool fetch_from_input(struct fetch *fetch)
 {
   static const struct named_method read = {"read", "([BII)I"};
   jclass declaring = fetch->request->thread->jvm->known.class_input_stream;
-  jint count = (jint)smaller(fetch->max, fit_primitives(fetch, 'B'));
+  jint count = (jint)find_smaller(fetch->max, fit_primitives(fetch, 'B'));
   if (!jvm_judge_call(fetch->request, fetch->class, declaring, read, fetch->outcome))
     return false;
   jbyteArray bytes = (*fetch->env)->NewByteArray(fetch->env, count);
@@ -716,7 +719,8 @@ static bool run_fetcher(struct fetch *fetch)
   fetcher *run = fetch_from_nothing;
   for (size_t i = 0; run == fetch_from_nothing && i < sizeof rows / sizeof *rows; i++) {
     if ((*fetch->env)
-            ->IsInstanceOf(fetch->env, fetch->object, rows[i].class)) /* the first that the object is */
+            ->IsInstanceOf(fetch->env, fetch->object,
+                           rows[i].class)) /* the first row whose class the object has */
       run = rows[i].run;
   }
   if (fetch->request->operation->fetch.from != 0 && run != fetch_from_nothing)
@@ -748,16 +752,16 @@ static bool open_fetched(struct fetch *fetch)
   return fetch->class != NULL || fail_memory(fetch);
 }
 
-/* An answer that is not the last tells the ref, once. One that was deleted meanwhile is told all the same: it would
- * mean nothing a moment later either. */
+/* Every answer but the last has the ref, counted once. The ref is sent even if the object was deleted during
+ * the request, because it could be deleted just as well right afterwards. */
 static bool count_ref(struct fetch *fetch)
 {
   const struct jvm_request *request = fetch->request;
-  if (fetch->is_done && fetch->is_ref_told)
-    jvm_objects_untell(request->thread, request->objects, fetch->ref, request->stored);
-  if (fetch->is_done || fetch->is_ref_told)
+  if (fetch->is_done && fetch->is_ref_counted)
+    jvm_objects_uncount_sent(request->thread, request->objects, fetch->ref, request->stored);
+  if (fetch->is_done || fetch->is_ref_counted)
     return true;
-  return jvm_objects_tell(request->objects, fetch->ref, request->stored) != JP_NO_MEMORY ||
+  return jvm_objects_count_sent(request->objects, fetch->ref, request->stored) != JP_NO_MEMORY ||
          fail_memory(fetch);
 }
 
@@ -781,7 +785,7 @@ static void fill_outcome(struct fetch *fetch)
 void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
-  if (request->drops_result) /* nobody would ever see what it takes */
+  if (request->drops_result) /* the elements would be lost */
     return;
   struct fetch fetch = {.env = request->thread->env,
                         .request = request,
@@ -790,8 +794,8 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
                         .room = request->operation->fetch.room};
   if (!open_fetched(&fetch) || !run_fetcher(&fetch))
     return;
-  /* A value of which something is left becomes an object of the session, whose ref takes the next call. */
-  fetch.is_ref_told = fetch.is_ref_told || (!fetch.is_done && fetch.ref == 0);
+  /* A value with remaining elements becomes an object of the session, whose ref is for the next call. */
+  fetch.is_ref_counted = fetch.is_ref_counted || (!fetch.is_done && fetch.ref == 0);
   if (!fetch.is_done && fetch.ref == 0 &&
       !result_store(request, fetch.epoch, fetch.class, fetch.object, &fetch.ref, outcome))
     return;

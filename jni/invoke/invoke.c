@@ -7,7 +7,7 @@
 
 enum { WRITTEN_SHOWN = 64 };
 
-/* Tells the conversion what the member declares of the argument that comes next, beyond the erased type. */
+/* Sets the element types that the member declares for the next argument. */
 static void declare_elements(struct conversion *conversion, size_t argument)
 {
   const struct jvm_request *request = conversion->request;
@@ -25,10 +25,10 @@ static void declare_elements(struct conversion *conversion, size_t argument)
   conversion->elements = elements;
 }
 
-/* ---- arrays that the caller wants back ---- */
+/* ---- arrays that the caller wants returned ---- */
 
-/* Notes the array that an argument has become, where the request asks for what the call changes in it. It is local, and stays
- * until the operation has run. */
+/* Remembers the array of an argument with `out`. The array is local, and exists until the operation has
+ * run. */
 static bool note_out(struct conversion *conversion, size_t argument, jobject array)
 {
   struct arena *arena = conversion->request->arena;
@@ -53,7 +53,7 @@ static bool is_noted(const struct conversion *conversion, size_t argument)
   return conversion->out_count > 0 && conversion->outs[conversion->out_count - 1].argument == argument;
 }
 
-/* Without a copy, as most calls change nothing. No Java code runs during the comparison. */
+/* Compares without a copy, because most calls change nothing. No Java code runs during the comparison. */
 static bool has_changed(JNIEnv *env, const struct conversion_out *out, size_t size)
 {
   void *now = (*env)->GetPrimitiveArrayCritical(env, out->array, NULL);
@@ -66,19 +66,19 @@ static bool has_changed(JNIEnv *env, const struct conversion_out *out, size_t si
   return changed;
 }
 
-/* Lists the arrays that have changed. */
-static void tell_outs(struct conversion *conversion)
+/* Adds the arrays that have changed to the outcome. */
+static void list_outs(struct conversion *conversion)
 {
   const struct jvm_request *request = conversion->request;
   struct outcome *outcome = conversion->outcome;
   if (outcome->kind == OUTCOME_ERROR)
     return;
-  struct outcome_out *told = arena_alloc(request->arena, conversion->out_count * sizeof *told);
-  if (told == NULL) {
+  struct outcome_out *listed = arena_alloc(request->arena, conversion->out_count * sizeof *listed);
+  if (listed == NULL) {
     (void)outcome_fail_memory(outcome);
     return;
   }
-  outcome->outs = told;
+  outcome->outs = listed;
   outcome->out_count = 0;
   for (size_t i = 0; i < conversion->out_count; i++) {
     const struct conversion_out *out = &conversion->outs[i];
@@ -93,7 +93,7 @@ static void tell_outs(struct conversion *conversion)
     dispatch_get_range(conversion->thread->env, out->letter, out->array, 0, (jsize)out->count, now);
     const struct op_value *given = &request->operation->args[out->argument];
     bool is_base64 = given->out == OP_OUT_BASE64 || request->operation->base64_result;
-    told[outcome->out_count++] =
+    listed[outcome->out_count++] =
         (struct outcome_out){.argument = out->argument,
                              .value = {.kind = OP_PACKED,
                                        .packed = {.data = now,
@@ -104,7 +104,8 @@ static void tell_outs(struct conversion *conversion)
 }
 
 /* Converts one argument of a variable arity into the array, or into packed if it is a primitive. Leaves no
- * reference, because there may be many such arguments. bound: the class of the elements, where a type variable stands for it. */
+ * reference, because there may be many such arguments. bound: the element class, if a type variable stands
+ * for it. */
 static bool set_gathered(struct conversion *conversion, jobject array, struct jvm_class *bound,
                          size_t argument, size_t at, char *packed)
 {
@@ -145,8 +146,8 @@ static bool fill_gathered(struct conversion *conversion, jobject array, struct j
   return filled;
 }
 
-/* Finds the array class of a variable arity of a type variable, which stands for a class. NULL: the erased type tells it, or
- * the class cannot be loaded. */
+/* Finds the array class for a variable arity whose element type is a type variable bound to a class. NULL:
+ * use the erased type, or the class cannot be loaded. */
 static struct jvm_class *find_bound_array(struct conversion *conversion, size_t parameter)
 {
   struct jvm_thread *thread = conversion->thread;
@@ -157,7 +158,7 @@ static struct jvm_class *find_bound_array(struct conversion *conversion, size_t 
              : jvm_type_class(thread, (struct jvm_type *)&declared->self);
 }
 
-/* Gathers the arguments from the method's last parameter on into a new array. */
+/* Collects the arguments from the method's last parameter on in a new array. */
 static bool gather_arguments(struct conversion *conversion)
 {
   const struct resolved_member *member = conversion->member;
@@ -188,7 +189,7 @@ static bool gather_arguments(struct conversion *conversion)
   return !argument_take(conversion);
 }
 
-/* Those that are not gathered into an array. */
+/* Converts the arguments that do not go into the array. */
 static bool convert_fixed(struct conversion *conversion, struct argument_path *path)
 {
   const struct resolved_member *member = conversion->member;
@@ -223,8 +224,8 @@ static bool convert_arguments(struct conversion *conversion)
   return converted;
 }
 
-/* JNI does not check the receiver's class. The cache's key holds it, but only this check keeps the process
- * safe. */
+/* JNI does not check the receiver's class. The cache's key includes the class, but this check alone keeps the
+ * process safe. */
 static bool check_receiver(struct conversion *conversion)
 {
   JNIEnv *env = conversion->thread->env;
@@ -238,8 +239,8 @@ static bool check_receiver(struct conversion *conversion)
   return false;
 }
 
-/* GetStaticMethodID initialises the class and raises what its initialiser raises. With an id from JVMTI, a
- * call would skip that. */
+/* GetStaticMethodID initialises the class and raises exceptions of its initialiser. A call with an id from
+ * JVMTI would skip that. */
 static bool take_static_method(struct conversion *conversion)
 {
   JNIEnv *env = conversion->thread->env;
@@ -274,7 +275,7 @@ static void finish_result(struct conversion *conversion, struct jvm_type *type, 
     return;
   result_fill(conversion->request, conversion->frame->epoch, type, value, conversion->outcome);
   if (conversion->out_count > 0)
-    tell_outs(conversion);
+    list_outs(conversion);
 }
 
 static void run_call(struct conversion *conversion)
@@ -315,7 +316,7 @@ static void run_new(struct conversion *conversion)
                (*env)->NewObjectA(env, member->named->ref, member->method_id, conversion->arguments));
 }
 
-/* True if the one argument is the whole array, and not an element of it. */
+/* True if the only argument is the whole array, not an element of it. */
 static bool is_whole(struct conversion *conversion, const struct op_value *value,
                      const struct jvm_class *array)
 {
@@ -330,7 +331,7 @@ static bool is_whole(struct conversion *conversion, const struct op_value *value
   return name.data != NULL && text_equal(name, array->name);
 }
 
-/* One int is the length; anything else is the elements (docs/protocol.md, "new, call, get, put"). */
+/* A single int is the length; anything else is the elements (docs/protocol.md, "new, call, get, put"). */
 static void run_new_array(struct conversion *conversion)
 {
   const struct operation *operation = conversion->request->operation;
@@ -387,7 +388,7 @@ static void run_length(struct conversion *conversion)
 
 /* ---- elements and ranges of arrays (docs/pieces.md, "Elements and ranges") ---- */
 
-/* In the words of java.util.Objects.checkIndex and checkFromToIndex. */
+/* The texts are those of java.util.Objects.checkIndex and checkFromToIndex. */
 static bool fail_bounds(struct conversion *conversion, const struct op_piece *piece, jsize length)
 {
   struct text shown = arena_shorten(conversion->request->arena, piece->written, WRITTEN_SHOWN);
@@ -399,7 +400,8 @@ static bool fail_bounds(struct conversion *conversion, const struct op_piece *pi
   return false;
 }
 
-/* Finds the operation's piece in the array. False: it is beyond it, and the outcome is Java's exception. */
+/* Finds the operation's range in the array. False: the range exceeds the array, and the outcome is Java's
+ * exception. */
 static bool find_piece(struct conversion *conversion, jobject array, jsize *from, jsize *count)
 {
   JNIEnv *env = conversion->thread->env;
@@ -416,7 +418,7 @@ static void read_element(JNIEnv *env, char element, jobject array, jsize at, jva
     dispatch_get_range(env, element, array, at, 1, out);
 }
 
-/* An object may leave an ArrayStoreException pending. */
+/* Writing an object may leave an ArrayStoreException pending. */
 static void write_element(JNIEnv *env, char element, jobject array, jsize at, const jvalue *value)
 {
   if (element == 'L')
@@ -425,7 +427,7 @@ static void write_element(JNIEnv *env, char element, jobject array, jsize at, co
     dispatch_set_range(env, element, array, at, 1, value);
 }
 
-/* A new array of the class, the array's own: a local reference. NULL: the outcome tells why. */
+/* A new array of the same class: a local reference. NULL: the outcome says why. */
 static jobject copy_range(struct conversion *conversion, struct jvm_class *class, jobject array, jsize from,
                           jsize count)
 {
@@ -439,7 +441,7 @@ static jobject copy_range(struct conversion *conversion, struct jvm_class *class
   return argument_take(conversion) ? NULL : copy;
 }
 
-/* The type of the object is the array's own class, as that of a clone is. */
+/* The type of the result is the array's own class, as for clone. */
 static void finish_range(struct conversion *conversion, jsize from, jsize count)
 {
   struct jvm_class *class = jvm_class_by_id(conversion->thread, conversion->frame->receiver_class);
@@ -506,7 +508,7 @@ static void run_put_piece(struct conversion *conversion)
   finish_put(conversion);
 }
 
-/* The value becomes an array first, so that one that does not fit changes no element. */
+/* Converts the value to an array first, so that a value that does not fit changes no element. */
 static void run_put_range(struct conversion *conversion)
 {
   JNIEnv *env = conversion->thread->env;
@@ -522,7 +524,7 @@ static void run_put_range(struct conversion *conversion)
   jsize length = value.l == NULL ? -1 : (*env)->GetArrayLength(env, value.l);
   if (length != count) {
     if (value.l == NULL)
-      (void)argument_fail(conversion, given, "a range takes an array");
+      (void)argument_fail(conversion, given, "a range needs an array");
     else
       (void)argument_fail(conversion, given, "%d elements in place of %d", length, count);
     return;
@@ -552,9 +554,9 @@ static void run_refusal(struct conversion *conversion)
                of_class ? 0 : (int)member->name.len, member->name.data, member->refusal);
 }
 
-/* ---- a place for the result ---- */
+/* ---- a slot for the result ---- */
 
-/* A class whose objects always travel by value, as far as the name tells. */
+/* True for a class whose objects always travel by value, by its name. */
 static bool is_value_name(struct text name)
 {
   const struct value_class *row = value_class_find_maker(name);
@@ -587,8 +589,8 @@ static enum result_place find_result_place(const struct resolved_member *member)
   }
 }
 
-/* A call whose result may need a place in the session has one before it runs, or does not run. The session itself is
- * asked to begin only where the result surely is one of its objects. */
+/* Reserves a slot in the session before a call whose result may need one; without a slot the call does not
+ * run. The owner is asked only if the result certainly is an object of the session. */
 static bool reserve_place(const struct jvm_request *request, struct resolved_member *member,
                           struct outcome *outcome)
 {

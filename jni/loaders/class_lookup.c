@@ -1,10 +1,10 @@
 /*
- * From a name to a class: what one loader is asked, what is asked in which order, and what a thread has found before.
+ * From a name to a class: asking one loader, the order of loaders, and a thread's cache of classes.
  *
- * A loader that is capable of parallel loading keeps a lock for every name that it was ever asked for, present or not
- * (ClassLoader.getClassLoadingLock), and the application's and the platform loader live as long as the JVM. So these two
- * are asked only where they can have the class: it is loaded, or there is a class file that they would read. Other
- * loaders may make classes in any way, and are always asked.
+ * A loader that is capable of parallel loading keeps a lock for every name that it was ever asked for,
+ * present or not (ClassLoader.getClassLoadingLock), and the application's and the platform loader live as
+ * long as the JVM. So these two are asked only if they can have the class: it is loaded, or there is a class
+ * file that they would read. Other loaders may generate classes in any way, and are always asked.
  */
 #include "jni/loaders/class_lookup.h"
 
@@ -17,14 +17,14 @@
 enum {
   SLOTS = 256,
   NAME_KEPT_MAX = 256,
-  OWNERS_MAX = 8 /* levels of nested classes that are looked through */
+  OWNERS_MAX = 8 /* levels of nested classes that are searched */
 };
 
-/* What a thread has found: one slot a hash. */
+/* A thread's cache: one slot for each hash. */
 struct found_classes {
   struct found_class {
     uint64_t hash;
-    struct jvm_class *class; /* NULL: the slot is free */
+    struct jvm_class *class; /* NULL: the slot is empty */
     jweak ref;               /* NULL: the class is permanent */
     struct class_basis basis;
     size_t length;
@@ -34,7 +34,8 @@ struct found_classes {
 
 /* ---- one loader ---- */
 
-/* The class of an array's elements, borrowed from the name; the name itself where it is no array's; data NULL: a primitive. */
+/* The element class of an array, borrowed from the name; the name itself if it is no array's; data NULL: a
+ * primitive. */
 static struct text find_element_name(struct text name)
 {
   size_t at = 0;
@@ -45,8 +46,8 @@ static struct text find_element_name(struct text name)
   return at < name.len && name.data[at] == 'L' ? text_slice(name, at + 1, name.len - 1) : TEXT_ABSENT;
 }
 
-/* True of the JDK's own two, which read class files of modules and of the class path and nothing else. A JVM may have
- * another application loader (java.system.class.loader). */
+/* True for the JDK's own two loaders, which only read class files of modules and of the class path. A JVM may
+ * have another application loader (java.system.class.loader). */
 static bool reads_files_alone(struct jvm_thread *thread, jobject loader)
 {
   if (loader == NULL)
@@ -98,8 +99,8 @@ static jstring make_file_path(struct jvm_thread *thread, struct text name)
   return string;
 }
 
-/* Searches the class path by findResource, because getResource keeps the names of packages that no module has. Where the
- * search throws, the loader may tell why. */
+/* Searches the class path by findResource, because getResource keeps the names of packages that no module
+ * has. If the search throws, the caller asks the loader, which may report the reason. */
 static bool has_file(struct jvm_thread *thread, jobject loader, struct text name)
 {
   JNIEnv *env = thread->env;
@@ -117,8 +118,8 @@ static bool has_file(struct jvm_thread *thread, jobject loader, struct text name
   return has;
 }
 
-/* What the options or an agent have appended to the search of the boot loader, which keeps no names. Anything but
- * "there is none" is for the loader to tell. */
+/* True for a class that the options or an agent have appended to the boot loader's search; the boot loader
+ * keeps no names. Also true on any exception but ClassNotFoundException, which the loader then reports. */
 static bool is_boot_class(struct jvm_thread *thread, struct text name)
 {
   JNIEnv *env = thread->env;
@@ -163,7 +164,7 @@ void class_finding_end(struct jvm_thread *thread, struct class_finding *finding)
   finding->held = NULL;
 }
 
-/* ---- what was found before ---- */
+/* ---- the thread's cache ---- */
 
 static void destroy_found(struct jvm_thread *thread)
 {
@@ -229,7 +230,7 @@ static void keep_class(struct jvm_thread *thread, struct text name, const struct
 
 /* ---- the search ---- */
 
-/* Asks a loader. False where the search goes on: it has no such class, and nothing is pending. */
+/* Asks a loader. False: it does not have the class, and the search continues; no exception is pending. */
 static bool ask_loader(struct jvm_thread *thread, struct text name, jobject loader,
                        struct class_finding *finding)
 {
@@ -261,7 +262,7 @@ static bool ask_main_loader(struct jvm_thread *thread, struct text name, struct 
   return ends;
 }
 
-/* The loaders that have the class or, where none has, the innermost class around it. */
+/* The loaders that have the class or, if none has, the innermost enclosing class. */
 static void list_loaders(struct jvm_thread *thread, struct text name, struct loader_list *found)
 {
   loaders_of_name(thread, name, found);
@@ -280,7 +281,7 @@ static bool ask_loaded(struct jvm_thread *thread, struct text name, struct class
   if (element.data == NULL)
     return false;
   uint32_t hash = loaded_name_hash(element);
-  /* Before the search, so that a class that is loaded meanwhile is not missed. */
+  /* Read before the search, so that a class that is loaded during the search is not missed. */
   finding->basis =
       (struct class_basis){.kind = CLASS_ALONE, .hash = hash, .changes = loaded_name_changes(hash)};
   list_loaders(thread, element, &finding->several);
@@ -295,8 +296,8 @@ static bool ask_loaded(struct jvm_thread *thread, struct text name, struct class
   return ends;
 }
 
-/* After the application's loader has thrown. */
-static void look_beyond(struct jvm_thread *thread, struct text name, struct class_finding *finding)
+/* The steps after the application's loader has thrown. */
+static void search_further(struct jvm_thread *thread, struct text name, struct class_finding *finding)
 {
   JNIEnv *env = thread->env;
   jthrowable thrown = throwable_catch(env);
@@ -308,23 +309,24 @@ static void look_beyond(struct jvm_thread *thread, struct text name, struct clas
     (*env)->Throw(env, thrown);
   (*env)->DeleteLocalRef(env, thrown);
   if (finding->class != NULL &&
-      finding->class->permanent) /* that needs no other basis, whoever was asked for it */
+      finding->class->permanent) /* a permanent class needs no other basis, whichever loader was asked */
     finding->basis = (struct class_basis){.kind = CLASS_FOR_GOOD};
 }
 
-/* A loader that has given a permanent class gives it always, so that neither is asked twice. */
-void class_find(struct jvm_thread *thread, struct text name, bool looks_beyond, struct class_finding *finding)
+/* A loader that has returned a permanent class always returns it, so no loader is asked twice. */
+void class_find(struct jvm_thread *thread, struct text name, bool searches_further,
+                struct class_finding *finding)
 {
   *finding = (struct class_finding){.basis = {.kind = CLASS_FOR_GOOD}};
-  if (looks_beyond && recall_class(thread, name, finding))
+  if (searches_further && recall_class(thread, name, finding))
     return;
   finding->class = loader_load_class(thread, name, thread->jvm->class_loader, &finding->held);
-  bool is_beyond = finding->class == NULL && looks_beyond;
+  bool is_beyond = finding->class == NULL && searches_further;
   if (is_beyond)
-    look_beyond(thread, name, finding);
+    search_further(thread, name, finding);
   if (finding->class == NULL)
     return;
-  if (is_beyond || (looks_beyond && finding->class->permanent))
+  if (is_beyond || (searches_further && finding->class->permanent))
     keep_class(thread, name, finding);
   if (finding->class->permanent)
     class_finding_end(thread, finding);

@@ -16,33 +16,34 @@ struct loader {
   jweak ref;
 };
 
-/* Loaders that have been unloaded, and no longer stand in the table. */
+/* Loaders that have been unloaded and removed from the table. */
 struct dead_loaders {
   struct dead_loaders *next;
   size_t count;
   struct loader loaders[];
 };
 
-/* Process-wide, because JVMTI's events have no argument of ours. */
+/* Process-wide, because JVMTI's events have no context argument. */
 static struct {
-  /* Never held while the JVM is called: a thread that is suspended there would stop all that load classes. */
+  /* Never held during a call into the JVM: a thread that is suspended there would block all threads that load
+   * classes. */
   pthread_mutex_t lock;
-  struct loader *loaders; /* by ascending number */
+  struct loader *loaders; /* in ascending order of numbers */
   size_t count;
   size_t capacity;
   uint32_t last_number;
   struct name_index names;
   bool is_sweeping;
   unsigned readers;          /* threads that use a weak reference of the table outside the lock */
-  struct dead_loaders *dead; /* whose references are deleted when nobody reads */
+  struct dead_loaders *dead; /* their references are deleted when there are no readers */
 
-  /* How many classes were noted, by hash. */
+  /* Number of recorded classes, by hash. */
   _Atomic uint32_t changes[STRIPES];
 } noted = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- loaders that are gone ---- */
+/* ---- unloaded loaders ---- */
 
-/* The references of dead loaders are deleted with the last reader. */
+/* The last reader deletes the references of dead loaders. */
 static void end_reading(JNIEnv *env)
 {
   struct dead_loaders *dead = NULL;
@@ -61,7 +62,7 @@ static void end_reading(JNIEnv *env)
   }
 }
 
-/* A copy of the table. NULL: another thread is at it, or memory is short. */
+/* A copy of the table. NULL: another thread is sweeping, or memory is short. */
 static struct dead_loaders *begin_sweep(void)
 {
   struct dead_loaders *seen = NULL;
@@ -79,7 +80,7 @@ static struct dead_loaders *begin_sweep(void)
   return seen;
 }
 
-/* Room for one more than count loaders. */
+/* Makes room for one more than count loaders. */
 static bool grow_locked(size_t count)
 {
   struct loader *loaders = array_grow(noted.loaders, count, &noted.capacity, sizeof *loaders);
@@ -92,7 +93,7 @@ static void remove_dead_locked(struct dead_loaders *dead)
 {
   uint32_t *numbers = malloc((dead->count + 1) * sizeof *numbers);
   if (numbers == NULL) {
-    dead->count = 0; /* they stay until the next time */
+    dead->count = 0; /* they stay until the next sweep */
     return;
   }
   size_t kept = 0;
@@ -106,12 +107,12 @@ static void remove_dead_locked(struct dead_loaders *dead)
   }
   noted.count = kept;
   if (kept > noted.capacity / 2)
-    (void)grow_locked(noted.capacity); /* so that this is not needed again soon */
+    (void)grow_locked(noted.capacity); /* so that the next sweep is not needed soon */
   name_index_drop(&noted.names, numbers, found);
   free(numbers);
 }
 
-/* Forgets the loaders that have been unloaded, with their names. */
+/* Removes unloaded loaders with their names. */
 static void sweep_loaders(JNIEnv *env)
 {
   struct dead_loaders *dead = begin_sweep();
@@ -144,8 +145,8 @@ static void make_room(JNIEnv *env)
 }
 
 /*
- * The number is the loader's tag. Two threads that meet a new loader at once may give it two numbers, of which
- * the second one stays: the names that were noted with the first are found all the same.
+ * The number is the loader's tag. Two threads that find a new loader at the same time may give it two
+ * numbers, and the second one stays. Names that were recorded with the first number are still found.
  */
 uint32_t loader_number(struct jvm *jvm, JNIEnv *env, jobject loader)
 {
@@ -204,7 +205,7 @@ static uint32_t fold_hash(uint64_t hash)
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* Of modified UTF-8 or WTF-8, which differ in few characters, and not in the units that these are. */
+/* For modified UTF-8 and WTF-8, which differ in few characters but decode to the same units. */
 uint32_t loaded_name_hash(struct text name)
 {
   if (text_is_ascii(name))
@@ -223,8 +224,8 @@ uint32_t loaded_name_changes(uint32_t hash)
   return atomic_load_explicit(&noted.changes[hash % STRIPES], memory_order_acquire);
 }
 
-/* "Lcom/example/A;" becomes "com.example.A". False: nobody names such a class. The name of a hidden class has a
- * dot; the JDK makes a loader for each class that speeds reflection up. */
+/* "Lcom/example/A;" becomes "com.example.A". False for classes that no request can name: hidden classes,
+ * whose names have a dot, and the JDK's accessor classes for reflection, which have a loader each. */
 static bool read_name(char *signature, struct text *name)
 {
   *name = text_of(signature);
@@ -251,7 +252,7 @@ static void note_class(struct jvm *jvm, JNIEnv *env, jclass class, jobject loade
     uint32_t hash = loaded_name_hash(name);
     make_room(env);
     pthread_mutex_lock(&noted.lock);
-    /* Where memory is short, the class is not found by its name alone. */
+    /* If memory is short, the class cannot be found by only its name. */
     (void)name_index_add(&noted.names, hash, number);
     pthread_mutex_unlock(&noted.lock);
     atomic_fetch_add_explicit(&noted.changes[hash % STRIPES], 1, memory_order_release);
@@ -268,9 +269,10 @@ static void note_class_of_any(struct jvm *jvm, JNIEnv *env, jclass class)
   (*env)->DeleteLocalRef(env, loader);
 }
 
-static struct jvm *noting; /* for the event */
+static struct jvm *noting; /* for the JVMTI event, which has no context */
 
-/* On the thread that loads the class, which may hold any lock of Java's: loads nothing and runs no Java code. */
+/* Runs on the thread that loads the class, which may hold any Java lock, so it must load nothing and run no
+ * Java code. */
 static void JNICALL on_class_load(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass class)
 {
   (void)jvmti;
@@ -298,7 +300,7 @@ void loaders_of_name(struct jvm_thread *thread, struct text name, struct loader_
   JNIEnv *env = thread->env;
   uint32_t hash = loaded_name_hash(name);
   pthread_mutex_lock(&noted.lock);
-  size_t count = name_index_find(&noted.names, hash, found->numbers, LOADERS_TOLD_MAX);
+  size_t count = name_index_find(&noted.names, hash, found->numbers, LOADERS_LISTED_MAX);
   pthread_mutex_unlock(&noted.lock);
   found->count = 0;
   jstring string = count == 0 ? NULL : jvm_string_new(thread, name);
@@ -318,11 +320,11 @@ void loaders_of_name(struct jvm_thread *thread, struct text name, struct loader_
 enum { RUNNING = UINT32_MAX };
 
 static struct {
-  jweak thread;            /* stays, because another thread may be using it when main returns */
-  _Atomic uint32_t number; /* RUNNING: main has not returned */
+  jweak thread;            /* not deleted, because another thread may be using it when main returns */
+  _Atomic uint32_t number; /* only while RUNNING: main has not returned */
 } of_main = {.number = RUNNING};
 
-/* Asks Thread.getContextClassLoader and not a method that a subclass of the application overrides. */
+/* Calls Thread.getContextClassLoader itself, not an overriding method of an application's subclass. */
 static uint32_t read_main_number(struct jvm *jvm, JNIEnv *env, jobject thread)
 {
   const struct jvm_known *known = &jvm->known;
@@ -374,7 +376,7 @@ uint32_t main_loader_number(struct jvm_thread *thread)
   return number;
 }
 
-/* ---- the start ---- */
+/* ---- start ---- */
 
 static enum jp_status number_permanent(struct jvm *jvm, struct jvm_thread *thread, struct jp_error *error)
 {
@@ -389,10 +391,10 @@ static enum jp_status number_permanent(struct jvm *jvm, struct jvm_thread *threa
   return numbered ? JP_OK : jp_fail_memory(error, NULL);
 }
 
-/* An agent may have loaded classes by a loader of its own. */
+/* An agent may have loaded classes by its own loader already. */
 static enum jp_status note_loaded_classes(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
 {
-  enum { CLASSES_MAX = 65536 }; /* as many references as a frame of HotSpot's can have */
+  enum { CLASSES_MAX = 65536 }; /* the most references that a frame of HotSpot can have */
   jint count = 0;
   jclass *classes = NULL;
   if ((*env)->PushLocalFrame(env, CLASSES_MAX) != 0) {
@@ -422,6 +424,6 @@ enum jp_status loaders_open(struct jvm *jvm, struct jvm_thread *thread, struct j
   if ((*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof callbacks) != JVMTI_ERROR_NONE ||
       (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_CLASS_LOAD, NULL) !=
           JVMTI_ERROR_NONE)
-    return jp_fail(error, JP_INTERNAL, "this JVM does not tell of classes");
+    return jp_fail(error, JP_INTERNAL, "this JVM does not report loaded classes");
   return note_loaded_classes(jvm, thread->env, error);
 }

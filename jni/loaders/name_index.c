@@ -41,7 +41,7 @@ static bool resize_table(struct name_index *index, size_t capacity)
 
 bool name_index_add(struct name_index *index, uint32_t hash, uint32_t loader)
 {
-  /* Where memory is short, the last quarter of the table is used, too; one place always stays free. */
+  /* If memory is short, the last quarter of the table is used, too; one slot always stays free. */
   if (name_index_is_full(index) &&
       !resize_table(index, index->capacity == 0 ? FIRST_CAPACITY : index->capacity * 2) &&
       index->count + 1 >= index->capacity)
@@ -50,7 +50,7 @@ bool name_index_add(struct name_index *index, uint32_t hash, uint32_t loader)
   return true;
 }
 
-/* Inserts the number into an ascending list, which loses its least one where it is full. */
+/* Inserts the number into an ascending list; a full list drops its least number. */
 static size_t insert_loader(uint32_t *loaders, size_t count, size_t max, uint32_t loader)
 {
   size_t at = count;
@@ -89,14 +89,14 @@ static int compare_numbers(const void *left, const void *right)
   return (*a > *b) - (*a < *b);
 }
 
-/* Entries stand behind the place of their hash without a gap: those behind the one that goes move up. */
+/* Entries follow the slot of their hash without a gap, so the entries after a removed one move up. */
 static void remove_entry(struct name_index *index, size_t at)
 {
   size_t mask = index->capacity - 1;
   for (size_t next = (at + 1) & mask; index->entries[next].loader != 0; next = (next + 1) & mask) {
     size_t home = index->entries[next].hash & mask;
     if (((next - home) & mask) < ((next - at) & mask))
-      continue; /* its home is behind the gap */
+      continue; /* its own slot is after the gap */
     index->entries[at] = index->entries[next];
     at = next;
   }
@@ -109,7 +109,7 @@ void name_index_drop(struct name_index *index, const uint32_t *loaders, size_t c
   for (size_t at = 0; at < index->capacity;) {
     const uint32_t *loader = &index->entries[at].loader;
     if (*loader != 0 && bsearch(loader, loaders, count, sizeof *loaders, compare_numbers) != NULL)
-      remove_entry(index, at); /* another entry may stand here now */
+      remove_entry(index, at); /* another entry may have moved here */
     else
       at++;
   }
@@ -117,5 +117,5 @@ void name_index_drop(struct name_index *index, const uint32_t *loaders, size_t c
   while (index->count > capacity / 2)
     capacity *= 2;
   if (capacity > index->capacity || capacity < index->capacity / 2)
-    (void)resize_table(index, capacity); /* where memory is short, it stays as it is */
+    (void)resize_table(index, capacity); /* if memory is short, the table keeps its size */
 }

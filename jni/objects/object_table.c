@@ -1,11 +1,11 @@
 /*
  * The table of objects of a session.
  *
- * A slot's number is its chunk's number times CHUNK_SPAN plus its place. The first chunk is tiny, as nearly
- * all sessions are, and each further one makes the table four times as large. A large table has large chunks,
- * because every collection of the young generation visits each chunk as a root. Chunks with room are in a
- * list. A chunk that becomes empty is freed only if another has room, so that a session that makes and drops
- * one object does not make and drop a chunk each time.
+ * A slot's number is its chunk's number times CHUNK_SPAN plus its place. The first chunk is tiny, because
+ * nearly all sessions are, and each further chunk makes the table four times as large. A large table has
+ * large chunks, because every collection of the young generation visits each chunk as a root. Chunks with
+ * free slots are in a list. An empty chunk is freed only if another chunk has room, so that a session that
+ * stores and releases one object does not allocate and free a chunk each time.
  */
 #include "jni/objects/object_table.h"
 
@@ -26,52 +26,52 @@ struct slot {
   int32_t hash;
   uint32_t class_id;
   union {
-    uint32_t next_free; /* of a free slot: a place in the chunk; slot_count ends the list */
-    uint32_t told;      /* of one that is held: of tellings_add */
+    uint32_t next_free;  /* of a free slot: its place in the chunk; slot_count ends the list */
+    uint32_t sent_count; /* of a used slot: sent_count_add */
   };
 };
 
 struct chunk {
   jobjectArray array;      /* global: Object[slot_count] */
-  jobjectArray companions; /* the same, of what is kept beside the objects; NULL: nothing is */
+  jobjectArray companions; /* global: as array, for the companions; NULL: none yet */
   uint32_t slot_count;
   uint32_t used;
   uint32_t first_free;
   uint32_t number;
-  struct chunk *previous; /* in the list of those with room */
+  struct chunk *previous; /* in the list of chunks with room */
   struct chunk *next;
   struct slot slots[];
 };
 
-/* An object that is being built. */
+/* An object whose pieces are still arriving. */
 struct assembly {
   struct assembly *next;
   uint32_t ref;
-  size_t bytes; /* counted in *assembled of the table */
+  size_t bytes; /* included in *assembled of the table */
   struct jvm_assembly facts;
 };
 
 struct jvm_objects {
   pthread_mutex_t lock;
   struct assembly *assemblies;           /* few; NULL as a rule */
-  _Atomic size_t *assembled;             /* the JVM's, where there are any */
+  _Atomic size_t *assembled;             /* the JVM's counter; NULL before the first assembly */
   const struct jvm_objects_owner *owner; /* NULL: none */
   void *owner_context;
   size_t max;
   _Atomic size_t count;   /* written with the lock */
-  size_t reserved;        /* slots for results to come */
-  _Atomic uint64_t epoch; /* likewise */
+  size_t reserved;        /* slots that are reserved for results */
+  _Atomic uint64_t epoch; /* written with the lock */
   uint32_t last_ref;
-  uint32_t begun_after;  /* last_ref while nothing was ever stored */
-  bool has_begun_again;  /* refs have wrapped around, so that the next ones may be in use */
-  struct chunk **chunks; /* by number; NULL where one was given back */
+  uint32_t begun_after;  /* last_ref before anything was stored */
+  bool has_begun_again;  /* refs have wrapped around, so the next ones may be in use */
+  struct chunk **chunks; /* by number; NULL for a freed chunk */
   size_t chunk_capacity;
   size_t chunk_count;
   size_t slots; /* of all chunks */
   struct chunk *with_room;
   struct hash_index by_ref;
   struct hash_index by_hash;
-  uint32_t *values; /* a ring of the refs of values, oldest first; NULL: there were none */
+  uint32_t *values; /* a ring of the refs of values, oldest first; NULL: none yet */
   size_t value_capacity;
   size_t value_count;
   size_t oldest_value;
@@ -114,21 +114,21 @@ static void set_count(struct jvm_objects *objects, size_t count)
   atomic_store_explicit(&objects->count, count, memory_order_relaxed);
 }
 
-/* With the lock held, when the last object is gone. */
-static void tell_owner(const struct jvm_objects *objects)
+/* With the lock held, after the last object was released. */
+static void leave_owner(const struct jvm_objects *objects)
 {
   if (objects->owner != NULL)
     objects->owner->leave(objects->owner_context);
 }
 
-/* ---- slots and chunks: with the lock held, except where one is made ---- */
+/* ---- slots and chunks: with the lock held, except for creating one ---- */
 
 static struct slot *find_slot(const struct jvm_objects *objects, uint32_t number)
 {
   return &objects->chunks[number / CHUNK_SPAN]->slots[number % CHUNK_SPAN];
 }
 
-/* The number of the slot; HASH_INDEX_NONE: no object has the ref. */
+/* The slot's number; HASH_INDEX_NONE: no object has the ref. */
 static uint32_t find_ref(const struct jvm_objects *objects, uint32_t ref)
 {
   size_t cursor = SIZE_MAX;
@@ -170,7 +170,8 @@ static void destroy_chunk(JNIEnv *env, struct chunk *chunk)
   free(chunk);
 }
 
-/* A global reference; NULL: Java's memory is short. Without the lock: making an array may collect garbage. */
+/* A global reference; NULL: Java's memory is short. Call it without the lock, because allocating an array may
+ * start a garbage collection. */
 static jobjectArray make_array(struct jvm_thread *thread, uint32_t slot_count)
 {
   JNIEnv *env = thread->env;
@@ -210,7 +211,7 @@ static uint32_t size_next_chunk(const struct jvm_objects *objects)
 
 static uint32_t find_free_number(const struct jvm_objects *objects)
 {
-  /* Unless a chunk was freed, the first look finds it. */
+  /* The first number is free unless a chunk was freed earlier. */
   for (size_t i = 0; i < objects->chunk_capacity; i++) {
     size_t number = (objects->chunk_count + i) % objects->chunk_capacity;
     if (objects->chunks[number] == NULL)
@@ -241,7 +242,7 @@ static enum jp_status add_chunk(struct jvm_objects *objects, struct chunk *chunk
   return JP_OK;
 }
 
-/* ---- objects that are being built: with the lock held, except where one is joined ---- */
+/* ---- objects whose pieces are arriving: with the lock held, except for joining the pieces ---- */
 
 static struct assembly **find_assembly(struct jvm_objects *objects, uint32_t ref)
 {
@@ -261,7 +262,7 @@ static void end_assembly(struct jvm_objects *objects, struct assembly **link)
   free(assembly);
 }
 
-/* False: all together would be more than max. */
+/* False: the total would exceed max. */
 static bool count_bytes(_Atomic size_t *assembled, size_t bytes, size_t max)
 {
   size_t before = atomic_load(assembled);
@@ -272,7 +273,7 @@ static bool count_bytes(_Atomic size_t *assembled, size_t bytes, size_t max)
   return true;
 }
 
-/* The caller tells the owner where that was the last object. */
+/* The caller calls leave_owner if this was the last object. */
 static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number)
 {
   struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
@@ -301,7 +302,7 @@ static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t numb
   }
 }
 
-/* ---- what the results of a message have told: a struct jvm_stored, which may be NULL ---- */
+/* ---- the refs in the results of a message: a struct jvm_stored, which may be NULL ---- */
 
 static bool has_slot_reserved(const struct jvm_stored *stored)
 {
@@ -319,7 +320,7 @@ static bool make_note_room(struct jvm_stored *stored)
   return refs != NULL;
 }
 
-/* make_note_room has made room. */
+/* After make_note_room. */
 static void note_ref(struct jvm_stored *stored, uint32_t ref)
 {
   if (stored != NULL)
@@ -332,7 +333,7 @@ void jvm_stored_fini(struct jvm_stored *stored)
   *stored = (struct jvm_stored){0};
 }
 
-/* ---- putting ---- */
+/* ---- storing an object ---- */
 
 static uint32_t find_same(JNIEnv *env, const struct jvm_objects *objects, jobject object, int32_t hash)
 {
@@ -357,7 +358,7 @@ static uint32_t make_ref(struct jvm_objects *objects)
   return objects->last_ref;
 }
 
-/* Fills the first free slot; there is a chunk with room. */
+/* Fills the first free slot. At least one chunk must have room. */
 static enum jp_status store_object(JNIEnv *env, struct jvm_objects *objects, jobject object,
                                    struct slot filled, uint32_t *ref)
 {
@@ -372,7 +373,7 @@ static enum jp_status store_object(JNIEnv *env, struct jvm_objects *objects, job
     return JP_NO_MEMORY;
   }
   (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, object);
-  (*env)->ExceptionClear(env); /* an Object[] takes every object, but -Xcheck:jni wants a check */
+  (*env)->ExceptionClear(env); /* an Object[] accepts every object, but -Xcheck:jni demands the check */
   chunk->first_free = chunk->slots[place].next_free;
   chunk->slots[place] = filled;
   if (++chunk->used == chunk->slot_count)
@@ -382,7 +383,7 @@ static enum jp_status store_object(JNIEnv *env, struct jvm_objects *objects, job
   return JP_OK;
 }
 
-/* One jvm_objects_put. */
+/* The state of one jvm_objects_put. */
 struct putting {
   struct jvm_thread *thread;
   struct jvm_objects *objects;
@@ -390,8 +391,8 @@ struct putting {
   struct slot filled;
   uint64_t epoch;
   struct jvm_stored *stored;
-  bool has_entered;    /* the owner has said yes, and the table has no object yet */
-  struct chunk *chunk; /* made, and not part of the table yet */
+  bool has_entered;    /* the owner's `enter` has succeeded, and the table is still empty */
+  struct chunk *chunk; /* created, but not in the table yet */
 };
 
 enum need { NEED_NOTHING, NEED_ENTRY, NEED_CHUNK };
@@ -401,7 +402,7 @@ static bool needs_entry(const struct putting *putting)
   return putting->objects->owner != NULL && !putting->has_entered && count_objects(putting->objects) == 0;
 }
 
-/* For who has not reserved a slot, those that others have reserved are taken. */
+/* A caller without a reservation cannot use the slots that others have reserved. */
 static bool is_full(const struct jvm_objects *objects, const struct jvm_stored *stored)
 {
   return !has_slot_reserved(stored) && count_objects(objects) + objects->reserved >= objects->max;
@@ -421,7 +422,7 @@ static void drop_slot(struct jvm_objects *objects, struct jvm_stored *stored)
   objects->reserved--;
 }
 
-static void note_telling(struct jvm_stored *stored, uint32_t ref, bool is_new)
+static void note_sent(struct jvm_stored *stored, uint32_t ref, bool is_new)
 {
   if (stored == NULL)
     return;
@@ -429,8 +430,8 @@ static void note_telling(struct jvm_stored *stored, uint32_t ref, bool is_new)
   stored->is_new = is_new;
 }
 
-/* With the lock held. *need: what the caller has to do, with the lock released, before it tries again;
- * NEED_NOTHING: this result is final. */
+/* With the lock held. *need: what the caller has to do without the lock before it tries again; NEED_NOTHING:
+ * the result is final. */
 static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum need *need,
                                  struct jp_error *error)
 {
@@ -443,8 +444,8 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   uint32_t same = find_same(env, objects, putting->object, putting->filled.hash);
   if (same != HASH_INDEX_NONE) {
     struct slot *slot = find_slot(objects, same);
-    slot->told = tellings_add(slot->told);
-    note_telling(putting->stored, slot->ref, false);
+    slot->sent_count = sent_count_add(slot->sent_count);
+    note_sent(putting->stored, slot->ref, false);
     *ref = slot->ref;
     return JP_OK;
   }
@@ -456,9 +457,9 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   if (store_object(env, objects, putting->object, putting->filled, ref) != JP_OK)
     return jp_fail_memory(error, NULL);
   if (count_objects(objects) == 1)
-    putting->has_entered = false; /* the leave belongs to the object now */
+    putting->has_entered = false; /* from now on the stored object owns the `leave` */
   drop_slot(objects, putting->stored);
-  note_telling(putting->stored, *ref, true);
+  note_sent(putting->stored, *ref, true);
   return JP_OK;
 }
 
@@ -470,7 +471,7 @@ static enum jp_status enter_owner(struct putting *putting, struct jp_error *erro
   return status;
 }
 
-/* One try under the lock, with the chunk that was made for it. */
+/* One attempt under the lock; uses the chunk that was created for it. */
 static enum jp_status try_to_put(struct putting *putting, uint32_t *ref, enum need *need,
                                  uint32_t *slot_count, struct jp_error *error)
 {
@@ -510,25 +511,25 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
   struct putting putting = {.thread = thread,
                             .objects = objects,
                             .object = object,
-                            .filled = {.class_id = class_id, .told = 1},
+                            .filled = {.class_id = class_id, .sent_count = 1},
                             .epoch = epoch,
                             .stored = stored};
   if ((*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &putting.filled.hash) != JVMTI_ERROR_NONE)
     return jp_fail(error, JP_INTERNAL, "this object has no identity hash");
   if (!make_note_room(stored))
     return jp_fail_memory(error, NULL);
-  if (stored != NULL && stored->has_entered) { /* the owner was asked when the slot was reserved */
+  if (stored != NULL && stored->has_entered) { /* `enter` was called when the slot was reserved */
     stored->has_entered = false;
     putting.has_entered = true;
   }
   enum jp_status status = put_object(&putting, ref, error);
-  destroy_chunk(thread->env, putting.chunk); /* another thread's was there first */
+  destroy_chunk(thread->env, putting.chunk); /* another thread's chunk was added first */
   if (putting.has_entered)
-    tell_owner(objects);
+    leave_owner(objects);
   return status;
 }
 
-/* ---- getting, and what is kept beside an object ---- */
+/* ---- objects, pieces and companions of a ref ---- */
 
 enum jp_status jvm_objects_assemble(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                                     const struct jvm_assembly *facts, size_t bytes, size_t bytes_max)
@@ -610,7 +611,7 @@ static jsize count_units(JNIEnv *env, char letter, jobject piece)
   return letter == 'T' ? (*env)->GetStringLength(env, piece) : (*env)->GetArrayLength(env, piece);
 }
 
-/* -1: more than an array or a String can have. */
+/* -1: the total exceeds the longest array or String. */
 static jsize count_all(JNIEnv *env, char letter, jobjectArray pieces, jsize count)
 {
   int64_t total = 0;
@@ -640,7 +641,7 @@ static jobject join_pieces(struct jvm_thread *thread, char letter, jobjectArray 
     else
       (*env)->CallStaticVoidMethod(env, known->class_system, known->static_system_arraycopy, piece, 0, array,
                                    at, length);
-    (*env)->ExceptionClear(env); /* none of them can fail, but -Xcheck:jni wants a check */
+    (*env)->ExceptionClear(env); /* these calls cannot fail, but -Xcheck:jni demands the check */
     (*env)->DeleteLocalRef(env, piece);
     at += length;
   }
@@ -650,7 +651,7 @@ static jobject join_pieces(struct jvm_thread *thread, char letter, jobjectArray 
   return array;
 }
 
-/* With the lock held: the whole takes the place of what held its pieces. */
+/* With the lock held. Replaces the list of pieces by the whole object. */
 static void replace_holder(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject whole,
                            int32_t hash)
 {
@@ -661,15 +662,14 @@ static void replace_holder(JNIEnv *env, struct jvm_objects *objects, uint32_t re
   struct slot *slot = find_slot(objects, number);
   hash_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
   slot->hash = hash;
-  (void)!hash_index_add(&objects->by_hash, (uint32_t)hash,
-                        number); /* the place of the one that was removed */
+  (void)!hash_index_add(&objects->by_hash, (uint32_t)hash, number); /* in the place of the removed entry */
   (*env)->SetObjectArrayElement(env, objects->chunks[number / CHUNK_SPAN]->array,
                                 (jsize)(number % CHUNK_SPAN), whole);
   (*env)->ExceptionClear(env);
   end_assembly(objects, link);
 }
 
-/* Without the lock. False: Java's memory is short. */
+/* Call it without the lock. False: Java's memory is short. */
 static bool end_building(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
 {
   JNIEnv *env = thread->env;
@@ -677,7 +677,7 @@ static bool end_building(struct jvm_thread *thread, struct jvm_objects *objects,
   enum jp_status status;
   jobject holder = jvm_objects_assembly(thread, objects, ref, &facts, &status);
   if (holder == NULL)
-    return true; /* another thread has ended it */
+    return true; /* another thread has joined the pieces */
   if ((*env)->MonitorEnter(env, holder) != JNI_OK)
     return false;
   jobject whole = holder;
@@ -724,8 +724,8 @@ jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, 
   return object;
 }
 
-/* With the lock held. Gives the ref's companion, which becomes the offered one where it has none yet. *slots: of the
- * array that is missing for that; 0: none is. */
+/* With the lock held. Returns the ref's companion, which becomes `offered` if there is none yet. *slots: size
+ * of the array that the caller has to create first; 0: none. */
 static jobject take_companion(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject offered,
                               jobjectArray *spare, uint32_t *slots)
 {
@@ -769,43 +769,44 @@ jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *obj
   return companion;
 }
 
-/* ---- how often each ref was told, and what becomes of an object that nobody was told of ---- */
+/* ---- sent counts ---- */
 
 /* With the lock held. */
-static void release_tellings(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, uint32_t count)
+static void release_sent(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, uint32_t count)
 {
   uint32_t number = find_ref(objects, ref);
   if (number == HASH_INDEX_NONE)
     return;
   struct slot *slot = find_slot(objects, number);
-  slot->told = tellings_remove(slot->told, count);
-  if (slot->told == 0)
+  slot->sent_count = sent_count_remove(slot->sent_count, count);
+  if (slot->sent_count == 0)
     release_slot(env, objects, number);
 }
 
-void jvm_objects_forget(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, uint32_t count)
+void jvm_objects_release_sent(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              uint32_t count)
 {
   pthread_mutex_lock(&objects->lock);
   size_t before = jvm_objects_count(objects);
-  release_tellings(thread->env, objects, ref, count);
+  release_sent(thread->env, objects, ref, count);
   if (before > 0 && jvm_objects_count(objects) == 0)
-    tell_owner(objects);
+    leave_owner(objects);
   pthread_mutex_unlock(&objects->lock);
 }
 
-void jvm_objects_untell(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
-                        struct jvm_stored *stored)
+void jvm_objects_uncount_sent(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              struct jvm_stored *stored)
 {
-  /* The last note of this ref, if there is one; the very last note takes its place. */
+  /* Replaces the last entry of this ref by the last entry of all. */
   size_t i = stored == NULL ? 0 : stored->count;
   while (i > 0 && stored->refs[i - 1] != ref)
     i--;
   if (i > 0)
     stored->refs[i - 1] = stored->refs[--stored->count];
-  jvm_objects_forget(thread, objects, ref, 1);
+  jvm_objects_release_sent(thread, objects, ref, 1);
 }
 
-enum jp_status jvm_objects_tell(struct jvm_objects *objects, uint32_t ref, struct jvm_stored *stored)
+enum jp_status jvm_objects_count_sent(struct jvm_objects *objects, uint32_t ref, struct jvm_stored *stored)
 {
   if (!make_note_room(stored))
     return JP_NO_MEMORY;
@@ -813,39 +814,39 @@ enum jp_status jvm_objects_tell(struct jvm_objects *objects, uint32_t ref, struc
   uint32_t number = find_ref(objects, ref);
   if (number != HASH_INDEX_NONE) {
     struct slot *slot = find_slot(objects, number);
-    slot->told = tellings_add(slot->told);
+    slot->sent_count = sent_count_add(slot->sent_count);
     note_ref(stored, ref);
   }
   pthread_mutex_unlock(&objects->lock);
   return number == HASH_INDEX_NONE ? JP_NOT_FOUND : JP_OK;
 }
 
-/* True where the last of the table's objects went, so that its owner has to be told. */
-static bool take_tellings_back(struct jvm_thread *thread, struct jvm_objects *objects,
-                               struct jvm_stored *stored, size_t kept)
+/* True if this released the table's last object: the caller calls leave_owner. */
+static bool roll_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+                      size_t kept)
 {
   size_t before = jvm_objects_count(objects);
   while (stored->count > kept)
-    release_tellings(thread->env, objects, stored->refs[--stored->count], 1);
+    release_sent(thread->env, objects, stored->refs[--stored->count], 1);
   return before > 0 && jvm_objects_count(objects) == 0;
 }
 
-void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+void jvm_objects_roll_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept)
 {
   pthread_mutex_lock(&objects->lock);
-  if (take_tellings_back(thread, objects, stored, kept))
-    tell_owner(objects);
+  if (roll_back(thread, objects, stored, kept))
+    leave_owner(objects);
   pthread_mutex_unlock(&objects->lock);
 }
 
-void jvm_objects_renew(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
-                       size_t kept)
+void jvm_objects_roll_back_and_reserve(struct jvm_thread *thread, struct jvm_objects *objects,
+                                       struct jvm_stored *stored, size_t kept)
 {
   pthread_mutex_lock(&objects->lock);
-  bool is_last = take_tellings_back(thread, objects, stored, kept);
+  bool is_last = roll_back(thread, objects, stored, kept);
   if (is_last && (objects->owner == NULL || stored->has_entered))
-    tell_owner(objects);
+    leave_owner(objects);
   else if (is_last)
     stored->has_entered = true;
   if (!is_full(objects, stored) && !stored->has_slot) {
@@ -862,7 +863,7 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
   if (number != HASH_INDEX_NONE) {
     release_slot(thread->env, objects, number);
     if (count_objects(objects) == 0)
-      tell_owner(objects);
+      leave_owner(objects);
   }
   pthread_mutex_unlock(&objects->lock);
   return number == HASH_INDEX_NONE ? JP_NOT_FOUND : JP_OK;
@@ -870,7 +871,7 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
 
 /* ---- refs of values ---- */
 
-/* Makes room in the ring. False: memory is short. */
+/* Enlarges the ring. False: memory is short. */
 static bool grow_values(struct jvm_objects *objects)
 {
   enum { FIRST = 64 };
@@ -931,18 +932,18 @@ enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects
   status = objects->owner->enter(objects->owner_context, thread, error);
   stored->has_entered = status == JP_OK;
   if (status != JP_OK)
-    jvm_objects_release(objects, stored);
+    jvm_objects_end_reservation(objects, stored);
   return status;
 }
 
-void jvm_objects_release(struct jvm_objects *objects, struct jvm_stored *stored)
+void jvm_objects_end_reservation(struct jvm_objects *objects, struct jvm_stored *stored)
 {
   if (!stored->has_slot && !stored->has_entered)
     return;
   pthread_mutex_lock(&objects->lock);
   drop_slot(objects, stored);
   if (stored->has_entered)
-    tell_owner(objects);
+    leave_owner(objects);
   stored->has_entered = false;
   pthread_mutex_unlock(&objects->lock);
 }
@@ -970,7 +971,7 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
   objects->value_count = 0;
   objects->oldest_value = 0;
   if (count_objects(objects) > 0)
-    tell_owner(objects);
+    leave_owner(objects);
   set_count(objects, 0);
   objects->epoch++;
   pthread_mutex_unlock(&objects->lock);

@@ -1,72 +1,75 @@
 #ifndef JPEER_JNI_OBJECTS_OBJECT_TABLE_H
 #define JPEER_JNI_OBJECTS_OBJECT_TABLE_H
 /*
- * The functions of a session's objects that take and return Java references. Any thread that may use Java. No
- * exception is pending on entry or on return.
+ * The functions of a session's objects that accept and return Java references. Any thread that may use Java.
+ * No exception is pending on entry or on return.
  */
 #include "jni/objects.h"
 #include "jni/runtime/machine.h"
 
 #include <stdint.h>
 
-/* Changes with each jvm_objects_clear. A request reads it at its beginning and passes it to
+/* Changes with each jvm_objects_clear. A request reads the epoch when it begins and passes it to
  * jvm_objects_put. */
 uint64_t jvm_objects_epoch(struct jvm_objects *objects);
 
 /*
- * Stores the object and its class_id. *ref is the object's present ref or a new one; it is told once more, which is
- * noted in *stored (may be NULL). JP_LIMIT: the table is full (the text names session-max-objects), or its owner
- * refuses. JP_NO_MEMORY: C's or Java's memory is short. JP_CLOSED: the table was cleared after `epoch`;
- * nothing is stored. object must not be NULL.
+ * Stores the object and its class_id. *ref is the object's present ref or a new one. Adds one to the ref's
+ * sent count, and the ref to *stored (may be NULL). JP_LIMIT: the table is full (the text names
+ * session-max-objects), or its owner refuses. JP_NO_MEMORY: C's or Java's memory is short. JP_CLOSED: the
+ * table was cleared after `epoch`; nothing is stored. object must not be NULL.
  */
 enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
                                uint32_t class_id, uint64_t epoch, struct jvm_stored *stored, uint32_t *ref,
                                struct jp_error *error) JP_MUST_CHECK;
 
-/* A local reference, NULL: no such object. *class_id (may be NULL) is what was put beside it. One that is being built is
- * whole from then on; NULL also where Java has no memory to join its pieces. */
+/* A local reference; NULL: no such object. *class_id (may be NULL) is what jvm_objects_put was given. An
+ * object whose pieces are still arriving is completed first; NULL also if Java has no memory to join the
+ * pieces. */
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
 
 /*
- * Objects that clients build of pieces (jpeer.assemble). `letter`: an ArrayList holds the pieces, arrays of primitives of
- * this kind, or Strings ('T'), and the first jvm_objects_get joins them; 0: pieces were added to the object itself.
+ * Objects that clients build of pieces (jpeer.assemble). letter: of a primitive type, or 'T' for a String: an
+ * ArrayList holds arrays of this type or Strings, and the first jvm_objects_get joins them. 0: each piece is
+ * added to the object itself.
  */
 struct jvm_assembly {
   char letter;
-  uint32_t class_id; /* of the whole */
+  uint32_t class_id; /* of the complete object */
 };
-/* The object, whose ref was made just now, is one that is being built. JP_LIMIT: with `bytes` more, the pieces of all
- * clients have more than bytes_max. JP_NO_MEMORY. */
+/* Marks an object that was stored just now as one whose pieces are arriving. JP_LIMIT: with `bytes` more, the
+ * pieces of all clients would exceed bytes_max. JP_NO_MEMORY. */
 enum jp_status jvm_objects_assemble(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                                     const struct jvm_assembly *assembly, size_t bytes,
                                     size_t bytes_max) JP_MUST_CHECK;
-/* What holds the pieces, a local reference, whose monitor the caller has entered while it counts and adds a piece. NULL:
- * *status is JP_NOT_FOUND, or JP_CLOSED where the object is not being built. */
+/* Returns the holder of the pieces, a local reference. The caller enters its monitor before counting and
+ * adding a piece. NULL: *status is JP_NOT_FOUND, or JP_CLOSED if the object is complete. */
 jobject jvm_objects_assembly(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                              struct jvm_assembly *assembly, enum jp_status *status);
-/* JP_CLOSED: it is whole. JP_LIMIT: as above. */
+/* JP_CLOSED: the object is complete. JP_LIMIT: as above. */
 enum jp_status jvm_objects_count_piece(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                                        size_t bytes, size_t bytes_max) JP_MUST_CHECK;
 
 /*
- * The companion of the object with this ref: kept beside it, and let go with it. An object that has none gets the
- * one that is offered. A local reference; NULL: no such object, or Java's memory is short.
+ * Returns the companion of the object with this ref: a second Java object that is kept and released with the
+ * object. An object without a companion gets `offered`. A local reference; NULL: no such object, or Java's
+ * memory is short.
  */
 jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                               jobject offered);
 
-/* How often answers have told a ref. At TOLD_MAX nobody knows how many there are, and the object stays until all are let
- * go. */
-#define TOLD_MAX UINT32_MAX
-static inline uint32_t tellings_add(uint32_t told)
+/* How often answers have sent a ref. At SENT_COUNT_MAX the true count is unknown, and only a release of all
+ * removes the object. */
+#define SENT_COUNT_MAX UINT32_MAX
+static inline uint32_t sent_count_add(uint32_t sent_count)
 {
-  return told < TOLD_MAX ? told + 1 : told;
+  return sent_count < SENT_COUNT_MAX ? sent_count + 1 : sent_count;
 }
-/* 0: none is left. */
-static inline uint32_t tellings_remove(uint32_t told, uint32_t count)
+/* 0: no sent reference remains. */
+static inline uint32_t sent_count_remove(uint32_t sent_count, uint32_t count)
 {
-  return count >= told ? 0 : told < TOLD_MAX ? told - count : told;
+  return count >= sent_count ? 0 : sent_count < SENT_COUNT_MAX ? sent_count - count : sent_count;
 }
 
 #endif

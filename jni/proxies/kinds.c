@@ -9,14 +9,14 @@
 
 enum { KINDS_KEPT = 64, KIND_REFERENCES = 16 };
 
-/* The kinds used last, the latest first. Nothing calls JNI under the lock: a Java thread that returns from JNI may be
- * suspended, and would keep the lock. */
+/* The kinds that were used last, latest first. No JNI call is made under the lock: a Java thread that returns
+ * from JNI may be suspended while it holds the lock. */
 static struct {
   pthread_mutex_t lock;
   struct callback_kind *first;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- the kinds that are kept ---- */
+/* ---- the list of kinds ---- */
 
 bool callback_kind_has_interfaces(const struct callback_kind *kind, const struct callback_form *form)
 {
@@ -40,14 +40,14 @@ bool callback_kind_has_overrides(const struct callback_kind *kind, const struct 
   return true;
 }
 
-/* Puts the kind first. */
+/* Inserts the kind at the front. */
 static void list_kind(struct callback_kind *kind)
 {
   kind->next = kept.first;
   kept.first = kind;
 }
 
-/* Takes the kind that `at` points to out of the list. */
+/* Removes the kind that `at` points to from the list. */
 static struct callback_kind *unlist_kind(struct callback_kind **at)
 {
   struct callback_kind *kind = *at;
@@ -55,7 +55,7 @@ static struct callback_kind *unlist_kind(struct callback_kind **at)
   return kind;
 }
 
-/* Holds the kind that is kept; NULL: none is. */
+/* Holds the kind of this form in the list; NULL: none. */
 static struct callback_kind *find_kept(const struct callback_form *form)
 {
   struct callback_kind *found = NULL;
@@ -73,7 +73,7 @@ static struct callback_kind *find_kept(const struct callback_form *form)
   return found;
 }
 
-/* Keeps the kind, which the list then holds, too. */
+/* Adds the kind to the list, which then holds it, too. */
 static void keep_kind(JNIEnv *env, struct callback_kind *kind)
 {
   struct callback_kind *dropped = NULL;
@@ -89,8 +89,8 @@ static void keep_kind(JNIEnv *env, struct callback_kind *kind)
   callback_kind_release(env, dropped);
 }
 
-/* Its Java object was collected, because nothing else held it. The list lets go of the kind, which the caller still
- * holds. */
+/* For a kind whose Java object was collected, because nothing else referenced it. The list releases the kind;
+ * the caller still holds it. */
 static void forget_kind(struct callback_kind *kind)
 {
   pthread_mutex_lock(&kept.lock);
@@ -135,7 +135,7 @@ void callback_kind_release(JNIEnv *env, struct callback_kind *kind)
 
 /* ---- a new kind ---- */
 
-/* The making of one. An exception may be pending where a step fails. */
+/* The state of making a kind. If a step fails, an exception may be pending. */
 struct making {
   struct jvm_thread *thread;
   JNIEnv *env;
@@ -201,7 +201,7 @@ static struct jvm_method *find_by_id(struct jvm_method *methods, size_t count, j
   return NULL;
 }
 
-/* The row of a java.lang.reflect.Method; NULL: memory is short, or an exception is pending. */
+/* The method-table row of a java.lang.reflect.Method; NULL: memory is short, or an exception is pending. */
 static struct jvm_method *find_method(struct making *making, jobject reflected)
 {
   struct jvm_thread *thread = making->thread;
@@ -242,11 +242,11 @@ static bool describe_method(struct making *making, struct callback_method *row)
     if (method->params[i].kind == 'L' && jvm_type_class(making->thread, &method->params[i]) == NULL)
       return false;
   }
-  row->told = (struct jvm_callback_method){.interface = method->owner->name,
-                                           .name = method->name,
-                                           .parameters = parameters,
-                                           .parameter_count = method->param_count,
-                                           .is_void = method->result.kind == 'V'};
+  row->description = (struct jvm_callback_method){.interface = method->owner->name,
+                                                  .name = method->name,
+                                                  .parameters = parameters,
+                                                  .parameter_count = method->param_count,
+                                                  .is_void = method->result.kind == 'V'};
   return true;
 }
 
@@ -264,7 +264,7 @@ static bool set_result(struct making *making, struct callback_method *row, jclas
   return true;
 }
 
-/* What the signature declares of the result, and the place of the callback. */
+/* Sets the result type that the signature and the parameter's declaration give. */
 static void declare_result(struct making *making, struct callback_method *row)
 {
   struct jvm_thread *thread = making->thread;
@@ -359,7 +359,7 @@ static struct callback_kind *new_kind(const struct callback_form *form)
   return kind;
 }
 
-/* An IllegalArgumentException of CallbackKind says what is wrong with the interfaces. */
+/* The message of CallbackKind's IllegalArgumentException describes the fault of the interfaces. */
 static enum jp_status explain_failure(struct jvm_thread *thread, struct jp_error *error)
 {
   JNIEnv *env = thread->env;
@@ -379,10 +379,10 @@ enum jp_status callback_explain_refusal(struct jvm_thread *thread, jthrowable th
 {
   struct arena arena;
   arena_init(&arena);
-  const struct outcome_throwable *told = throwable_describe(thread, thrown, &arena, 0);
-  enum jp_status status = told == NULL || told->message.data == NULL
+  const struct outcome_throwable *described = throwable_describe(thread, thrown, &arena, 0);
+  enum jp_status status = described == NULL || described->message.data == NULL
                               ? jp_fail(error, JP_INVALID, "no proxy can be made")
-                              : jp_fail(error, JP_INVALID, "%.*s", TEXT_ARGS(told->message));
+                              : jp_fail(error, JP_INVALID, "%.*s", TEXT_ARGS(described->message));
   arena_fini(&arena);
   return status;
 }
@@ -443,7 +443,7 @@ enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callba
 
 /* ---- functional interfaces ---- */
 
-/* jvm_class.function is what CallbackKind.functionOf has returned, plus this; 0: it was not called yet. */
+/* jvm_class.function is the result of CallbackKind.functionOf, plus this; 0: not called yet. */
 enum { FUNCTION_ASKED = 2 };
 
 static int find_function(struct jvm_thread *thread, struct jvm_class *interface)
@@ -453,11 +453,11 @@ static int find_function(struct jvm_thread *thread, struct jvm_class *interface)
     return known - FUNCTION_ASKED;
   JNIEnv *env = thread->env;
   const struct jvm_callback_ids *ids = &thread->jvm->callback;
-  jint told = (*env)->CallStaticIntMethod(env, ids->kind_class, ids->function_of, interface->ref);
-  if (throwable_take(thread, NULL)) /* memory is short: another time */
+  jint arity = (*env)->CallStaticIntMethod(env, ids->kind_class, ids->function_of, interface->ref);
+  if (throwable_take(thread, NULL)) /* memory is short: retried next time */
     return CALLBACK_NO_FUNCTION;
-  atomic_store_explicit(&interface->function, told + FUNCTION_ASKED, memory_order_relaxed);
-  return told;
+  atomic_store_explicit(&interface->function, arity + FUNCTION_ASKED, memory_order_relaxed);
+  return arity;
 }
 
 int callback_function_arity(struct jvm_thread *thread, struct jvm_class *interface)

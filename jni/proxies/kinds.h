@@ -1,47 +1,48 @@
 #ifndef JPEER_JNI_PROXIES_KINDS_H
 #define JPEER_JNI_PROXIES_KINDS_H
 /*
- * What all callbacks of the same interfaces have in common: the methods of their proxies, and which of these are sent
- * to the client. Reflection tells, once a kind (jpeer.peer.CallbackKind); the kinds used last are kept for the next
- * callback. Any thread that may use Java, with no exception pending.
+ * What all callbacks with the same interfaces share: the methods of their proxies, and which of these the
+ * client is sent. Reflection (jpeer.peer.CallbackKind) finds them once for each kind. The kinds that were
+ * used last are cached for the next callback. Any thread that may use Java, with no exception pending.
  */
 #include "base/arena.h"
 #include "jni/callbacks.h"
 #include "jni/types/element_types.h"
 
-/* Which default methods are sent, too: names. */
+/* Names of default methods that the client is sent, too. */
 struct callback_overrides {
   const struct text *names;
   size_t count;
 };
 
-/* What a client's object is for Java. Borrowed. */
+/* The interfaces and options of a client's object. Borrowed. */
 struct callback_form {
-  struct jvm_class *const *interfaces; /* in the order of their names */
+  struct jvm_class *const *interfaces; /* sorted by name */
   size_t interface_count;
   struct callback_overrides overrides;
-  struct declared_function function; /* what the place that it was given for declares of its results */
+  /* what the parameter that the object was given for declares of its results */
+  struct declared_function function;
 };
 
 struct callback_method {
   struct jvm_method *method;
-  struct jvm_type
-      result; /* what it returns, with type variables resolved as the interfaces below and the place say */
-  const struct element_types *declared; /* of that; NULL: nothing more is declared */
+  /* the result type, with type variables resolved by subinterfaces and by the parameter's declaration */
+  struct jvm_type result;
+  const struct element_types *declared; /* for the result; NULL: none declared */
   bool is_sent;                         /* false: a default method, which runs in Java */
-  struct jvm_class *given;              /* the interface, of those that were given, that has it */
-  struct jvm_callback_method told;
+  struct jvm_class *given;              /* the first of the client's interfaces that has the method */
+  struct jvm_callback_method description;
 };
 
-/* Constant. Its methods belong to the interfaces: they are used only while a proxy or its caller keeps these loaded. The Java
- * object keeps the context of the function loaded, where that is needed. */
+/* Constant. The methods belong to the interfaces, so use them only while a proxy or its caller keeps these
+ * loaded. The Java object keeps the context of the function loaded, if that is needed. */
 struct callback_kind {
   struct callback_method *methods;
   size_t method_count;
   struct callback_form form;
 
-  /* Of kinds.c. */
-  jobject object; /* the Java object: global, or weak where an interface may be unloaded */
+  /* Private to kinds.c. */
+  jobject object; /* the Java object: a global reference, or a weak one if an interface may be unloaded */
   bool is_weak;
   struct arena memory;
   unsigned holders;
@@ -49,29 +50,29 @@ struct callback_kind {
 };
 
 /*
- * The kind of the form, whose interfaces the caller holds and which are loaded. Released with callback_kind_release.
- * JP_INVALID: there can be no such proxy, and the text says why, for the client. JP_JAVA: an exception is pending.
- * JP_NO_MEMORY. *object: the Java object, a local reference.
+ * Returns the kind of the form. The caller holds the interfaces, which are loaded. Release the kind with
+ * callback_kind_release. JP_INVALID: such a proxy is impossible, and the text, for the client, says why.
+ * JP_JAVA: an exception is pending. JP_NO_MEMORY. *object: the Java object, a local reference.
  */
 enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callback_form *form,
                                   struct callback_kind **kind, jobject *object,
                                   struct jp_error *error) JP_MUST_CHECK;
-/* What an IllegalArgumentException of the peer's own says: JP_INVALID. */
+/* Turns an IllegalArgumentException of the peer's own classes into JP_INVALID with its message. */
 enum jp_status callback_explain_refusal(struct jvm_thread *thread, jthrowable thrown, struct jp_error *error);
 bool callback_kind_has_interfaces(const struct callback_kind *kind, const struct callback_form *form);
 bool callback_kind_has_function(const struct callback_kind *kind, const struct callback_form *form);
 bool callback_kind_has_overrides(const struct callback_kind *kind, const struct callback_form *form);
-struct callback_kind *callback_kind_hold(struct callback_kind *kind); /* returns it */
+struct callback_kind *callback_kind_hold(struct callback_kind *kind); /* returns `kind` */
 void callback_kind_release(JNIEnv *env, struct callback_kind *kind);
 
 enum { CALLBACK_NO_FUNCTION = -1 };
 
-/* The number of parameters of a functional interface's function (JLS 9.8); CALLBACK_NO_FUNCTION: it is none.
- * Known after the first question. */
+/* The number of parameters of a functional interface's function (JLS 9.8); CALLBACK_NO_FUNCTION: no
+ * functional interface. The class remembers the answer. */
 int callback_function_arity(struct jvm_thread *thread, struct jvm_class *interface);
-/* Of a functional interface: its function returns nothing. */
+/* True if a functional interface's function returns nothing. */
 bool callback_function_is_void(struct jvm_thread *thread, struct jvm_class *interface);
-/* Its name; data NULL: it is none, or memory is short. */
+/* The name of a functional interface's function; data NULL: no functional interface, or memory is short. */
 struct text callback_function_name(struct jvm_thread *thread, struct jvm_class *interface,
                                    struct arena *arena);
 

@@ -9,8 +9,8 @@
 
 enum { FIRST_BUCKETS = 64 };
 
-/* Proxies by number. Nothing calls JNI under the lock: a Java thread that returns from JNI may be suspended, and would
- * keep the lock. */
+/* Proxies by number. No JNI call is made under the lock: a Java thread that returns from JNI may be suspended
+ * while it holds the lock. */
 static struct {
   pthread_mutex_t lock;
   const struct jvm *jvm; /* NULL before the first proxy */
@@ -20,7 +20,7 @@ static struct {
   uint64_t last_number;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- the table; with the lock ---- */
+/* ---- the table: with the lock held ---- */
 
 static struct callback_proxy **find_place(uint64_t number)
 {
@@ -49,7 +49,7 @@ static bool grow_table(void)
   return true;
 }
 
-/* ---- */
+/* ---- proxies ---- */
 
 static bool list_proxy(const struct jvm *jvm, struct callback_proxy *proxy)
 {
@@ -68,7 +68,7 @@ static bool list_proxy(const struct jvm *jvm, struct callback_proxy *proxy)
   return has_room;
 }
 
-/* The table lets go of it; the caller still holds it. False: it was taken out before. */
+/* The table releases the proxy; the caller still holds it. False: it was removed before. */
 static bool unlist_proxy(struct callback_proxy *proxy)
 {
   pthread_mutex_lock(&table.lock);
@@ -109,7 +109,7 @@ void callback_proxy_settle(struct callback_proxy *proxy)
   pthread_mutex_unlock(&table.lock);
 }
 
-/* The handler's own reference: to be set before anybody learns of the number. */
+/* Sets proxy->handler before any other thread learns the number. */
 static enum jp_status make_handler(struct jvm_thread *thread, struct callback_proxy *proxy,
                                    jobject kind_object, size_t classes_max, jobject *handler,
                                    struct jp_error *error)
@@ -204,8 +204,8 @@ jobject callback_proxy_object(JNIEnv *env, const struct jvm *jvm, jobject handle
   return (*env)->GetObjectField(env, handler, jvm->callback.proxy);
 }
 
-bool callback_proxy_tell(JNIEnv *env, const struct jvm *jvm, jobject object,
-                         struct op_callback_identity *told)
+bool callback_proxy_identify(JNIEnv *env, const struct jvm *jvm, jobject object,
+                             struct op_callback_identity *identity)
 {
   if (jvm->callback_hooks == NULL)
     return false;
@@ -216,22 +216,22 @@ bool callback_proxy_tell(JNIEnv *env, const struct jvm *jvm, jobject object,
     proxy = callback_proxy_take(env, (uint64_t)number, handler);
   }
   if (proxy != NULL) {
-    /* Anybody can make another proxy of the same handler. */
+    /* Any code can make another proxy with the same handler. */
     jobject own = callback_proxy_object(env, jvm, handler);
-    told->id = proxy->given.id;
-    told->client = (*env)->IsSameObject(env, own, object)
-                       ? jvm->callback_hooks->owner(proxy->callbacks, told->id, proxy->number)
-                       : 0;
+    identity->id = proxy->given.id;
+    identity->client = (*env)->IsSameObject(env, own, object)
+                           ? jvm->callback_hooks->owner(proxy->callbacks, identity->id, proxy->number)
+                           : 0;
     (*env)->DeleteLocalRef(env, own);
   }
   (*env)->DeleteLocalRef(env, handler);
-  bool is_told = proxy != NULL && told->client != 0;
+  bool is_identified = proxy != NULL && identity->client != 0;
   callback_proxy_release(env, proxy);
-  return is_told;
+  return is_identified;
 }
 
-/* The collector clears weak references before the Cleaner hears of it. */
-void JNICALL callback_proxy_tell_released(JNIEnv *env, jclass class, jlong number)
+/* The collector clears weak references before the Cleaner runs. */
+void JNICALL callback_proxy_collected(JNIEnv *env, jclass class, jlong number)
 {
   (void)class;
   struct callback_proxy *proxy = hold_number((uint64_t)number);

@@ -59,15 +59,21 @@ struct member_cache *member_cache_of(struct jvm_thread *thread)
 static uint32_t describe_form(const struct op_value *value)
 {
   enum { ARITY_SHIFT = 16, ARITY_MAX = 254, IS_SEVERAL = 1 << 24 };
-  enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, IS_TOLD = 1 << 10, LETTER_SHIFT = 16, SUFFIX_SHIFT = 24 };
-  uint32_t told = value->is_members_type ? IS_TOLD : 0;
+  enum {
+    IS_DECLARED = 1 << 8,
+    IS_REF = 1 << 9,
+    IS_MEMBERS_TYPE = 1 << 10,
+    LETTER_SHIFT = 16,
+    SUFFIX_SHIFT = 24
+  };
+  uint32_t members_type = value->is_members_type ? IS_MEMBERS_TYPE : 0;
   if (value->kind == OP_REF)
-    return value->type.data != NULL ? IS_REF | IS_DECLARED | told : IS_REF;
-  /* Of one with interfaces nothing is kept. */
+    return value->type.data != NULL ? IS_REF | IS_DECLARED | members_type : IS_REF;
+  /* A callback that names its interfaces is never cached. */
   if (value->kind == OP_CALLBACK && value->callback->interface_count > 0)
     return (uint32_t)value->kind | IS_SEVERAL;
   if (value->type.data != NULL)
-    return IS_DECLARED | told;
+    return IS_DECLARED | members_type;
   if (value->kind == OP_CALLBACK) {
     int arity = value->callback->arity < ARITY_MAX ? value->callback->arity : ARITY_MAX;
     return (uint32_t)value->kind | (uint32_t)(arity + 1) << ARITY_SHIFT;
@@ -118,7 +124,8 @@ static bool fits_values(const struct member_key *key, const struct call_frame *f
   return true;
 }
 
-/* Compares with the request itself: to make a key first would cost as much as all the rest. */
+/* Compares with the request itself, because making a key first would cost as much as the rest of the
+ * look-up. */
 static bool is_key_of(const struct member_key *key, const struct call_frame *frame,
                       const struct operation *operation)
 {
@@ -165,7 +172,8 @@ void member_cache_take_out(struct member_cache *cache, struct resolved_member *m
   cache->outdated = member;
 }
 
-/* Empties the cache. What it held stays until this happens again: the request in hand may use it. */
+/* Empties the cache. The removed members stay allocated until the next time, because the request being served
+ * may use them. */
 static bool retire_members(struct member_cache *cache)
 {
   struct resolved_member **buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
@@ -185,7 +193,7 @@ static bool retire_members(struct member_cache *cache)
   return true;
 }
 
-/* The length of all texts of the key. */
+/* The total length of the key's texts. */
 static size_t count_text_bytes(const struct operation *operation)
 {
   size_t length = operation->type.len + operation->member.len;
@@ -227,7 +235,7 @@ static void fill_key(const struct call_frame *frame, const struct operation *ope
   }
 }
 
-/* Static calls and accesses without objects as parameters or result. */
+/* True for static calls and accesses without objects as parameters or result. */
 static bool leaves_no_references(const struct resolved_member *member)
 {
   char result = 'V';

@@ -41,7 +41,7 @@ static bool is_loose(const struct search *search, const struct overload_type *fr
          primitive_widens(from->unboxed, to->kind);
 }
 
-/* The type of parameter `at`, where a variable arity repeats the last one. */
+/* The type of parameter `at`; in a variable arity the last parameter repeats. */
 static const struct overload_type *find_parameter(const struct overload_candidate *candidate, size_t at,
                                                   bool variable)
 {
@@ -69,7 +69,7 @@ static bool is_applicable(const struct search *search, const struct overload_can
   return true;
 }
 
-/* What a bare value, which fits both, prefers is more specific. */
+/* If a bare value fits both types, the one that it prefers is more specific. */
 static bool is_better_parameter(const struct search *search, size_t argument, const struct overload_type *one,
                                 const struct overload_type *other)
 {
@@ -78,7 +78,7 @@ static bool is_better_parameter(const struct search *search, size_t argument, co
           search->hooks->is_preferred(search->hooks->context, argument, one, other));
 }
 
-/* JLS 15.12.2.5: every parameter of one is a subtype of the other's. */
+/* JLS 15.12.2.5: every parameter of `one` is a subtype of the other's. */
 static bool is_more_specific(const struct search *search, const struct overload_candidate *one,
                              const struct overload_candidate *other, bool variable)
 {
@@ -91,7 +91,7 @@ static bool is_more_specific(const struct search *search, const struct overload_
   return true;
 }
 
-/* True where another applicable candidate is strictly more specific. */
+/* True if another applicable candidate is strictly more specific. */
 static bool is_beaten(const struct search *search, size_t index, bool variable)
 {
   const struct overload_candidate *candidate = &search->candidates[index];
@@ -150,8 +150,8 @@ static unsigned sum_costs(const struct search *search, const struct overload_can
   return sum;
 }
 
-/* Leaves the cheapest candidates in search->applicable. Returns their cost; ARGUMENT_COST_NEVER: there are
- * none. */
+/* Keeps only the cheapest candidates in search->applicable. Returns their cost; ARGUMENT_COST_NEVER: there
+ * are none. */
 static unsigned find_cheapest(struct search *search, bool variable)
 {
   unsigned least = ARGUMENT_COST_NEVER;

@@ -2,18 +2,18 @@
 #define JPEER_JNI_RESOLVE_OVERLOAD_H
 /*
  * Chooses among overloads by Java's rules (JLS 15.12.2) and then, for values without a declared type, by
- * cost. Plain C without a JVM: callbacks answer what needs class objects. Any thread.
+ * cost. Plain C without a JVM: callbacks answer questions about class objects. Any thread.
  *
  * The order, first success wins:
  *   1. strict invocation (JLS 15.12.2.2): subtyping, primitive widening
  *   2. loose invocation (15.12.2.3): boxing and unboxing as well
  *   3. variable arity (15.12.2.4)
  *   4. by cost, if at least one argument is bare (its type was inferred from the value): the candidate of the
- *      right length whose arguments cost least in all wins; variable arity only if no fixed form fits. An
- *      argument that steps 1 or 2 accept costs ARGUMENT_COST_STRICT or ARGUMENT_COST_LOOSE; a callback knows
- *      the other costs (jni/convert/argument_costs.h). A value of the right kind that does not fit (300 for a byte)
- *      costs ARGUMENT_COST_MISFIT more: such a candidate wins only if no other is left, and the conversion
- *      then tells what is wrong.
+ *      right length with the lowest total cost wins; variable arity only if no fixed form fits. An argument
+ *      that steps 1 or 2 accept costs ARGUMENT_COST_STRICT or ARGUMENT_COST_LOOSE; a callback returns
+ *      the other costs (jni/convert/argument_costs.h). A value of the right kind that does not fit (300 for
+ *      a byte) costs ARGUMENT_COST_MISFIT more: such a candidate wins only if no other remains, and the
+ *      conversion then reports the error.
  *
  * Within a step the most specific candidate wins (15.12.2.5); several are an ambiguity.
  */
@@ -26,11 +26,11 @@
 enum { OVERLOAD_FUNCTION = '>' };
 
 struct overload_type {
-  /* Z B C S I J F D; 'L' for every reference type; 'N' for the type of a bare null; OVERLOAD_FUNCTION for that of a
-   * bare callback, which becomes any functional interface of its arity, as a lambda does */
+  /* Z B C S I J F D; 'L' for every reference type; 'N' for the type of a bare null; OVERLOAD_FUNCTION for a
+   * bare callback, which becomes any functional interface of its arity, like a lambda */
   char kind;
   char unboxed; /* the primitive that a wrapper class unboxes to; else 0 */
-  void *handle; /* for the callbacks: which reference type */
+  void *handle; /* the reference type, for the callbacks */
 };
 
 struct overload_argument {
@@ -42,21 +42,21 @@ struct overload_candidate {
   const struct overload_type *params;
   size_t count;
   bool varargs;
-  struct overload_type element; /* component of the last parameter; where varargs */
+  struct overload_type element; /* component of the last parameter; only with varargs */
 };
 
 struct overload_hooks {
   void *context;
-  /* Both are references ('L'), or sub is an OVERLOAD_FUNCTION and super a reference. */
+  /* True for a subtype. Both are references ('L'), or sub is an OVERLOAD_FUNCTION and super a reference. */
   bool (*is_subtype)(void *context, const struct overload_type *sub, const struct overload_type *super);
   /* The wrapper class of a primitive. */
   struct overload_type (*boxed)(void *context, char primitive);
-  /* Of two reference types that the bare argument fits, neither of which is a subtype: true where it prefers `one`. A
-   * lambda without parameters prefers a functional interface that returns something (JLS 15.12.2.5), a list of numbers
-   * the narrower array of primitives. A strict order. */
+  /* For two reference types that the bare argument fits, neither a subtype of the other: true if the argument
+   * prefers `one`. A lambda without parameters prefers a functional interface that returns a value (JLS
+   * 15.12.2.5), a list of numbers the narrower array of primitives. A strict order. */
   bool (*is_preferred)(void *context, size_t argument, const struct overload_type *one,
                        const struct overload_type *other);
-  /* What it costs to make the bare argument a value of type: above ARGUMENT_COST_LOOSE, or
+  /* The cost of converting the bare argument to the type: above ARGUMENT_COST_LOOSE, or
    * ARGUMENT_COST_NEVER. */
   unsigned (*cost)(void *context, size_t argument, const struct overload_type *type);
 };
@@ -65,9 +65,9 @@ enum overload_result { OVERLOAD_FOUND, OVERLOAD_NONE, OVERLOAD_AMBIGUOUS, OVERLO
 
 struct overload_choice {
   size_t index;       /* OVERLOAD_FOUND */
-  bool variable;      /* the arguments from the last parameter on are gathered into an array */
-  bool is_misfit;     /* chosen although a value does not fit: nothing else is left */
-  bool by_cost;       /* step 4: depends on the arguments' values, not on their types alone */
+  bool variable;      /* the arguments from the last parameter on become an array */
+  bool is_misfit;     /* chosen although a value does not fit, because no other candidate remains */
+  bool by_cost;       /* step 4: the choice depends on the arguments' values, not only on their types */
   const size_t *tied; /* OVERLOAD_AMBIGUOUS: indexes of the candidates, in the arena */
   size_t tied_count;
 };

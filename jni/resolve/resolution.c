@@ -1,6 +1,6 @@
 /*
- * Resolves an operation that the cache does not know: the types of its arguments, the members of the name, the choice
- * among these, and the failures that tell of them.
+ * Resolves an operation that is not in the cache: the types of its arguments, the members with the name, the
+ * choice among them, and the error texts.
  */
 #include "jni/resolve/resolution.h"
 
@@ -13,28 +13,28 @@
 
 #include <stdlib.h>
 
-/* The bounds of a list in a message: elements, bytes, and the bytes of one type. */
+/* Limits of a list in a message: elements, bytes, and the bytes of one type. */
 enum { LISTED = 16, LISTED_BYTES = 2048, TYPE_SHOWN = 128 };
 
 enum { ACC_NATIVE = 0x0100, ACC_ABSTRACT = 0x0400 };
 
-/* The methods of one name, without those that another one of the list overrides or hides. */
+/* The methods of one name, without those that another method in the list overrides or hides. */
 struct candidates {
   struct resolution *resolution;
   struct jvm_method **methods;
   size_t count;
   size_t capacity;
-  bool private_too;        /* takes private methods of superclasses, too */
-  bool is_judged;          /* leaves out private methods that the policy denies, as if they did not exist */
-  bool has_hidden;         /* a method was left out for another of the same parameters */
-  struct jvm_class **seen; /* interfaces that were walked */
+  bool private_too;        /* includes private methods of superclasses */
+  bool is_judged;          /* excludes private methods that the policy denies, as if they did not exist */
+  bool has_hidden;         /* a method was excluded in favour of another with the same parameters */
+  struct jvm_class **seen; /* interfaces that were visited */
   size_t seen_count;
   size_t seen_capacity;
 };
 
 /* ---- classes ---- */
 
-/* NULL: the outcome tells why. */
+/* NULL: the outcome says why. */
 static const struct member_table *find_members(struct resolution *resolution, struct jvm_class *class)
 {
   const struct member_table *members = member_table_of(resolution->conversion.thread, class);
@@ -43,7 +43,7 @@ static const struct member_table *find_members(struct resolution *resolution, st
   return members;
 }
 
-/* Searches by name among the object's own classes, because another loader may have a class of the same
+/* Searches by name only among the object's own classes, because another loader may have a class of the same
  * name. */
 struct jvm_class *resolution_find_ancestor(struct resolution *resolution, struct jvm_class *class,
                                            struct text name)
@@ -112,12 +112,12 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
   struct jvm_class *class = argument_declared_class(conversion, &type, value, &finding);
   if (class == NULL)
     return false;
-  /* The request's frame holds it until its end. A member that is kept would not. */
+  /* Only the request's frame keeps the class loaded, so a cached member would not. */
   resolution->is_passing = resolution->is_passing || finding.held != NULL;
   return type_reference(resolution, class, at);
 }
 
-/* One whose interfaces are named is its proxy, whose class has them all. */
+/* A callback that names its interfaces is typed by its proxy, whose class has all of them. */
 static bool type_callback(struct resolution *resolution, const struct op_value *value, size_t at)
 {
   struct jvm_thread *thread = resolution->conversion.thread;
@@ -179,9 +179,9 @@ bool resolution_type_arguments(struct resolution *resolution)
   return typed;
 }
 
-/* ---- what overload resolution asks ---- */
+/* ---- the callbacks of overload resolution ---- */
 
-/* The interface's function has as many parameters as the callback, where that tells. */
+/* True if the interface's function has as many parameters as the callback, as far as known. */
 static bool takes_function(struct resolution *resolution, const struct op_value *value, struct jvm_type *to)
 {
   struct jvm_thread *thread = resolution->conversion.thread;
@@ -192,7 +192,7 @@ static bool takes_function(struct resolution *resolution, const struct op_value 
   return arity != CALLBACK_NO_FUNCTION && (value->callback->arity < 0 || value->callback->arity == arity);
 }
 
-/* As a lambda without parameters would choose. */
+/* The choice of a lambda without parameters. */
 static bool is_preferred_function(struct jvm_thread *thread, const struct overload_type *one,
                                   const struct overload_type *other)
 {
@@ -203,7 +203,8 @@ static bool is_preferred_function(struct jvm_thread *thread, const struct overlo
   return !callback_function_is_void(thread, classes[0]) && callback_function_is_void(thread, classes[1]);
 }
 
-/* Two arrays of primitives of as many dimensions, of which the first widens to the other: int[][] and double[][]. */
+/* True for two arrays of primitives with as many dimensions, if the first widens to the other: int[][] and
+ * double[][]. */
 static bool is_narrower_array(const struct jvm_type *one, const struct jvm_type *other)
 {
   size_t last = one->name.len - 1;
@@ -286,7 +287,7 @@ static struct text describe_type(struct resolution *resolution, const struct jvm
   return arena_shorten(resolution->arena, name, TYPE_SHOWN);
 }
 
-/* A list for a message, cut at its bounds. */
+/* A list for a message, cut at its limits. */
 struct listing {
   struct arena *arena;
   struct text text;
@@ -356,7 +357,8 @@ static struct text shorten_name(struct resolution *resolution, struct text name)
   return arena_shorten(resolution->arena, name, OUTCOME_NAME_SHOWN);
 }
 
-/* "No matching method 'add' found": clients know the failure by this text (docs/protocol.md, "Errors"). */
+/* "No matching method 'add' found": clients recognise the failure by this text (docs/protocol.md,
+ * "Errors"). */
 static struct text describe_failure(struct resolution *resolution)
 {
   const struct operation *operation = resolution->operation;
@@ -376,7 +378,7 @@ static bool has_function(const struct resolution *resolution)
   return is_found;
 }
 
-/* A function fits an interface alone: where a type variable stands for one, that is the parameter's type. */
+/* A function fits only an interface, so a type variable that stands for one is replaced by it. */
 static void bind_interface(struct resolution *resolution, const struct element_types *declared,
                            struct overload_type *type)
 {
@@ -453,7 +455,7 @@ bool resolution_plan_put(struct resolution *resolution, struct jvm_type *type)
   return true;
 }
 
-/* ---- the methods of the name ---- */
+/* ---- the methods with the name ---- */
 
 static bool has_same_params(struct jvm_method *a, struct jvm_method *b)
 {
@@ -465,8 +467,8 @@ static bool has_same_params(struct jvm_method *a, struct jvm_method *b)
   return true;
 }
 
-/* Asks the policy about the member as one of the named class; method is NULL for a field. What the object's class may
- * deny is judged after the choice. */
+/* Asks the policy about the member as a member of the named class; method is NULL for a field. The object's
+ * class is judged after the choice. */
 static bool is_allowed(const struct resolution *resolution, enum op_member_kind kind, unsigned modifiers,
                        const struct jvm_class *declaring, struct jvm_method *method)
 {
@@ -519,8 +521,8 @@ static bool add_method(struct candidates *candidates, struct jvm_method *method)
   return append_method(candidates, method);
 }
 
-/* A class inherits neither private methods of a superclass nor static and private ones of an interface (JLS
- * 8.4.8). */
+/* A class inherits neither private methods of a superclass nor static and private methods of an interface
+ * (JLS 8.4.8). */
 static bool is_member(const struct candidates *candidates, const struct jvm_class *named,
                       struct jvm_method *method)
 {
@@ -610,19 +612,20 @@ static bool walk_methods(struct candidates *candidates)
   return add_members(candidates);
 }
 
-/* ---- the choice among them ---- */
+/* ---- the choice among the methods ---- */
 
 /* The candidates, and narrower lists of them, which are tried first. */
 struct overloads {
   struct candidates all;
-  struct candidates allowed; /* by the policy; all of them where it need not be asked */
-  struct candidates open;    /* the public ones among the allowed */
+  struct candidates allowed; /* those that the policy allows; all of them if it need not be asked */
+  struct candidates open;    /* the public methods in `allowed` */
 };
 
 enum choice {
   CHOOSE_FITTING,
-  CHOOSE_MISFIT, /* takes a method although a value does not fit, so that the conversion tells why */
-  CHOOSE_ANY     /* of ambiguous ones takes the first, as nobody learns which one it is */
+  /* accepts a method although a value does not fit, so that the conversion reports the error */
+  CHOOSE_MISFIT,
+  CHOOSE_ANY /* the first of several ambiguous methods, because the caller does not learn which */
 };
 
 static bool fill_candidate(struct resolution *resolution, struct jvm_method *method,
@@ -675,7 +678,7 @@ static void fail_ambiguous(struct resolution *resolution, struct jvm_method *con
                TEXT_ARGS(candidates));
 }
 
-/* True if an argument came without a declared type, so that its value counts. */
+/* True if an argument has no declared type, so that its value matters. */
 static bool has_bare_argument(const struct resolution *resolution)
 {
   for (size_t i = 0; i < resolution->operation->arg_count; i++)
@@ -684,8 +687,8 @@ static bool has_bare_argument(const struct resolution *resolution)
   return false;
 }
 
-/* Chooses for the operation's arguments and sets the member's method and plans. JP_NOT_FOUND: none fits, no outcome
- * made; JP_INVALID: an outcome tells why. */
+/* Chooses for the operation's arguments and sets the member's method and plans. JP_NOT_FOUND: none fits, and
+ * there is no outcome; JP_INVALID: the outcome says why. */
 static enum jp_status choose_among(struct resolution *resolution, const struct candidates *among,
                                    enum choice how)
 {
@@ -730,8 +733,8 @@ static enum jp_status choose_among(struct resolution *resolution, const struct c
   return JP_NOT_FOUND;
 }
 
-/* Denied overloads are no candidates (docs/internals/policy.md). About a single method the policy is asked after
- * the choice. */
+/* Denied overloads are no candidates (docs/internals/policy.md). A single method is judged after the
+ * choice. */
 static bool drop_denied(struct overloads *overloads)
 {
   struct candidates *all = &overloads->all;
@@ -765,8 +768,8 @@ static bool gather_overloads(struct resolution *resolution, bool private_too, st
   return true;
 }
 
-/* Tries the public ones, then all. A choice that depends on values is not kept, because other values with the
- * same key may lead to another. */
+/* Tries the public methods, then all. A choice that depends on values is not cached, because other values
+ * with the same key may lead to another method. */
 static enum jp_status choose_allowed(struct resolution *resolution, const struct overloads *overloads)
 {
   size_t all = overloads->allowed.count;
@@ -791,7 +794,7 @@ static enum jp_status choose_overload(struct resolution *resolution, struct over
       return JP_INVALID;
     enum jp_status status = choose_allowed(resolution, overloads);
     if (status == JP_NOT_FOUND && overloads->allowed.count < overloads->all.count) {
-      /* One that the policy denies, so that the call is denied like any other. */
+      /* Chooses a denied method, so that the call fails with the usual denial. */
       status = choose_among(resolution, &overloads->all, CHOOSE_ANY);
       resolution->cacheable = false;
     }
@@ -808,7 +811,7 @@ static enum jp_status choose_overload(struct resolution *resolution, struct over
   return status;
 }
 
-/* Lists the arguments and the methods of the name. Returns false. */
+/* Lists the arguments and the methods with the name. Returns false. */
 static bool fail_no_match(struct resolution *resolution, const struct overloads *overloads)
 {
   const struct operation *operation = resolution->operation;
@@ -841,7 +844,7 @@ static bool set_refusal(struct resolution *resolution, const char *type, const c
   return true;
 }
 
-/* JVMS 2.9.3: such a method is linked at each call in bytecode, and JNI has no such call. */
+/* JVMS 2.9.3: each bytecode call links such a method, and JNI has no such call. */
 static bool is_signature_polymorphic(struct jvm_method *method)
 {
   return (method->modifiers & (ACC_NATIVE | OP_ACC_VARARGS)) == (ACC_NATIVE | OP_ACC_VARARGS) &&
@@ -882,8 +885,8 @@ static bool check_receiver(struct resolution *resolution)
   return true;
 }
 
-/* Called when the member cannot be used in this way. True: the policy denies the member. The caller then
- * learns only that. */
+/* Called if the member cannot be used in this way. True: the policy denies the member, and the denial is the
+ * only error that the caller gets. */
 static bool is_denied(struct resolution *resolution)
 {
   const struct resolved_member *member = resolution->conversion.member;
@@ -910,7 +913,7 @@ static bool set_method(struct resolution *resolution)
   }
   if (is_signature_polymorphic(method))
     return set_refusal(resolution, "java.lang.UnsupportedOperationException",
-                       "a signature-polymorphic method can be called from Java code alone");
+                       "a signature-polymorphic method can be called only from Java code");
   return true;
 }
 
@@ -990,7 +993,7 @@ static bool set_length(struct resolution *resolution)
          set_refusal(resolution, "java.lang.IllegalAccessException", "the length of an array is final");
 }
 
-/* What the elements of the named array are declared as. */
+/* Finds the declared type of the named array's elements. */
 static bool set_element_type(struct resolution *resolution, struct jvm_type *type)
 {
   struct jvm_class *array = resolution->named;
@@ -1030,7 +1033,7 @@ static bool set_piece(struct resolution *resolution)
   return !is_put || resolution_plan_put(resolution, &member->element) || is_denied(resolution);
 }
 
-/* JNI writes any final field without an error, while compiled code goes on using the old value. */
+/* JNI writes any final field without an error, while compiled code continues to use the old value. */
 static bool refuse_final(struct resolution *resolution, struct jvm_field *field)
 {
   if ((field->modifiers & OP_ACC_FINAL) == 0)

@@ -1,4 +1,4 @@
-/* The way from an operation to its member: what it has opened, the cache, the policy, the resolution. */
+/* From an operation to its member: its objects, the cache, the policy, the resolution. */
 #include "jni/resolve/resolve.h"
 
 #include "jni/convert/arguments.h"
@@ -12,9 +12,9 @@
 #include <assert.h>
 
 enum {
-  FRAMED_ARGUMENTS = 16, /* the request's frame has room for their references */
-  /* What the arguments of one call become: JVMS 4.3.3 allows 255, and each may need another on its way. What
-   * is gathered into an array leaves none. */
+  FRAMED_ARGUMENTS = 16, /* arguments whose references fit in the request's own frame */
+  /* For the objects that the arguments of one call become: JVMS 4.3.3 allows 255, and the conversion of each
+   * may need another reference. Arguments that become an array need none. */
   MADE_REFERENCES = 2 * 255 + 64
 };
 
@@ -70,8 +70,8 @@ static enum jp_status open_arguments(const struct jvm_request *request, struct c
   return JP_OK;
 }
 
-/* A frame of references for the refs, and inside it one for what the arguments become: together they may be
- * more than a frame can have. */
+/* One frame for the refs, and a second one inside it for the arguments' objects, because both together may
+ * exceed a frame's limit. */
 static enum jp_status open_many_arguments(const struct jvm_request *request, struct call_frame *frame)
 {
   size_t refs = 0;
@@ -98,8 +98,9 @@ static bool make_argument_room(struct call_frame *frame, size_t count, struct ar
 }
 
 /*
- * Opens the receiver, the loader and the arguments that are refs. JP_NOT_FOUND: the session has no object
- * unknown_ref. JP_INVALID: the loader is none. JP_NO_MEMORY: memory is short, and *frame may be NULL.
+ * Looks up the receiver, the loader and the arguments that are refs. JP_NOT_FOUND: the session has no object
+ * unknown_ref. JP_INVALID: the loader is no ClassLoader. JP_NO_MEMORY: memory is short, and *frame may be
+ * NULL.
  */
 static enum jp_status open_frame(const struct jvm_request *request, struct call_frame **frame)
 {
@@ -147,7 +148,7 @@ static bool find_class(struct resolution *resolution)
   const struct operation *operation = resolution->operation;
   struct jp_error error;
   struct op_type type;
-  /* The name of a hidden class is no type that could be written. */
+  /* A hidden class has no name by which it could be loaded. */
   if (operation->implies_type && resolution->receiver_class != NULL &&
       text_equal(resolution->receiver_class->name, operation->type)) {
     resolution->named = resolution->receiver_class;
@@ -209,7 +210,7 @@ static struct resolution begin_resolution(const struct jvm_request *request, str
   };
 }
 
-/* ---- a class, and a value, without a member ---- */
+/* ---- a class or a value, without a member ---- */
 
 struct text jvm_instance_class(const struct jvm_request *request, struct outcome *outcome)
 {
@@ -266,7 +267,7 @@ bool resolve_value(const struct jvm_request *request, struct jvm_type *type,
 
 /* ---- the member ---- */
 
-/* Keeps the member in the thread's cache, where another request may find it. */
+/* Stores the member in the thread's cache for later requests. */
 static struct resolved_member *keep_member(struct resolution *resolution, struct member_cache *cache)
 {
   JNIEnv *env = resolution->conversion.thread->env;
@@ -327,7 +328,7 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
   return keep_member(&resolution, cache);
 }
 
-/* Asks about the member that was found. */
+/* Asks the judge about the member. */
 static enum jp_status ask_about_member(const struct jvm_request *request,
                                        const struct resolved_member *member, const struct jvm_target *target,
                                        struct outcome *outcome)
@@ -348,10 +349,11 @@ static enum jp_status status_of(const struct outcome *outcome)
 }
 
 /*
- * Finds the member and asks about it. A receiver that is a value is made before the member is looked for, because its
- * class decides which one that is, and after the names have been judged, because making it may run code.
+ * Finds the member and asks the judge about it. A receiver that is a value is made after the names have been
+ * judged, because making it may run code, and before the member is searched, because the receiver's class
+ * decides which member it is.
  *
- * by_object is judge_operation's; false again once the member that was found has been judged.
+ * *by_object: set by judge_operation; false once the member has been judged.
  */
 static enum jp_status find_judged(const struct jvm_request *request, bool *by_object,
                                   struct jvm_target *target, struct outcome *outcome)
@@ -372,7 +374,8 @@ static enum jp_status find_judged(const struct jvm_request *request, bool *by_ob
     if (judge_has_allowed(request->judge, request->operation->kind, target->facts.verdicts))
       return JP_OK;
   }
-  /* Before any error is reported: who may not use these names must not learn what is wrong with them. */
+  /* Before any error is reported: a caller who may not use these names must not learn what is wrong with
+   * them. */
   enum jp_status status =
       judge_operation(request->judge, request->operation, by_object, request->arena, outcome);
   if (status != JP_OK)
@@ -393,7 +396,7 @@ static enum jp_status find_judged(const struct jvm_request *request, bool *by_ob
   return ask_about_member(request, member, target, outcome);
 }
 
-/* Whether the receiver is the thread that runs the request. */
+/* True if the receiver is the thread that runs the request. */
 static bool is_own_thread(const struct jvm_request *request, const struct jvm_target *target)
 {
   struct jvm_thread *thread = request->thread;
@@ -407,7 +410,8 @@ static bool is_own_thread(const struct jvm_request *request, const struct jvm_ta
   return is_own;
 }
 
-/* Who may not use these names gets the same denial whatever the object is, and whatever is wrong with the rest. */
+/* A caller who may not use these names gets the same denial whatever the object is, and whatever other errors
+ * there are. */
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {

@@ -2,7 +2,7 @@
 
 #include "base/primitives.h"
 
-/* The object's columns as far as they are used here. */
+/* The primitives, and the columns of Object that this file uses. */
 #define TYPES(X) PRIMITIVES(X) X('L', l, , , Object, )
 
 void dispatch_call(JNIEnv *env, char result, jobject on, jmethodID id, const jvalue *arguments, jvalue *out)

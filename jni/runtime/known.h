@@ -1,7 +1,7 @@
 #ifndef JPEER_JNI_RUNTIME_KNOWN_H
 #define JPEER_JNI_RUNTIME_KNOWN_H
 /*
- * The classes and ids that the peer itself needs, in one table. The thread "main" loads them once, at the
+ * The classes and ids that the peer itself needs, in one table. The thread "main" loads them once at the
  * start, and the start fails if one is missing. Afterwards any thread reads them. Classes are global
  * references.
  *
@@ -88,7 +88,8 @@
   X(runtime_add_shutdown_hook, runtime, "addShutdownHook", "(Ljava/lang/Thread;)V")                          \
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \
-  X(string_of_bytes, string, "<init>", "([BIII)V") /* the upper byte of all characters, from, count */       \
+  X(string_of_bytes, string, "<init>",                                                                       \
+    "([BIII)V") /* parameters: high byte of all characters, offset, count */                                 \
   X(thread_get_context_class_loader, thread, "getContextClassLoader", "()Ljava/lang/ClassLoader;")           \
   X(thread_get_thread_group, thread, "getThreadGroup", "()Ljava/lang/ThreadGroup;")                          \
   X(thread_interrupt, thread, "interrupt", "()V")                                                            \
@@ -125,8 +126,8 @@
   X(thread_current, thread, "currentThread", "()Ljava/lang/Thread;")                                         \
   X(thread_interrupted, thread, "interrupted", "()Z")
 
-/* X(field, class's field, name, descriptor): the values inside wrappers, and the handler of a proxy. Reading the field is
- * much cheaper than a call of intValue(). */
+/* X(field, class's field, name, descriptor): the values inside wrappers, and the handler of a proxy. Reading
+ * the field is much cheaper than calling intValue(). */
 #define JVM_KNOWN_FIELDS(X)                                                                                  \
   X(boolean_value, boolean, "value", "Z")                                                                    \
   X(byte_value, byte, "value", "B")                                                                          \
@@ -153,9 +154,9 @@ struct jvm_known {
 #undef DECLARE
 };
 
-/* The class of a primitive's wrapper, borrowed; NULL where no primitive has this letter. */
+/* The wrapper class of a primitive type, borrowed; NULL: no primitive type has this letter. */
 jclass jvm_known_wrapper(const struct jvm_known *known, char letter);
-/* A local reference to a wrapper of the primitive. NULL: an exception is pending. */
+/* Boxes a primitive: a local reference. NULL: an exception is pending. */
 jobject jvm_known_box(const struct jvm_known *known, JNIEnv *env, char letter, const jvalue *value);
 
 /* JP_INTERNAL: the text names the class or member that this JVM lacks. */

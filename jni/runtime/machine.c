@@ -1,4 +1,4 @@
-/* What a thread carries: its frames of local references, and the room that it lends. */
+/* The state of a thread: its frames of local references, its scratch buffer, and lending. */
 #include "jni/runtime/machine.h"
 
 #include "jni/members.h"
@@ -22,7 +22,7 @@ static void set_place(struct jvm_thread *thread, const struct jvm_thread_place *
 {
   thread->env = place->env;
   thread->restorable = place->restorable;
-  thread->frame = place->frame; /* of another thread's stack: no transition */
+  thread->frame = place->frame; /* belongs to another thread, so no transition */
   thread->more_frames = place->more_frames;
 }
 
@@ -36,13 +36,13 @@ struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env)
   return own;
 }
 
-void jvm_thread_take_back(struct jvm_thread *thread, const struct jvm_thread_place *place)
+void jvm_thread_return(struct jvm_thread *thread, const struct jvm_thread_place *place)
 {
-  (void)jvm_thread_drop_frames_but(thread, NULL);
+  (void)jvm_thread_drop_frames_except(thread, NULL);
   set_place(thread, place);
 }
 
-jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept)
+jobject jvm_thread_drop_frames_except(struct jvm_thread *thread, jobject kept)
 {
   for (; thread->more_frames > 0; thread->more_frames--)
     kept = (*thread->env)->PopLocalFrame(thread->env, kept);
@@ -54,7 +54,7 @@ jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept)
 
 void jvm_thread_fini(struct jvm_thread *thread)
 {
-  (void)jvm_thread_drop_frames_but(thread, NULL);
+  (void)jvm_thread_drop_frames_except(thread, NULL);
   if (thread->member_cache_destroy != NULL)
     thread->member_cache_destroy(thread);
   if (thread->fill_cache_destroy != NULL)
@@ -84,7 +84,7 @@ uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count)
 
 /* ---- requests ---- */
 
-/* Removes an interrupt or a context class loader that an earlier call has left on the thread. */
+/* Undoes an interrupt or a context class loader that an earlier call has left on the thread. */
 static void restore_thread(struct jvm_thread *thread)
 {
   JNIEnv *env = thread->env;
@@ -120,7 +120,7 @@ enum jp_status jvm_request_begin(struct jvm_thread *thread)
 void jvm_request_end(struct jvm_thread *thread)
 {
   if (thread->frame != JVM_FRAME_EMPTY)
-    (void)jvm_thread_drop_frames_but(thread, NULL);
+    (void)jvm_thread_drop_frames_except(thread, NULL);
   if (thread->unit_capacity <= UNITS_KEPT)
     return;
   free(thread->units);

@@ -1,8 +1,8 @@
 #ifndef JPEER_JNI_RUNTIME_MACHINE_H
 #define JPEER_JNI_RUNTIME_MACHINE_H
 /*
- * The contents of struct jvm and struct jvm_thread. Only jni/ and its tests include this header; the rest of
- * the peer sees jni/jvm.h, which includes no <jni.h>.
+ * The definitions of struct jvm and struct jvm_thread. Only jni/ and its tests include this header; the rest
+ * of the peer includes jni/jvm.h, which does not include <jni.h>.
  */
 #include "base/transitions.h"
 #include "jni/jvm.h"
@@ -20,7 +20,7 @@ struct fill_cache;         /* of jni/convert */
 struct found_classes;      /* of jni/loaders */
 struct jvm_callback_hooks; /* of jni/callbacks.h */
 
-/* What C needs of the classes of jpeer.peer that are there for callbacks. Classes are global references. */
+/* The ids of the classes of jpeer.peer that implement callbacks. Classes are global references. */
 struct jvm_callback_ids {
   jclass callback_class;
   jmethodID make; /* static */
@@ -43,14 +43,15 @@ struct jvm_callback_ids {
   jclass released_class;
 };
 
-/* One per process. Written before hooks.started and never after, except `classes` with `known_class_name`, and `has_stopped`. */
+/* One per process. Written before hooks.started and never afterwards, except `classes` with
+ * `known_class_name`, and `has_stopped`. */
 struct jvm {
   JavaVM *vm;
   jvmtiEnv *jvmti; /* any thread may use it */
-  /* The JVM has stopped for good, but the process goes on: any call into the JVM would now block for ever. */
+  /* The JVM has stopped, but the process still runs: any call into the JVM would block for ever. */
   atomic_bool has_stopped;
   struct jvm_known known;
-  _Atomic size_t assembled; /* bytes of the pieces of objects that are being built (jvm_objects_assemble) */
+  _Atomic size_t assembled; /* bytes of the pieces of unfinished objects (jvm_objects_assemble) */
   jobject class_loader;     /* global: the application's (ClassLoader.getSystemClassLoader) */
   /* Classes of jpeer.peer: global references. */
   jclass thread_class;
@@ -79,33 +80,34 @@ struct jvm {
   jmethodID thread_new;
   jfieldID thread_is_changed;
 
-  /* The groups of the peer's threads (jni/runtime/peer_threads.c). */
+  /* The thread groups of the peer's threads (jni/runtime/peer_threads.c). */
   jobject application_group; /* global */
-  jobject attach_group;      /* global: for threads that are attached for a while; NULL: the application's */
-  jmethodID group_new_root;  /* NULL where groups do not list their threads (JDK 19 and later) */
-  jfieldID thread_group;     /* Thread.group; set only with group_new_root */
+  jobject attach_group; /* global: for threads that are attached for a while; NULL: use application_group */
+  jmethodID group_new_root; /* NULL if groups do not list their threads (JDK 19 and later) */
+  jfieldID thread_group;    /* Thread.group; set only with group_new_root */
 
-  /* Made on first use by jni/types, under a lock of its own; never freed. */
+  /* Created on first use by jni/types, under its own lock; never freed. */
   struct jvm_classes *classes;
-  /* Set with it: the name of an object's class as that table has it, which is quicker than asking the JVM. data
-   * NULL: it cannot tell. */
+  /* Set together with `classes`: the name of an object's class from that table, which is faster than asking
+   * the JVM. data NULL: the class is not in the table. */
   struct text (*known_class_name)(struct jvm_thread *thread, jobject object);
 };
 
 /*
- * The first frame of local references of a thread. The thread's own, or that of the thread that it is lent to.
+ * The first frame of local references of a thread, either its own thread's or that of the thread that has
+ * borrowed it.
  *
  * | state           | what holds                                       | who leaves it, on what                       |
  * | JVM_FRAME_NONE  | no frame is open                                 | jvm_request_begin                            |
- * | JVM_FRAME_USED  | the request that is served may have references   | jvm_request_end, and what else drops frames; |
+ * | JVM_FRAME_USED  | the request being served may have references     | jvm_request_end, and what else drops frames; |
  * |                 | in it                                            | a call that leaves no reference              |
- * | JVM_FRAME_EMPTY | the request that is served has left no reference | jvm_request_begin, for the next request; a   |
- * |                 | in it, so that jvm_request_end lets it stay      | result that has references                   |
+ * | JVM_FRAME_EMPTY | the request being served has left no reference   | jvm_request_begin, for the next request; a   |
+ * |                 | in it, so jvm_request_end keeps it open          | result that has references                   |
  */
 enum jvm_frame {
   JVM_FRAME_NONE, /* no frame of local references is open */
-  JVM_FRAME_USED, /* a frame is open, in which the request that is served may have references */
-  JVM_FRAME_EMPTY /* a frame is open, in which the request has left no reference: it stays for the next request */
+  JVM_FRAME_USED, /* a frame is open, in which the request being served may have references */
+  JVM_FRAME_EMPTY /* a frame is open for the next request, without references */
 };
 
 static const uint16_t jvm_frame_transitions[] = {
@@ -114,37 +116,40 @@ static const uint16_t jvm_frame_transitions[] = {
     [JVM_FRAME_EMPTY] = TO(JVM_FRAME_EMPTY) | TO(JVM_FRAME_USED) | TO(JVM_FRAME_NONE),
 };
 
-/* What the peer keeps for one Java thread. Made on that thread and used only there, except java_thread, and while
- * it is lent (jvm_thread_lend); gone when the thread's run returns. */
+/* What the peer keeps for one Java thread. Created on that thread and used only there, except java_thread,
+ * and while it is lent (jvm_thread_lend). Freed when the thread's run returns. */
 struct jvm_thread {
-  JNIEnv *env;     /* of the thread that uses it */
-  JNIEnv *own_env; /* of the thread that it was made for; constant */
+  JNIEnv *env;     /* of the thread that uses this struct at the moment */
+  JNIEnv *own_env; /* of the thread that it was created for; constant */
   struct jvm *jvm;
   jvmtiEnv *jvmti;
-  jobject java_thread; /* global; JVMTI may be asked about it from other threads */
-  jobject
-      restorable; /* java_thread, borrowed: requests undo what calls have done to it. NULL: not to be touched */
+  jobject java_thread; /* global; other threads may pass it to JVMTI */
+  /* java_thread, borrowed: its interrupt flag and class loader are restored between requests. NULL: never touch
+   * them */
+  jobject restorable;
 
   enum jvm_frame frame;
-  unsigned more_frames; /* opened inside it, by a request that holds many references */
+  unsigned
+      more_frames; /* further frames that a request with many references has opened inside the first one */
 
-  uint16_t *units; /* jvm_thread_units: scratch for converting strings */
+  uint16_t *units; /* jvm_thread_units: scratch buffer for converting strings */
   size_t unit_capacity;
 
-  /* What throwable_to_outcome has described last, for a request that asks for its ref. */
+  /* The throwable that throwable_to_outcome has described last, for a request that asks for its ref. */
   struct {
-    bool is_wanted; /* `described` and `object` are kept only then */
+    bool is_wanted; /* `described` and `object` are set only if this is */
     jobject object; /* global; NULL: none yet */
     const struct outcome_throwable *described;
   } thrown;
 
   struct jvm_class *last_class; /* the permanent class that was looked up last; NULL: none yet */
 
-  /* What the folders above keep for the thread. Each makes its own on first use and sets the function that
-   * frees it. That function is called on this thread when it ends, while Java is still usable. */
+  /* Caches of the folders above. Each folder creates its own on first use and sets the function that frees
+   * it. The function is called on this thread when the thread ends, while Java is still usable. */
   struct member_cache *member_cache;
   void (*member_cache_destroy)(struct jvm_thread *thread);
-  bool is_nested; /* of a worker whose requests run inside a callback, on the thread that waits in that */
+  /* of a worker that serves requests inside a callback, on the thread that waits for the callback */
+  bool is_nested;
   struct fill_cache *fill_cache;
   void (*fill_cache_destroy)(struct jvm_thread *thread);
   struct reading_cache *reading_cache;
@@ -159,12 +164,13 @@ static inline void jvm_thread_set_frame(struct jvm_thread *thread, enum jvm_fram
   thread->frame = to;
 }
 
-/* Fills *thread for the calling thread, which is attached with env. Takes java_thread, a global reference. */
+/* Fills *thread for the calling thread, which is attached with env. Takes ownership of java_thread, a global
+ * reference. */
 void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread);
-/* Call it while Java is still usable on this thread. */
+/* Call it on the thread itself, while Java is still usable. */
 void jvm_thread_fini(struct jvm_thread *thread);
 
-/* What a struct jvm_thread has of the thread that uses it. */
+/* The fields of a struct jvm_thread that belong to the thread that uses it. */
 struct jvm_thread_place {
   JNIEnv *env;
   jobject restorable;
@@ -172,21 +178,22 @@ struct jvm_thread_place {
   unsigned more_frames;
 };
 
-/* Lets the calling thread, which has this env, use *thread while its own thread waits and does not. Ends with
- * jvm_thread_take_back, on the thread that called this, which leaves no frame of the borrower open. */
+/* Lets the calling thread, which has this env, use *thread. Its own thread must wait during that time. The
+ * borrower ends this with jvm_thread_return, after it has closed its frames. */
 struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env);
-void jvm_thread_take_back(struct jvm_thread *thread, const struct jvm_thread_place *place);
+void jvm_thread_return(struct jvm_thread *thread, const struct jvm_thread_place *place);
 
-/* Closes every frame of local references that requests have opened on this thread. What `kept` (may be NULL) refers to is returned as a local reference of the caller's frame. */
-jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept);
+/* Closes every frame of local references that requests have opened on this thread. Returns `kept` (may be
+ * NULL) as a local reference of the caller's frame. */
+jobject jvm_thread_drop_frames_except(struct jvm_thread *thread, jobject kept);
 
 /*
- * Opens another frame for the request in hand, with room for count local references (at most 65,536,
+ * Opens another frame for the request being served, with room for count local references (at most 65,536,
  * HotSpot's limit). jvm_request_end closes it. False: the JVM's memory is short; no exception is pending.
  */
 bool jvm_request_add_frame(struct jvm_thread *thread, size_t count);
 
-/* Room for count UTF-16 units, valid until the next call or jvm_request_end; NULL when memory is short. */
+/* A buffer for count UTF-16 units, valid until the next call or jvm_request_end; NULL if memory is short. */
 uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count);
 
 #endif

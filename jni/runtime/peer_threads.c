@@ -1,4 +1,5 @@
-/* The Java threads of the peer: their groups and names, their work, and threads that come from outside. */
+/* The Java threads of the peer: their groups and names, their work, and threads that were attached from
+ * outside. */
 #include "jni/runtime/peer_threads.h"
 
 #include "jni/runtime/strings.h"
@@ -11,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_DEPTH = 64 /* how far up from its innermost frame a thread's Runtime.exit is looked for */ };
+enum { EXIT_DEPTH = 64 /* how many frames of a thread are searched for Runtime.exit, innermost first */ };
 enum { NAME_REFERENCES = 8, OWN_NAME_MAX = 32 };
 
-/* What a thread of the peer is to do. */
+/* The work of one thread of the peer. */
 struct jvm_work {
   struct jvm *jvm;
   jobject java_thread; /* global */
@@ -24,8 +25,8 @@ struct jvm_work {
   struct jvm_work *next; /* in `waiting` */
 };
 
-/* Work whose thread has not begun. Nothing calls JNI under the lock: a Java thread that returns from JNI may
- * be suspended, and would keep the lock. */
+/* Work whose thread has not begun to run. No JNI call is made under the lock: a Java thread that returns from
+ * JNI may be suspended while it holds the lock. */
 static struct {
   pthread_mutex_t lock;
   struct jvm_work *first;
@@ -53,12 +54,12 @@ void jvm_gc(struct jvm_thread *thread)
  * In JDK 17 and 18 a ThreadGroup lists its threads and the groups below it. suspend, stop, interrupt and
  * enumerate walk these lists, getParent leads from any group to the root, and starting a thread takes its
  * group's monitor, which any code can hold. On these versions each thread of the peer is made in a group of
- * its own without a parent, so that no walk finds it. While the thread runs, getThreadGroup() returns the
- * application's group ("main"), where threads that called code makes belong. Java has no public way to do
- * either; a private constructor and a private field of the JDK do it. Where they are missing, the thread is
- * in "main".
+ * its own without a parent, so that no walk finds the thread. While the thread runs, getThreadGroup() returns
+ * the application's group ("main"), because threads that called code makes belong there. Java has no public
+ * API for either step, so a private constructor and a private field of the JDK are used. If they are missing,
+ * the thread is in "main".
  *
- * From JDK 19 on, groups list nothing, and suspend and stop only throw. The threads are in "main", and
+ * From JDK 19 on, groups list nothing, and suspend and stop only throw. The peer's threads are in "main", and
  * PeerThread.interrupt refuses the interrupt of a group.
  */
 
@@ -79,7 +80,7 @@ static enum jp_status find_application_group(struct jvm *jvm, struct jvm_thread 
   return jvm->application_group == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
-/* True where a thread keeps its group in a field that can be written (JDK 17 and 18). */
+/* True if threads keep their group in a writable field (JDK 17 and 18). */
 static bool find_private_members(struct jvm *jvm, struct jvm_thread *thread)
 {
   JNIEnv *env = thread->env;
@@ -93,7 +94,7 @@ static bool find_private_members(struct jvm *jvm, struct jvm_thread *thread)
   return jvm->group_new_root != NULL;
 }
 
-/* The group to make a thread of the peer in: a local reference, NULL with an exception pending. */
+/* Returns the group for a new thread of the peer: a local reference, NULL with an exception pending. */
 static jobject new_group(struct jvm_thread *thread)
 {
   const struct jvm *jvm = thread->jvm;
@@ -117,7 +118,7 @@ enum jp_status jvm_thread_groups_open(struct jvm *jvm, struct jvm_thread *thread
   return jvm->attach_group == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
-/* What getThreadGroup returns on this thread of the peer. */
+/* Sets what getThreadGroup returns on this thread of the peer. */
 static void set_group(struct jvm_thread *thread, jobject group)
 {
   const struct jvm *jvm = thread->jvm;
@@ -135,8 +136,8 @@ static void add_work(struct jvm_work *work)
   pthread_mutex_unlock(&waiting.lock);
 }
 
-/* Takes `work` out of the list or, where that is NULL, the first work for a thread with this hash. NULL:
- * there is none. */
+/* Removes `work` from the list or, if `work` is NULL, the first work for a thread with this hash. NULL: not
+ * found. */
 static struct jvm_work *take_work(const struct jvm_work *work, jint thread_hash)
 {
   pthread_mutex_lock(&waiting.lock);
@@ -150,7 +151,7 @@ static struct jvm_work *take_work(const struct jvm_work *work, jint thread_hash)
   return taken;
 }
 
-/* The calling thread's work. NULL: the thread has taken it already, or the peer has not made this thread. */
+/* The calling thread's work. NULL: the thread has taken its work already, or is no thread of the peer. */
 static struct jvm_work *take_own_work(JNIEnv *env)
 {
   pthread_mutex_lock(&waiting.lock);
@@ -183,7 +184,7 @@ void JNICALL jvm_thread_serve(JNIEnv *env, jclass class)
   own_thread = &thread;
   mine->run(mine->argument, &thread);
   own_thread = NULL;
-  set_group(&thread, NULL); /* so that its end touches no group */
+  set_group(&thread, NULL); /* so that the end of the thread touches no group */
   jvm_thread_fini(&thread);
   free(mine);
 }
@@ -223,7 +224,7 @@ out:
   return made;
 }
 
-/* Binds work to its thread. */
+/* Sets the thread that the work belongs to. */
 static enum jp_status set_thread(struct jvm_thread *thread, struct jvm_work *work, jobject java_thread,
                                  struct jp_error *error)
 {
@@ -274,7 +275,7 @@ static enum jp_status start_thread(struct jvm_thread *thread, const char *name,
   return JP_LIMIT;
 }
 
-/* ---- threads that come from outside ---- */
+/* ---- threads that were attached from outside ---- */
 
 bool jvm_attach(struct jvm *jvm, struct jvm_attachment *attachment)
 {
@@ -299,7 +300,7 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
 {
   struct jvm_attachment attachment;
   if (atomic_load(&jvm->has_stopped) || !jvm_attach(jvm, &attachment))
-    return jp_fail(error, JP_LIMIT, "no thread can be made: the JVM does not take this one");
+    return jp_fail(error, JP_LIMIT, "no thread can be made: the JVM does not attach the calling thread");
   struct jvm_thread caller;
   jvm_thread_init(&caller, jvm, attachment.env, NULL);
   enum jp_status status = start_thread(&caller, name, run, argument, error);
@@ -338,8 +339,8 @@ static bool is_in_exit(struct jvm *jvm, jobject java_thread)
   return false;
 }
 
-/* Wherever the work is done that this thread waits for: a callback's nested request may have left it to an executor,
- * whose thread waits in a callback, and so on. */
+/* Searches also the threads that run this thread's work: a callback's nested request may run on an executor's
+ * thread, which may wait in another callback, and so on. */
 static bool is_doing_exit(struct jvm *jvm, JNIEnv *env, jobject java_thread, const JNIEnv *its_env)
 {
   enum { TASKS_MAX = 64 };
@@ -362,7 +363,7 @@ bool jvm_thread_is_doing_exit(struct jvm *jvm, jobject java_thread, const JNIEnv
   if (atomic_load(&jvm->has_stopped))
     return true;
   struct jvm_attachment attachment;
-  if (!jvm_attach(jvm, &attachment)) /* JVMTI tells nothing to a thread that the JVM does not know */
+  if (!jvm_attach(jvm, &attachment)) /* JVMTI answers only threads that the JVM knows */
     return false;
   bool exiting = is_doing_exit(jvm, attachment.env, java_thread, its_env);
   jvm_detach(jvm, &attachment);
@@ -376,8 +377,8 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 
 /* ---- names ---- */
 
-/* What compares and sets the field. A JVM without it gives no names. Written by the first thread that gives one: the
- * callers give_name names one at a time, and take back what was given. */
+/* Thread's name field and the means to compare and set it. A JVM without that field gives no names. Written
+ * by the first thread that calls give_name. Callers give names one at a time, and restore them. */
 static struct {
   bool is_looked_up;
   bool is_usable;
@@ -434,7 +435,7 @@ static bool is_own_name(JNIEnv *env, jstring name, const char *own)
   return true;
 }
 
-/* False: the field had another value, or an exception came. */
+/* False: the field had another value, or an exception was thrown. */
 static bool replace_name(struct jvm_thread *by, jobject java_thread, jobject from, jobject to)
 {
   JNIEnv *env = by->env;
@@ -482,7 +483,7 @@ void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread
   (*env)->PopLocalFrame(env, NULL);
 }
 
-void jvm_thread_take_name_back(struct jvm_thread *thread, struct jvm_given_name *given)
+void jvm_thread_restore_name(struct jvm_thread *thread, struct jvm_given_name *given)
 {
   (void)replace_name(thread, thread->java_thread, given->name, given->before);
   drop_names(thread->env, given);

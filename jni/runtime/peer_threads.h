@@ -3,39 +3,40 @@
 /*
  * Makes Java threads of the peer's own class. jvm_spawn also starts them.
  *
- * Called code can reach these threads and their class. Their work therefore never passes through Java: it
- * waits in a list in C, and only the thread that it was made for takes it, once.
+ * Called code can reach these threads and their class. So their work never passes through Java: it waits in a
+ * list in C, and only the thread that it was made for can take it, once.
  */
 #include "jni/runtime/machine.h"
 
-/* Finds the groups that the peer's threads are made in, and fills the fields of jvm for them. Call it on the application's
- * thread "main". JP_JAVA or JP_NO_MEMORY end the start. */
+/* Finds the thread groups for the peer's threads, and stores them in jvm. Call it on the application's thread
+ * "main". JP_JAVA or JP_NO_MEMORY end the start. */
 enum jp_status jvm_thread_groups_open(struct jvm *jvm, struct jvm_thread *thread,
                                       struct jp_error *error) JP_MUST_CHECK;
 
-/* The native method of jpeer.peer.PeerThread. Returns at once on a thread for which no work waits. */
+/* The native method of jpeer.peer.PeerThread. Returns at once on a thread that has no work. */
 void JNICALL jvm_thread_serve(JNIEnv *env, jclass class);
 
-/* What the peer keeps for the calling thread, which jvm_spawn or jvm_thread_make has made; NULL: it is none of these. */
+/* The struct of the calling thread, if jvm_spawn or jvm_thread_make has made that thread; else NULL. */
 struct jvm_thread *jvm_thread_own(void);
 
 struct jvm_work;
 
 /*
  * Makes a thread that will run run(argument, thread): a local reference; NULL: *error says why. The new
- * thread frees *work when it runs; if it is never started, jvm_work_withdraw does. `thread` is the caller's.
+ * thread frees *work when it runs; if the thread is never started, jvm_work_withdraw frees it. `thread` is
+ * the caller's.
  */
 jobject jvm_thread_make(struct jvm_thread *thread, const char *name,
                         void (*run)(void *argument, struct jvm_thread *thread), void *argument,
                         struct jvm_work **work, struct jp_error *error);
-/* Frees work that no thread has begun. False: a thread has begun it, and owns it. */
+/* Frees work that no thread has begun. False: a thread has begun the work, and owns it. */
 bool jvm_work_withdraw(JNIEnv *env, struct jvm_work *work);
 
-/* True where this thread will not come back, as jvm_thread_is_exiting. java_thread: a global reference. its_env: its own.
- * Any thread. */
+/* True if this thread will not return, as jvm_thread_is_exiting. java_thread: a global reference. its_env:
+ * that thread's. Any thread. */
 bool jvm_thread_is_doing_exit(struct jvm *jvm, jobject java_thread, const JNIEnv *its_env);
 
-/* A calling thread that the JVM may or may not know. */
+/* The attachment of a calling thread that the JVM may not know. */
 struct jvm_attachment {
   JNIEnv *env;
   bool is_new;

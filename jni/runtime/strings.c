@@ -25,7 +25,7 @@ jstring jvm_string_new(struct jvm_thread *thread, struct text t)
 {
   if (t.len >= LONG_ASCII && t.len <= INT_MAX && text_is_ascii(t))
     return make_ascii_string(thread, t);
-  /* To reserve the most that it can need is cheaper than to count. */
+  /* Reserving the upper bound is cheaper than counting. */
   size_t room = t.len <= INT_MAX ? t.len : text_utf16_length(t);
   uint16_t *units = room > INT_MAX ? NULL : jvm_thread_units(thread, room);
   if (units == NULL)
@@ -66,7 +66,7 @@ struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct
   if (units == NULL)
     return TEXT_ABSENT;
   (*env)->GetStringRegion(env, string, 0, (jsize)max, units);
-  if (max > 0 && (units[max - 1] & 0xFC00) == 0xD800) /* never half a pair */
+  if (max > 0 && (units[max - 1] & 0xFC00) == 0xD800) /* never cut inside a surrogate pair */
     max--;
   for (size_t i = 0; i < ELLIPSIS; i++)
     units[max + i] = '.';
@@ -82,8 +82,8 @@ struct text jvm_text_of_modified(struct jvm_thread *thread, const char *modified
   uint16_t *units = jvm_thread_units(thread, count);
   if (units == NULL)
     return TEXT_ABSENT;
-  /* Modified UTF-8 has sequences of one, two and three bytes, which this reads. Its two special ones, 0xC0
-   * 0x80 and single surrogates, become the units that they mean. */
+  /* Modified UTF-8 has sequences of one, two and three bytes, which this function reads. The two special
+   * forms, 0xC0 0x80 and encoded surrogates, become the units that they encode. */
   text_to_utf16(t, units);
   return jvm_text_of_units(units, count, arena);
 }
@@ -102,7 +102,8 @@ struct text jvm_class_name(struct jvm_thread *thread, jclass class, struct arena
     name = jvm_text_of_modified(thread, signature, arena);
     char *bytes = (char *)name.data;
     for (size_t i = 0; i < name.len; i++) {
-      /* A hidden class has one '.' here and a '/' in Class.getName(), the reverse of all others. */
+      /* JVMTI writes a hidden class with one '.', where Class.getName() has a '/'; all other names are
+       * reversed. */
       if (bytes[i] == '/')
         bytes[i] = '.';
       else if (bytes[i] == '.')

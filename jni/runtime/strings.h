@@ -1,20 +1,20 @@
 #ifndef JPEER_JNI_RUNTIME_STRINGS_H
 #define JPEER_JNI_RUNTIME_STRINGS_H
 /*
- * Java's strings and the peer's texts, which are WTF-8 (base/text.h). Strings cross JNI as UTF-16, never as
- * modified UTF-8, which would corrupt NULs and characters beyond the BMP. Call these on the thread's own
- * thread.
+ * Converts between Java's strings and the peer's texts, which are WTF-8 (base/text.h). Strings cross JNI as
+ * UTF-16, never as modified UTF-8, which would corrupt NULs and characters beyond the BMP. Call these
+ * functions on the thread's own thread.
  */
 #include "base/arena.h"
 #include "jni/runtime/machine.h"
 
-/* A local reference; NULL with an exception pending (OutOfMemoryError), or without one when C's memory is
- * short. */
+/* A local reference. NULL: an exception is pending (OutOfMemoryError); or C's memory is short, and no
+ * exception is pending. */
 jstring jvm_string_new(struct jvm_thread *thread, struct text t);
 
-/* The string's text in the arena; data is NULL when memory is short. string must not be NULL. */
+/* The string's text in the arena; data is NULL if memory is short. string must not be NULL. */
 struct text jvm_string_get(struct jvm_thread *thread, jstring string, struct arena *arena);
-/* The same where its length is known. */
+/* As jvm_string_get, for a string of known length. */
 struct text jvm_string_get_whole(struct jvm_thread *thread, jstring string, size_t length,
                                  struct arena *arena);
 

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { LOOK_S = 1 /* how often a waiting thread looks whether the object is still there */ };
+enum { CHECK_S = 1 /* how often a waiting thread checks that Java still references the object */ };
 
 enum task_state { TASK_WAITING, TASK_TAKEN, TASK_WITHDRAWN };
 
 struct jvm_task {
-  struct jvm_thread *thread; /* whose work it is; lent to the thread that takes the task */
+  struct jvm_thread *thread; /* of the thread that waits; lent to the thread that runs the task */
   JNIEnv *env;               /* of the thread that waits */
   void (*run)(void *argument, struct jvm_thread *thread);
   void *argument;
@@ -26,25 +26,25 @@ struct jvm_task {
 
   /* Under the lock: */
   enum task_state state;
-  jobject java_thread; /* global: the thread that has taken it */
-  JNIEnv *taker_env;   /* its own */
+  jobject java_thread; /* global: the thread that runs the task */
+  JNIEnv *taker_env;   /* that thread's */
   unsigned holders;
   struct jvm_task *next; /* in `tasks` */
 };
 
-/* All tasks that somebody holds, in the order of their serials. Nothing calls JNI under the lock: a Java
- * thread that returns from JNI may be suspended, and would keep the lock. */
+/* All tasks that have holders, ordered by serial. No JNI call is made under the lock: a Java thread that
+ * returns from JNI may be suspended while it holds the lock. */
 static struct {
   pthread_mutex_t lock;
   struct jvm *jvm; /* NULL before the first task */
   struct jvm_task *first;
   struct jvm_task **last;
-  uint64_t serial; /* of the last task that was made */
+  uint64_t serial; /* of the newest task */
 } tasks = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &tasks.first};
 
 /* ---- the list ---- */
 
-/* Holds the next task behind the serial that waits for an object with this hash; NULL: there is none. */
+/* Holds the next task after the serial that waits for an object with this hash; NULL: none. */
 static struct jvm_task *hold_next(jint object_hash, uint64_t serial)
 {
   pthread_mutex_lock(&tasks.lock);
@@ -119,9 +119,9 @@ void jvm_task_release(JNIEnv *env, struct jvm_task *task)
     free_task(env, task);
 }
 
-/* ---- the thread that waits ---- */
+/* ---- the waiting thread ---- */
 
-/* Binds the task to its object. */
+/* Sets the object that the task belongs to. */
 static enum jp_status set_object(struct jvm_thread *thread, struct jvm_task *task, jobject object,
                                  struct jp_error *error)
 {
@@ -173,7 +173,7 @@ static bool wait_a_while(sem_t *semaphore)
 {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += LOOK_S;
+  until.tv_sec += CHECK_S;
   int waited;
   do
     waited = sem_clockwait(semaphore, CLOCK_MONOTONIC, &until);
@@ -184,14 +184,14 @@ static bool wait_a_while(sem_t *semaphore)
 enum jvm_task_end jvm_task_await(struct jvm_task *task)
 {
   while (!wait_a_while(&task->ended)) {
-    /* The collector clears a weak reference when no code can reach the object any more. */
+    /* The collector clears a weak reference once no code can reach the object. */
     if ((*task->env)->IsSameObject(task->env, task->object, NULL) && jvm_task_withdraw(task))
       return JVM_TASK_DROPPED;
   }
   return task->is_cramped ? JVM_TASK_CRAMPED : JVM_TASK_DONE;
 }
 
-/* ---- the thread that takes the task ---- */
+/* ---- the thread that runs the task ---- */
 
 /* A global reference; NULL: memory is short. */
 static jobject refer_to_current_thread(JNIEnv *env, const struct jvm_known *known)
@@ -203,7 +203,7 @@ static jobject refer_to_current_thread(JNIEnv *env, const struct jvm_known *know
   return global;
 }
 
-/* Takes the object's task, which is then held. NULL: it was taken already or withdrawn, or there never was
+/* Takes the object's task and holds it. NULL: the task was taken already or withdrawn, or there never was
  * one. */
 static struct jvm_task *take_task_of(JNIEnv *env, jobject object)
 {
@@ -238,7 +238,7 @@ void JNICALL jvm_task_serve(JNIEnv *env, jobject object)
     struct jvm_thread *thread = task->thread;
     const struct jvm_thread_place place = jvm_thread_lend(thread, env);
     task->run(task->argument, thread);
-    jvm_thread_take_back(thread, &place);
+    jvm_thread_return(thread, &place);
   }
   sem_post(&task->ended);
   jvm_task_release(env, task);

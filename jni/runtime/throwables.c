@@ -7,7 +7,7 @@
 
 enum { MESSAGE_UNITS_MAX = 65536, CAUSES_MAX = 32, FRAME_REFERENCES = CAUSES_MAX + 16 };
 
-/* A throwable and the causes that were seen on the way to it, so that a cycle of causes ends. */
+/* A throwable and the causes that were visited on the way to it, so that a cycle of causes ends. */
 struct description {
   struct jvm_thread *thread;
   struct arena *arena;
@@ -24,7 +24,7 @@ jthrowable throwable_catch(JNIEnv *env)
   return throwable;
 }
 
-/* The method's result; NULL where it returns null or throws anything. */
+/* The method's result; NULL if it returns null or throws. */
 static jobject call_getter(JNIEnv *env, jobject object, jmethodID method)
 {
   jobject answer = (*env)->CallObjectMethod(env, object, method);
@@ -61,14 +61,14 @@ static struct text describe_message(const struct description *d, jthrowable thro
   return t;
 }
 
-/* Two units, the higher half first. */
+/* Two units, high half first. */
 static size_t read_number(const uint16_t *units)
 {
   return (size_t)units[0] << 16 | units[1];
 }
 
-/* Reads a list of the text that Traces.describe has written (jni/java); returns what follows it. Where memory is short the
- * list is shorter. */
+/* Reads a list from the text that Traces.describe has written (jni/java), and returns the text after the
+ * list. If memory is short, the list is shorter. */
 static const uint16_t *read_list(const struct description *d, const uint16_t *units, struct text **list,
                                  size_t *list_count)
 {
@@ -92,24 +92,25 @@ static void describe_frames_and_superclasses(const struct description *d, jthrow
 {
   JNIEnv *env = d->thread->env;
   const struct jvm *jvm = d->thread->jvm;
-  if (jvm->traces_class == NULL) /* at the start */
+  if (jvm->traces_class == NULL) /* before the classes are loaded */
     return;
   jint max = d->frames_max > INT_MAX ? INT_MAX : (jint)d->frames_max;
-  jstring told = (*env)->CallStaticObjectMethod(env, jvm->traces_class, jvm->traces_describe, throwable, max);
+  jstring described =
+      (*env)->CallStaticObjectMethod(env, jvm->traces_class, jvm->traces_describe, throwable, max);
   if ((*env)->ExceptionCheck(env)) {
     (*env)->ExceptionClear(env);
     return;
   }
-  if (told == NULL)
+  if (described == NULL)
     return;
-  jsize length = (*env)->GetStringLength(env, told);
+  jsize length = (*env)->GetStringLength(env, described);
   uint16_t *units = jvm_thread_units(d->thread, (size_t)length);
   if (units != NULL) {
-    (*env)->GetStringRegion(env, told, 0, length, units);
+    (*env)->GetStringRegion(env, described, 0, length, units);
     const uint16_t *rest = read_list(d, units, &out->frames, &out->frame_count);
     (void)read_list(d, rest, &out->superclasses, &out->superclass_count);
   }
-  (*env)->DeleteLocalRef(env, told);
+  (*env)->DeleteLocalRef(env, described);
 }
 
 static bool was_seen(const struct description *d, jthrowable throwable)
@@ -155,7 +156,7 @@ struct outcome_throwable *throwable_describe(struct jvm_thread *thread, jthrowab
   JNIEnv *env = thread->env;
   struct description d = {.thread = thread, .arena = arena, .frames_max = frames_max};
   if ((*env)->PushLocalFrame(env, FRAME_REFERENCES) != 0) {
-    /* Java's memory is short: describe only what needs none of it. */
+    /* Java's memory is short: describe only what needs no Java memory. */
     (*env)->ExceptionClear(env);
     struct outcome_throwable *out = arena_calloc(arena, 1, sizeof *out);
     if (out != NULL)
@@ -174,14 +175,14 @@ bool throwable_take(struct jvm_thread *thread, struct jp_error *error)
     return false;
   struct arena arena;
   arena_init(&arena);
-  const struct outcome_throwable *told =
+  const struct outcome_throwable *described =
       error == NULL ? NULL : throwable_describe(thread, throwable, &arena, 0);
-  if (told == NULL)
-    jp_fail(error, JP_JAVA, "an exception in Java, and no memory to tell of it");
-  else if (told->message.data == NULL)
-    jp_fail(error, JP_JAVA, "%.*s", TEXT_ARGS(told->type));
+  if (described == NULL)
+    jp_fail(error, JP_JAVA, "an exception in Java, and no memory to describe it");
+  else if (described->message.data == NULL)
+    jp_fail(error, JP_JAVA, "%.*s", TEXT_ARGS(described->type));
   else
-    jp_fail(error, JP_JAVA, "%.*s: %.*s", TEXT_ARGS(told->type), TEXT_ARGS(told->message));
+    jp_fail(error, JP_JAVA, "%.*s: %.*s", TEXT_ARGS(described->type), TEXT_ARGS(described->message));
   arena_fini(&arena);
   (*thread->env)->DeleteLocalRef(thread->env, throwable);
   return true;
@@ -199,12 +200,12 @@ void throwable_to_outcome(struct jvm_thread *thread, jthrowable throwable, struc
     thread->thrown.described = outcome->throwable;
   }
   if (outcome->throwable == NULL) {
-    outcome->message = TEXT("an exception in Java, and no memory to tell of it");
+    outcome->message = TEXT("an exception in Java, and no memory to describe it");
     return;
   }
   outcome->throwable_type = outcome->throwable->type;
   outcome->message = outcome->throwable->message;
-  /* Java throws these two also where it could not open the class's file or jar. */
+  /* Java throws these two also if it could not open the class file or jar. */
   JNIEnv *env = thread->env;
   const struct jvm_known *known = &thread->jvm->known;
   bool lacks_class = (*env)->IsInstanceOf(env, throwable, known->class_class_not_found_exception) ||

@@ -12,12 +12,12 @@
 
 enum { DEFAULT_STACK = 1024 * 1024, SMALLEST_STACK = 256 * 1024 };
 
-/* The JVM calls hooks without an argument of ours, so what they need is process-wide, as the JVM is. */
+/* Process-wide, because the JVM calls its hooks without a context argument. */
 static struct {
   pthread_mutex_t lock;
-  atomic_bool collecting; /* the JVM is being created, and its words are kept */
+  atomic_bool collecting; /* the JVM is being created; its output is collected */
   struct buffer words;
-  FILE *wanted; /* where the JVM wanted the last of them */
+  FILE *wanted; /* the stream of the JVM's last output */
   void (*on_death)(const struct jp_error *error);
 } hearing = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -27,11 +27,11 @@ enum { HOOKS = sizeof hook_names / sizeof hook_names[0] };
 struct options {
   JavaVMOption *rows;
   size_t count;
-  char *owned[3]; /* texts that were made for rows */
+  char *owned[3]; /* option texts that were allocated */
 };
 
-/* HotSpot gives the hook only the beginning of a warning, "OpenJDK 64-Bit Server VM warning: ", and writes the rest
- * of the line to the stream itself. */
+/* HotSpot passes the hook only the beginning of a warning, "OpenJDK 64-Bit Server VM warning: ", and writes
+ * the rest of the line to the stream itself. */
 static bool begins_warning(const char *text)
 {
   static const char end[] = " warning: ";
@@ -43,8 +43,8 @@ static jint JNICALL JP_PRINTF(2, 0) hear_words(FILE *stream, const char *format,
 {
   if (!atomic_load(&hearing.collecting)) {
     jint written = vfprintf(stream, format, args);
-    /* As without this hook: nothing that the JVM writes is lost when the process ends. The lines of stderr are
-     * written whole (main.c), and what has no end yet by hooks.exiting. */
+    /* So that no output of the JVM is lost if the process ends, as without this hook. stderr is line-buffered
+     * (main.c), and hooks.exiting flushes an unfinished line. */
     if (stream != stderr)
       fflush(stream);
     return written;
@@ -72,7 +72,7 @@ static void end_hearing(bool pass_on)
   pthread_mutex_unlock(&hearing.lock);
 }
 
-/* The JVM's lines as one, without those of a stack trace. */
+/* Joins the JVM's lines into one, without the lines of a stack trace. */
 static void append_as_line(struct buffer *line, struct text words)
 {
   for (size_t begin = 0; begin < words.len;) {
@@ -96,7 +96,7 @@ static void add_option(struct options *options, char *text, void *extra)
 
 static char *make_class_path_option(const struct jvm_launch *launch)
 {
-  /* With a module an empty class path means none, as with java. */
+  /* With a module, an empty class path means no class path, as with java. */
   const char *path = launch->main_module != NULL ? "" : ".";
   if (launch->jar != NULL)
     path = launch->jar;
@@ -129,7 +129,7 @@ static enum jp_status add_user_options(struct options *options, const struct jvm
                                        struct jp_error *error)
 {
   for (size_t i = 0; i < launch->option_count; i++) {
-    /* Options without a dash are hooks ("exit", "abort"), which belong to the peer. */
+    /* Options without a dash are the names of hooks ("exit", "abort"), which belong to the peer. */
     if (launch->options[i][0] != '-')
       return jp_fail(error, JP_INVALID, "the JVM option \"%s\" does not begin with '-'", launch->options[i]);
     add_option(options, (char *)launch->options[i], NULL);
@@ -144,7 +144,7 @@ static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL
   options->rows = calloc(launch->option_count + OWN_OPTIONS, sizeof *options->rows);
   options->owned[0] = make_class_path_option(launch);
   options->owned[1] = make_command_option(launch);
-  /* Of MODULE or MODULE/CLASS the module: the root of the boot layer. */
+  /* The module of MODULE or MODULE/CLASS: the root of the boot layer. */
   if (launch->main_module != NULL &&
       asprintf(&options->owned[2], "-Djdk.module.main=%.*s", (int)strcspn(launch->main_module, "/"),
                launch->main_module) < 0)
@@ -152,7 +152,8 @@ static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL
   if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL ||
       (launch->main_module != NULL && options->owned[2] == NULL))
     return jp_fail_memory(error, NULL);
-  /* First, because the JVM reads options in order, and reports a bad one through the hooks before it. */
+  /* The hooks come first, because the JVM reads options in order, and reports a bad one only through hooks
+   * that it has read. */
   add_option(options, (char *)hook_names[0], (void *)hear_words);
   add_option(options, (char *)hook_names[1], (void *)exits);
   add_option(options, (char *)hook_names[2], (void *)on_abort);
@@ -168,17 +169,17 @@ static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL
 /*
  * HotSpot lists every option that it was created with, and so "vfprintf", "exit" and "abort".
  * RuntimeMXBean.getInputArguments() and jcmd VM.command_line show the list. Programs that start a JVM like
- * their own (JMH, build tools) pass it on, and java takes a word without a dash for the main class. So these names are
- * removed from the list.
+ * their own (JMH, build tools) pass it on, and java reads a word without a dash as the main class. So these
+ * names are removed from the list.
  *
  * HotSpot exports a table of its own fields, with their names, types and addresses, for debuggers and
- * profilers (gHotSpotVMStructs; further variables hold the layout of a row). On 17 and on 25 it has the two
- * fields that hold the arguments. Where anything is not as expected, nothing is changed.
+ * profilers (gHotSpotVMStructs; further variables describe the layout of a row). In versions 17 to 25 the
+ * table has the two fields that hold the arguments. If anything differs from that, nothing is changed.
  */
 struct table {
   const char *row; /* the first */
   uint64_t stride;
-  uint64_t type_name_at; /* in a row: const char * */
+  uint64_t type_name_at; /* offset in a row: const char * */
   uint64_t field_name_at;
   uint64_t type_at; /* const char *: the field's own type */
   uint64_t is_static_at;
@@ -222,7 +223,7 @@ static bool is_text_at(const char *row, uint64_t offset, const char *wanted)
   return text != NULL && strcmp(text, wanted) == 0;
 }
 
-/* The address of a static field of HotSpot's class Arguments; NULL: it has none of this name and type. */
+/* The address of a static field of HotSpot's class Arguments; NULL: no field of this name and type. */
 static void *find_field(const struct table *table, const char *name, const char *type)
 {
   for (const char *row = table->row; read_text_at(row, table->type_name_at) != NULL; row += table->stride) {
@@ -242,8 +243,8 @@ static bool are_hooks(char *const *arguments)
   return true;
 }
 
-/* On the thread that has created the JVM, before any code of the application runs. Does nothing if the JVM does not export
- * where its arguments are. */
+/* On the thread that has created the JVM, before any code of the application runs. Does nothing if the JVM
+ * does not export the addresses of its arguments. */
 static void hide_hook_names(void)
 {
   struct table table;
@@ -256,15 +257,15 @@ static void hide_hook_names(void)
   for (int at = 0; arguments != NULL && count != NULL && at + HOOKS <= *count; at++) {
     if (!are_hooks(*arguments + at))
       continue;
-    /* The texts stay allocated: somebody may be reading the list. */
+    /* The texts stay allocated, because another thread may be reading the list. */
     memmove(*arguments + at, *arguments + at + HOOKS, (size_t)(*count - at - HOOKS) * sizeof **arguments);
     *count -= HOOKS;
     return;
   }
-  log_debug("the JVM tells the names of its hooks among its arguments");
+  log_debug("the JVM lists the names of its hooks among its arguments");
 }
 
-/* ---- the creation ---- */
+/* ---- creating the JVM ---- */
 
 typedef jint(JNICALL *create_function)(JavaVM **vm, void **env, void *args);
 
@@ -297,7 +298,7 @@ static const char *find_reason(jint code)
   }
 }
 
-static enum jp_status tell_why(jint code, struct jp_error *error)
+static enum jp_status explain_failure(jint code, struct jp_error *error)
 {
   enum jp_status status = code == JNI_EINVAL ? JP_INVALID : JP_INTERNAL;
   struct buffer line;
@@ -315,7 +316,7 @@ static enum jp_status tell_why(jint code, struct jp_error *error)
 static void die_while_created(void)
 {
   struct jp_error error;
-  (void)tell_why(JNI_ERR, &error);
+  (void)explain_failure(JNI_ERR, &error);
   hearing.on_death(&error);
 }
 
@@ -365,7 +366,7 @@ enum jp_status jvm_create(const struct jvm_launch *launch, void(JNICALL *exits)(
   if (code == JNI_OK)
     hide_hook_names();
   else
-    status = tell_why(code, error);
+    status = explain_failure(code, error);
   end_hearing(code == JNI_OK);
 out:
   free(options.rows);

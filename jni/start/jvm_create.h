@@ -7,18 +7,18 @@
 #include <jni.h>
 
 /*
- * exits: the JVM's exit hook, on a thread that may not use Java. died: the JVM called exit while it was being created;
- * *error says why. Neither returns.
+ * exits: the JVM's exit hook, on a thread that may not use Java. died: the JVM called exit while it was being
+ * created; *error says why. Neither returns.
  *
- * If the JVM cannot be created, *error is what it printed, as one line; otherwise that is printed where the
- * JVM wanted it. JP_INVALID: an option; JP_IO: the library; JP_INTERNAL: anything else.
+ * If the JVM cannot be created, *error is the JVM's output, as one line. Otherwise the output goes to the
+ * stream that the JVM chose. JP_INVALID: an option; JP_IO: the library; JP_INTERNAL: anything else.
  */
 enum jp_status jvm_create(const struct jvm_launch *launch, void(JNICALL *exits)(jint status),
                           void (*died)(const struct jp_error *error), JavaVM **vm, JNIEnv **env,
                           struct jp_error *error) JP_MUST_CHECK;
 
-/* Passes on the output that was collected while jvm_create runs. Call it before the process exits in the middle
- * of that. */
+/* Writes the output that has been collected so far to its stream. Call it if the process exits while
+ * jvm_create runs. */
 void jvm_create_pass_on_words(void);
 
 /* The stack that the launch's options ask for (-Xss, -XX:ThreadStackSize), else Java's usual 1 MiB. */

@@ -15,20 +15,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Process-wide, because the JVM's exit hook has no argument of ours. */
+/* Process-wide, because the JVM's exit hook has no context argument. */
 static struct {
   const struct jvm_launch *launch;
   const struct jvm_hooks *hooks;
   struct jvm jvm;
 
-  pthread_mutex_t serving_lock; /* held while hooks.started runs, so that the drain waits for it */
+  pthread_mutex_t serving_lock; /* held while hooks.started runs, so that the shutdown hook waits for that */
   enum {
     NOT_SERVING, /* hooks.started has not returned JP_OK */
     IS_SERVING,
-    HAS_SERVED, /* the end has begun */
+    HAS_SERVED, /* the JVM has begun to end */
   } serving;
 
-  atomic_bool is_failing; /* the start has failed, and the JVM is being stopped for it */
+  atomic_bool is_failing; /* the start has failed; the JVM is being stopped */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -56,13 +56,13 @@ __attribute__((noreturn)) static void park_thread(void)
     pause();
 }
 
-/* ---- the way out ---- */
+/* ---- the end ---- */
 
 /* The JVM has stopped every Java thread and is about to end the process. */
 static void JNICALL on_exit_of_jvm(jint status)
 {
   if (atomic_load(&run.is_failing)) {
-    /* jvm_run returns with the reason. The JVM stays stopped, so that it cannot disturb the end of the
+    /* jvm_run returns with the error. The JVM stays stopped, so that it cannot disturb the end of the
      * process. */
     atomic_store(&run.jvm.has_stopped, true);
     finish_run(1, false);
@@ -81,8 +81,8 @@ static void on_death_of_jvm(const struct jp_error *error)
   _exit(1);
 }
 
-/* Runs on the thread of the shutdown hook. HotSpot ends a process only when 300 ms have passed, or when no thread that it
- * knows is in native code: those of the peer's that wait there end here. */
+/* Runs on the thread of the shutdown hook. HotSpot ends a process only after 300 ms, or once no thread that
+ * it knows is in native code, so the peer's threads that wait in native code end here. */
 static void drain_peer(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
@@ -97,8 +97,8 @@ static void drain_peer(void *argument, struct jvm_thread *thread)
   jvm_stopping_dismiss();
 }
 
-/* A later signal ends the process without Java. If jvm_run has returned, its caller may have freed what hooks
- * need. */
+/* A later signal ends the process without Java. If jvm_run has returned, its caller may have freed what the
+ * hooks use. */
 static void exit_after_signal(int status)
 {
   pthread_mutex_lock(&run.lock);
@@ -124,8 +124,8 @@ static void exit_on_signal(void *argument, struct jvm_thread *thread)
     return;
   const struct jvm_known *known = &thread->jvm->known;
   (*thread->env)->CallStaticVoidMethod(thread->env, known->class_system, known->static_system_exit, 0);
-  /* System.exit returns only by an exception: a security manager forbids it, or memory is short. The process
-   * ends all the same, but without the application's shutdown hooks. */
+  /* System.exit returns only with an exception: a security manager forbids it, or memory is short. The
+   * process ends nevertheless, but without the application's shutdown hooks. */
   struct jp_error error;
   if (throwable_take(thread, &error))
     log_error("System.exit: %s", error.text);
@@ -134,7 +134,7 @@ static void exit_on_signal(void *argument, struct jvm_thread *thread)
   _exit(0);
 }
 
-/* Ends a JVM that is up, so that its threads stop and its files are removed, and lets jvm_run return 1. */
+/* Ends a running JVM, so that its threads stop and its files are removed, and lets jvm_run return 1. */
 __attribute__((noreturn)) static void fail_start(struct jvm_thread *thread, const struct jp_error *error)
 {
   run.error = *error;
@@ -147,7 +147,7 @@ __attribute__((noreturn)) static void fail_start(struct jvm_thread *thread, cons
           : (*env)->CallStaticObjectMethod(env, known->class_runtime, known->static_runtime_get);
   if (runtime != NULL && !throwable_take(thread, NULL))
     (*env)->CallVoidMethod(env, runtime, known->method_runtime_halt, 1);
-  finish_run(1, false); /* halt has failed, too */
+  finish_run(1, false); /* halt has failed as well */
   park_thread();
 }
 
@@ -166,8 +166,8 @@ static enum jp_status find_class_loader(struct jvm *jvm, struct jvm_thread *thre
   return jvm->class_loader == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
-/* The class loader opens a jar when it first needs it, and never tries again if that fails. So it opens all
- * jars now, while there are file descriptors: it looks in each for a name that none has. */
+/* The class loader opens a jar on first use, and never tries again if that fails. So all jars are opened now,
+ * while there are file descriptors: each is searched for a name that none has. */
 static void open_class_path(const struct jvm *jvm, struct jvm_thread *thread)
 {
   JNIEnv *env = thread->env;
@@ -181,7 +181,7 @@ static void open_class_path(const struct jvm *jvm, struct jvm_thread *thread)
   (*env)->DeleteLocalRef(env, name);
 }
 
-/* Fills run.jvm and the rest of the main thread's state. */
+/* Fills run.jvm and the state of the main thread. */
 static enum jp_status open_machine(struct jvm_thread *thread, struct jp_error *error)
 {
   struct jvm *jvm = &run.jvm;
@@ -223,9 +223,9 @@ static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_err
   return JP_JAVA;
 }
 
-/* The thread "main" of a service stays alive: its group would otherwise be empty and might be destroyed, and
- * called code could then make no thread. It waits inside Java, because a JVM that ends waits for threads in
- * native code. */
+/* The thread "main" of a service stays alive, because its group would otherwise be empty and might be
+ * destroyed, and called code could then create no thread. It waits inside Java, because a JVM that ends waits
+ * for threads in native code. */
 __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
 {
   enum { PAUSE_US = 100000 };
@@ -240,7 +240,7 @@ __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
   park_thread();
 }
 
-/* A signal may have asked to stop before anything is served. Then the thread that it has woken ends the process. */
+/* A signal may have asked to stop before the start. Then the thread that it has woken ends the process. */
 static enum jp_status call_started(JNIEnv *env, struct jp_error *error)
 {
   pthread_mutex_lock(&run.serving_lock);
@@ -260,7 +260,7 @@ static enum jp_status start_application(struct jvm_thread *thread, struct jvm_ma
   enum jp_status status = open_machine(thread, error);
   if (status == JP_OK)
     status = add_shutdown_hook(thread, error);
-  /* Early, because it may take long to find the main class. */
+  /* Before the main class is searched, because that may take long. */
   if (status == JP_OK)
     status = jvm_spawn(&run.jvm, "jpeer-signals", exit_on_signal, NULL, error);
   if (status == JP_OK) {
@@ -274,7 +274,7 @@ static enum jp_status start_application(struct jvm_thread *thread, struct jvm_ma
   return status;
 }
 
-/* Ends the process if the hook fails, as at a start that fails. */
+/* Ends the process if the hook fails, like a failed start. */
 static void report_stage(JNIEnv *env, enum jvm_stage stage)
 {
   struct jp_error error;
@@ -303,13 +303,13 @@ static int run_application(JNIEnv *env, struct jvm_main *found, jobjectArray arg
   if (thrown != NULL)
     (*env)->Throw(env, thrown);
   (*env)->DeleteLocalRef(env, thrown);
-  /* Detaching hands an exception to the thread's handler for uncaught ones, as in any Java thread. */
+  /* Detaching passes an exception to the thread's handler for uncaught exceptions, as in any Java thread. */
   (*vm)->DetachCurrentThread(vm);
   (*vm)->DestroyJavaVM(vm);
   return ended_well ? 0 : 1;
 }
 
-static void *be_main_thread(void *unused)
+static void *run_main_thread(void *unused)
 {
   (void)unused;
   JNIEnv *env;
@@ -348,7 +348,7 @@ int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, stru
   pthread_attr_init(&attributes);
   int fault = pthread_attr_setstacksize(&attributes, jvm_main_stack_size(launch));
   if (fault == 0)
-    fault = pthread_create(&thread, &attributes, be_main_thread, NULL);
+    fault = pthread_create(&thread, &attributes, run_main_thread, NULL);
   pthread_attr_destroy(&attributes);
   if (fault != 0) {
     jp_fail(error, JP_IO, "the main thread cannot be made: %s", strerror(fault));

@@ -13,7 +13,7 @@ enum { OLDEST_FEATURE_VERSION = 17 };
 static const char library_in_home[] = "lib/server/libjvm.so";
 
 /* The folders of distributions, vendors and version managers; '~' is $HOME. The newest JVM in them is
- * taken. */
+ * used. */
 static const char *const usual_folders[] = {
     "/usr/lib/jvm/*", "/usr/java/*", "/usr/local/openjdk-*", "/usr/local/lib/jvm/*",
     "/opt/java/*",    "/opt/jdk*",   "/opt/*jdk*",           "~/.sdkman/candidates/java/current",
@@ -23,14 +23,14 @@ enum { USUAL_FOLDERS = sizeof usual_folders / sizeof usual_folders[0] };
 
 struct search {
   struct jvm_home *home;
-  struct buffer looked; /* every place that was looked at, with its fault */
+  struct buffer searched; /* every place that was searched, and why it failed */
 };
 
 static void note_place(struct search *search, const char *label, const char *place, const char *fault)
 {
-  if (search->looked.len > 0)
-    BUFFER_LITERAL(&search->looked, ", ");
-  buffer_printf(&search->looked, "%s%s%s", label, place, fault);
+  if (search->searched.len > 0)
+    BUFFER_LITERAL(&search->searched, ", ");
+  buffer_printf(&search->searched, "%s%s%s", label, place, fault);
 }
 
 static int read_feature_version(const char *java_home)
@@ -64,7 +64,7 @@ static bool is_readable_file(const char *path)
   return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, R_OK) == 0;
 }
 
-/* Cuts the last `count` names off a path. */
+/* Removes the last `count` names from a path. */
 static void cut_names(char *path, int count)
 {
   for (; count > 0; count--) {
@@ -75,7 +75,7 @@ static void cut_names(char *path, int count)
   }
 }
 
-/* Takes the library; its Java home is three folders up. */
+/* Uses the library; its Java home is three folders up. */
 static bool take_library(struct search *search, const char *label, const char *place, const char *library)
 {
   struct jvm_home found;
@@ -150,8 +150,8 @@ static bool take_path(struct search *search)
   return take_home(search, "java on PATH, of ", java);
 }
 
-/* The newest Java that the pattern finds, where it is newer than *best. */
-static void look_in(const char *pattern, struct jvm_home *best, bool *has_best)
+/* Sets *best to the newest Java that the pattern finds, if it is newer than *best. */
+static void search_pattern(const char *pattern, struct jvm_home *best, bool *has_best)
 {
   glob_t found;
   if (glob(pattern, 0, NULL, &found) != 0)
@@ -164,7 +164,7 @@ static void look_in(const char *pattern, struct jvm_home *best, bool *has_best)
       *best = candidate;
       *has_best = true;
     }
-    buffer_fini(&quiet.looked);
+    buffer_fini(&quiet.searched);
   }
   globfree(&found);
 }
@@ -179,7 +179,7 @@ static bool take_usual(struct search *search)
     char pattern[PATH_MAX];
     if (home != NULL &&
         (size_t)snprintf(pattern, sizeof pattern, "%s%s", home, folder + (folder[0] == '~')) < sizeof pattern)
-      look_in(pattern, &best, &has_best);
+      search_pattern(pattern, &best, &has_best);
     note_place(search, "", folder, "");
   }
   if (has_best)
@@ -190,13 +190,13 @@ static bool take_usual(struct search *search)
 enum jp_status jvm_locate(const char *requested, struct jvm_home *home, struct jp_error *error)
 {
   struct search search = {.home = home};
-  buffer_init(&search.looked);
+  buffer_init(&search.searched);
   bool found = requested != NULL ? take_requested(&search, requested)
                                  : take_java_home(&search) || take_path(&search) || take_usual(&search);
   enum jp_status status = JP_OK;
   if (!found)
-    status = jp_fail(error, JP_NOT_FOUND, "no JVM found (Java %d or later); looked at: %.*s",
-                     OLDEST_FEATURE_VERSION, TEXT_ARGS(buffer_text(&search.looked)));
-  buffer_fini(&search.looked);
+    status = jp_fail(error, JP_NOT_FOUND, "no JVM found (Java %d or later); searched at: %.*s",
+                     OLDEST_FEATURE_VERSION, TEXT_ARGS(buffer_text(&search.searched)));
+  buffer_fini(&search.searched);
   return status;
 }

@@ -8,23 +8,23 @@
 /* The bits of Start.mainKind. */
 enum { HAS_ARGUMENTS = 1, IS_STATIC = 2 };
 
-/* Start throws these two types for the user's mistakes, the second if there is no such class; their messages
- * are shown alone. Any other type is shown with the message. */
+/* Start throws these two types for the user's mistakes, the second if there is no such class; the error is
+ * only their message. For any other type the error has the type as well. */
 static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *error)
 {
   static const struct {
     const char *prefix;
     enum jp_status status;
   } known[] = {{"java.lang.Exception: ", JP_INVALID}, {"java.lang.ClassNotFoundException: ", JP_NOT_FOUND}};
-  struct jp_error told;
-  if (!throwable_take(thread, &told))
+  struct jp_error thrown;
+  if (!throwable_take(thread, &thrown))
     return JP_OK;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     size_t length = strlen(known[i].prefix);
-    if (strncmp(told.text, known[i].prefix, length) == 0)
-      return jp_fail(error, known[i].status, "%s", told.text + length);
+    if (strncmp(thrown.text, known[i].prefix, length) == 0)
+      return jp_fail(error, known[i].status, "%s", thrown.text + length);
   }
-  return jp_fail(error, JP_INVALID, "%s", told.text);
+  return jp_fail(error, JP_INVALID, "%s", thrown.text);
 }
 
 /* Calls a static method of Start that takes one object and returns one. */
@@ -40,7 +40,7 @@ static enum jp_status ask_start(struct jvm_thread *thread, const char *name, con
   return take_failure(thread, error);
 }
 
-/* Bytes of the command line as a String. */
+/* Decodes bytes of the command line. */
 static enum jp_status decode_bytes(struct jvm_thread *thread, const char *bytes, jobject *string,
                                    struct jp_error *error)
 {
@@ -167,7 +167,7 @@ enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch 
 bool jvm_main_initialise(JNIEnv *env, struct jvm_main *found)
 {
   const char *descriptor = found->takes_arguments ? "([Ljava/lang/String;)V" : "()V";
-  /* Both initialise the class and raise what its initialiser raises. */
+  /* Both functions initialise the class and raise exceptions of its initialiser. */
   found->method = found->is_static ? (*env)->GetStaticMethodID(env, found->class, "main", descriptor)
                                    : (*env)->GetMethodID(env, found->class, "main", descriptor);
   return found->method != NULL;
@@ -175,7 +175,7 @@ bool jvm_main_initialise(JNIEnv *env, struct jvm_main *found)
 
 bool jvm_main_run(JNIEnv *env, const struct jvm_main *found, jobjectArray args)
 {
-  const jvalue values[] = {{.l = args}}; /* a main without arguments does not look at it */
+  const jvalue values[] = {{.l = args}}; /* a main without parameters ignores it */
   if (found->is_static) {
     (*env)->CallStaticVoidMethodA(env, found->class, found->method, values);
   } else { /* on a new object of its class (JLS 25, 12.1.4) */

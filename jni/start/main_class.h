@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* The method main, of a class that has one that java would run. */
+/* The method main, of a class that java would run. */
 struct jvm_main {
   jclass class; /* local; NULL as_service */
   bool takes_arguments;
@@ -14,8 +14,8 @@ struct jvm_main {
 };
 
 /*
- * Loads the class without initialising it. JP_NOT_FOUND or JP_INVALID: one line names the fault of the class
- * or the jar.
+ * Loads the class without initialising it. JP_NOT_FOUND or JP_INVALID: one line describes the fault of the
+ * class or the jar.
  */
 enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch *launch,
                              struct jvm_main *found, struct jp_error *error) JP_MUST_CHECK;

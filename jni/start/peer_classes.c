@@ -120,7 +120,7 @@ enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_e
   if (!define_all(env, jvm) || !bind_thread_classes(env, jvm) || !bind_cursor_class(env, jvm) ||
       !bind_helpers(env, jvm) || !callback_natives_bind(env, jvm)) {
     (*env)->ExceptionClear(env);
-    return jp_fail(error, JP_INTERNAL, "this JVM does not take the peer's own classes");
+    return jp_fail(error, JP_INTERNAL, "this JVM does not accept the peer's own classes");
   }
   return JP_OK;
 }

@@ -1,4 +1,5 @@
-/* From a signal to the end of the process: the handlers, the thread that reads the signals, and the end itself. */
+/* From a signal to the end of the process: the handlers, the thread that reads the signals, and ending the
+ * process. */
 #include "jni/start/stopping.h"
 
 #include "base/clock.h"
@@ -21,19 +22,19 @@
 
 enum { STACK_BYTES = 1024 * 1024, STEP_MS = 1000 };
 
-/* One a process, as its signals are. */
+/* Process-wide, like signals. */
 static struct {
   struct jvm_stopping_config config;
-  struct jvm *_Atomic jvm; /* NULL: it is being created */
+  struct jvm *_Atomic jvm; /* NULL while the JVM is being created */
   sem_t first_signal;
-  atomic_bool is_dismissed; /* the JVM exits already */
+  atomic_bool is_dismissed; /* the JVM is exiting already */
   int64_t began_ms;
-  char waited_for[512]; /* a step writes it, and it is read after that step */
+  char waited_for[512]; /* written by a step, read after that step */
 } stopping;
 
-/* ---- the handlers ---- */
+/* ---- signal handlers ---- */
 
-/* What signals ask for. */
+/* Requests of signals. */
 enum { ASKED_STOP = 1, ASKED_HANGUP = 2 };
 
 static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
@@ -41,29 +42,29 @@ enum { SIGNALS = sizeof numbers / sizeof numbers[0] };
 
 static struct sigaction before[SIGNALS];
 static bool is_caught[SIGNALS];
-/* For the handler, which has no argument of ours. */
+/* For the handler, which has no context argument. */
 static volatile sig_atomic_t descriptor_to_wake;
 static volatile sig_atomic_t hangup_is_own;
 static atomic_uint asked_for;  /* set of ASKED_*; lock-free, so that a handler may write it */
-static atomic_bool are_hidden; /* the JVM is being created: our handlers read as SIG_IGN */
+static atomic_bool are_hidden; /* the JVM is being created: it sees SIG_IGN in place of our handlers */
 
 static void wake_reader(int number)
 {
   int saved = errno;
   atomic_fetch_or(&asked_for, number == SIGHUP && hangup_is_own ? ASKED_HANGUP : ASKED_STOP);
   uint64_t one = 1;
-  /* Only a full counter refuses it, and a full counter is readable. */
+  /* The write fails only if the counter is full, and then the descriptor is readable anyway. */
   ssize_t wrote = write(descriptor_to_wake, &one, sizeof one);
   (void)wrote;
   errno = saved;
 }
 
 /*
- * Takes the place of libc's function for the whole process, libjvm included, because the symbols of a program
- * are found before those of its libraries (jni/CMakeLists.txt exports this one). HotSpot reads the action of
- * TERM, INT and HUP while it starts, and sets no handler for a signal that is ignored. Ignoring the signals
- * would lose those that come in that time. So they are caught, and only what HotSpot reads says "ignored".
- * The function that this one hides may be libc's, a sanitizer's or that of libjsig (LD_PRELOAD).
+ * Replaces libc's function for the whole process, libjvm included, because the symbols of a program are found
+ * before those of its libraries (jni/CMakeLists.txt exports this one). HotSpot reads the action of TERM, INT
+ * and HUP while it starts, and sets no handler for a signal that is ignored. Really ignoring the signals
+ * would lose those that arrive during that time. So they are caught, and only HotSpot sees "ignored". The
+ * function that this one hides may be libc's, a sanitizer's or that of libjsig (LD_PRELOAD).
  */
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction *restrict action,
                                                      struct sigaction *restrict old)
@@ -72,7 +73,7 @@ __attribute__((visibility("default"))) int sigaction(int number, const struct si
   static _Atomic sigaction_function hidden;
   sigaction_function function = atomic_load(&hidden);
   if (function == NULL) {
-    /* POSIX's way from an object pointer to a function pointer. */
+    /* POSIX's conversion from an object pointer to a function pointer. */
     *(void **)&function = dlsym(RTLD_NEXT, "sigaction");
     atomic_store(&hidden, function);
   }
@@ -123,9 +124,9 @@ void jvm_signals_restore(void)
   }
 }
 
-/* ---- what a JVM waits for that should exit and does not: its shutdown hook ---- */
+/* ---- finding the shutdown hook that a hanging JVM waits for ---- */
 
-enum { DEPTH = 64, REFERENCES = 64, LOOKS = 20, PAUSE_US = 20000 };
+enum { DEPTH = 64, REFERENCES = 64, SEARCHES = 20, PAUSE_US = 20000 };
 
 struct report {
   JNIEnv *env;
@@ -138,7 +139,7 @@ static void free_memory(const struct report *report, void *memory)
   (*report->jvmti)->Deallocate(report->jvmti, memory);
 }
 
-/* True if the signature of the method's class begins with this. */
+/* True if the signature of the method's class begins with `signature`. */
 static bool is_method_of(const struct report *report, jmethodID method, const char *signature)
 {
   jclass class;
@@ -178,7 +179,7 @@ static void free_references(const struct report *report, jint count, jthread *th
   free_memory(report, threads);
 }
 
-/* True if `waiter` is in join() of the live thread `joined`: it then waits on that object. */
+/* True if `waiter` is in join() of the live thread `joined`, which waits on that object. */
 static bool has_joined(const struct report *report, jthread waiter, jthread joined)
 {
   jvmtiMonitorUsage usage = {0};
@@ -193,8 +194,8 @@ static bool has_joined(const struct report *report, jthread waiter, jthread join
   return found;
 }
 
-/* The hook that the JVM waits for: the thread that runs the hooks is in its join(). A local reference, or
- * NULL. */
+/* The shutdown hook that the JVM waits for: the thread that runs the hooks is in its join(). A local
+ * reference, or NULL. */
 static jobject find_hook(const struct report *report)
 {
   jint count;
@@ -257,21 +258,21 @@ static void write_hook(const struct report *report, jthread hook, char *text, si
 }
 
 /*
- * Writes it into text as a few words, cut to its size. Runs no Java code of the application. On a thread that the JVM does
- * not know. If the JVM no longer answers, it may never return.
+ * Describes the hook in a few words, cut to the size of text. Runs no Java code of the application. On a
+ * thread that the JVM does not know. If the JVM no longer responds, it may never return.
  */
 static void write_exit_report(struct jvm *jvm, char *text, size_t size)
 {
   const jvmtiCapabilities wanted = {.can_get_monitor_info = 1};
   struct jvm_attachment attachment;
-  snprintf(text, size, "no shutdown hook that the JVM tells of");
+  snprintf(text, size, "no shutdown hook that the JVM reports");
   if (!jvm_attach(jvm, &attachment))
     return;
   const struct report report = {attachment.env, jvm->jvmti, jvm};
   jobject hook = NULL;
-  /* Looks several times, because between two hooks the JVM waits for none. */
-  int looks = (*jvm->jvmti)->AddCapabilities(jvm->jvmti, &wanted) == JVMTI_ERROR_NONE ? LOOKS : 0;
-  for (int i = 0; hook == NULL && i < looks; i++) {
+  /* Searches several times, because between two hooks the JVM waits for none. */
+  int searches = (*jvm->jvmti)->AddCapabilities(jvm->jvmti, &wanted) == JVMTI_ERROR_NONE ? SEARCHES : 0;
+  for (int i = 0; hook == NULL && i < searches; i++) {
     if (i > 0)
       usleep(PAUSE_US);
     hook = find_hook(&report);
@@ -294,9 +295,9 @@ static int start_thread(void *(*run)(void *argument), void *argument)
   return fault;
 }
 
-/* ---- the end ---- */
+/* ---- ending the process ---- */
 
-/* A part of the end that may hang, in a JVM that no longer answers or on a stderr that nobody reads. */
+/* A part of the end that may hang, in a JVM that no longer responds or on a stderr that nobody reads. */
 struct step {
   void (*run)(void);
   sem_t done;
@@ -335,14 +336,14 @@ static void find_what_is_waited_for(void)
     snprintf(stopping.waited_for, sizeof stopping.waited_for, "the start of the JVM");
 }
 
-static void say_it(void)
+static void log_exit_report(void)
 {
   log_error("%lld ms after the first signal the JVM has not ended; this one ends the process, with %d. "
             "Waited for: %s",
             (long long)(clock_now_ms() - stopping.began_ms), JVM_STOPPING_STATUS, stopping.waited_for);
 }
 
-static void say_that_nothing_is_known(void)
+static void log_without_report(void)
 {
   log_error("%lld ms after the first signal the JVM has not ended; this one ends the process, with %d. "
             "The JVM does not say what it waits for",
@@ -356,20 +357,20 @@ static void call_exiting(void)
 
 __attribute__((noreturn)) static void end_process(void)
 {
-  /* Static, because a step that hangs goes on using it. */
+  /* Static, because a step that hangs continues to use it. */
   static struct step find = {.run = find_what_is_waited_for};
-  static struct step say = {.run = say_it};
+  static struct step report = {.run = log_exit_report};
   static struct step exiting = {.run = call_exiting};
   if (!take_step(&find))
-    say.run = say_that_nothing_is_known;
-  (void)take_step(&say);
+    report.run = log_without_report;
+  (void)take_step(&report);
   (void)take_step(&exiting);
   _exit(JVM_STOPPING_STATUS);
 }
 
 /* ---- the thread that reads the signals ---- */
 
-/* True after a signal that asks to stop; hang-ups before it are served. False: no signal can be awaited any
+/* True after a signal that asks to stop; hang-ups before it are handled. False: no signal can be awaited any
  * more. */
 static bool await_stop(void)
 {

@@ -95,10 +95,11 @@ static struct text read_element_name(struct text name)
   return primitive_keyword(name.data[at]);
 }
 
-/* LOADER_ADDED: that of the boot loader's classes which -Xbootclasspath/a or an agent has added: these are in no module. */
+/* LOADER_ADDED: classes of the boot loader that -Xbootclasspath/a or an agent has added; they are in no
+ * module. */
 enum loader_kind { LOADER_OTHER, LOADER_APPLICATION, LOADER_ADDED, LOADER_JDK };
 
-/* Asked by the package, which runs no Java code: that could fail where the stack is short. */
+/* Looks the module up by the package, which runs no Java code: Java code could fail on a short stack. */
 static bool has_named_module(struct jvm_thread *thread, jobject loader, struct text class_name)
 {
   struct arena arena;
@@ -189,7 +190,7 @@ static void describe_class(struct jvm_thread *thread, struct jvm_class *entry, j
   entry->text = entry->is_enum ? CLASS_TEXT_NAME : row == NULL ? CLASS_TEXT_NONE : row->text;
 }
 
-/* The class of the elements, of arrays of any number of dimensions. A local reference; NULL: it failed. */
+/* The element class of an array, whatever its number of dimensions. A local reference; NULL: it failed. */
 static jclass find_element_class(struct jvm_thread *thread, const struct jvm_class *array, jclass class)
 {
   JNIEnv *env = thread->env;
@@ -203,7 +204,8 @@ static jclass find_element_class(struct jvm_thread *thread, const struct jvm_cla
   return element;
 }
 
-/* What a proxy does is up to whoever has made it. False: it cannot be found out. */
+/* Sets entry->is_of_jdk. A proxy is not the JDK's, because its handler is the application's. False:
+ * unknown. */
 static bool find_is_of_jdk(struct jvm_thread *thread, struct jvm_class *entry, jclass class,
                            enum loader_kind loader)
 {
@@ -246,7 +248,7 @@ static struct jvm_class *make_entry(struct jvm_thread *thread, struct jvm_classe
     goto out;
   describe_class(thread, entry, class);
   enum loader_kind loader = find_loader_kind(thread, table, class, entry->element_name);
-  /* Whether a class is never unloaded. */
+  /* True for a class that is never unloaded. */
   entry->permanent = !entry->is_hidden && loader != LOADER_OTHER;
   if (!find_is_of_jdk(thread, entry, class, loader))
     goto out;
@@ -267,7 +269,7 @@ static struct jvm_class *find_locked(JNIEnv *env, struct jvm_classes *table, jcl
   return entry;
 }
 
-/* Removes the entries of classes that have been unloaded: nobody can look these up any more. */
+/* Removes the entries of unloaded classes, which no look-up can find any more. */
 static void drop_unloaded_locked(JNIEnv *env, struct jvm_classes *table)
 {
   for (size_t i = 0; i < table->bucket_count; i++)
@@ -370,7 +372,7 @@ struct jvm_class *jvm_class_of(struct jvm_thread *thread, jclass class)
   if (last != NULL && (*thread->env)->IsSameObject(thread->env, last->ref, class))
     return last;
   struct jvm_class *entry = find_or_make(thread, class);
-  if (entry != NULL && entry->permanent) /* another's reference may be gone at any time */
+  if (entry != NULL && entry->permanent) /* another thread's reference may disappear at any time */
     thread->last_class = entry;
   return entry;
 }
@@ -379,10 +381,10 @@ struct jvm_class *jvm_class_of_object(struct jvm_thread *thread, jobject object)
 {
   JNIEnv *env = thread->env;
   struct jvm_class *last = thread->last_class;
-  /* A class that is final has no other objects than its own; arrays of it are no such class. */
+  /* All objects of a final class have exactly this class, unless it is an array class. */
   if (last != NULL && (last->modifiers & OP_ACC_FINAL) != 0 && last->component == 0 &&
       (*env)->IsInstanceOf(env, object, last->ref))
-    return last; /* one call of JNI in place of three, for the Strings of a list */
+    return last; /* one JNI call in place of three, for the Strings of a list */
   jclass class = (*env)->GetObjectClass(env, object);
   struct jvm_class *entry = jvm_class_of(thread, class);
   (*env)->DeleteLocalRef(env, class);

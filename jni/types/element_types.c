@@ -8,7 +8,7 @@
 
 enum { DEPTH_MAX = 16, ARGUMENTS_MAX = 16, VISITED_MAX = 256, ACC_STATIC = 0x0008 };
 
-/* A class type's signature, or a variable's binding: type arguments by the names of the variables. */
+/* The type arguments of a class type by the names of the variables. */
 struct bindings {
   size_t count;
   struct text names[ARGUMENTS_MAX];
@@ -18,19 +18,19 @@ struct bindings {
 struct finding {
   struct jvm_thread *thread;
   struct arena *arena;
-  struct jvm_class *context; /* whose loader finds the classes that are named */
+  struct jvm_class *context; /* its loader finds the classes that the types name */
 };
 
-/* A class type that is read from a signature. */
+/* A class type that was read from a signature. */
 struct class_type {
-  struct text name; /* with dots */
+  struct text name; /* binary, with dots */
   size_t count;
   struct text arguments[ARGUMENTS_MAX]; /* with their '+', '-' or '*'; borrowed from the signature */
 };
 
 /* ---- signatures ---- */
 
-/* The end of the type that begins at `at`, or SIZE_MAX: it is malformed. */
+/* The end of the type that begins at `at`, or SIZE_MAX: malformed. */
 static size_t find_type_end(struct text signature, size_t at)
 {
   while (at < signature.len &&
@@ -51,7 +51,7 @@ static size_t find_type_end(struct text signature, size_t at)
   return SIZE_MAX;
 }
 
-/* Takes one type off. data NULL: malformed. */
+/* Removes the first type from *rest. data NULL: malformed. */
 static struct text take_type(struct text *rest)
 {
   size_t end = find_type_end(*rest, 0);
@@ -60,7 +60,8 @@ static struct text take_type(struct text *rest)
   return type;
 }
 
-/* Takes the formal type parameters off, whose names are added. False: malformed, or there are too many. */
+/* Removes the formal type parameters from *rest and adds their names. False: malformed, or there are too
+ * many. */
 static bool take_formals(struct text *rest, struct bindings *formals)
 {
   formals->count = 0;
@@ -124,9 +125,11 @@ static bool read_class_type(struct text signature, struct arena *arena, struct c
   return rest.len > 0;
 }
 
-/* A copy with what is bound in place of variables, and "*" where nothing is: then of an array or a wildcard of one, too. data
- * NULL: memory is short, or such a variable is all of it. */
-static struct text substitute(struct text type, const struct bindings *bindings, struct arena *arena)
+/* Copies the type with variables replaced by their bindings. A type argument with an unbound variable becomes
+ * "*", also if it is an array or a wildcard of the variable. data NULL: memory is short, or the whole type is
+ * such a variable. */
+static struct text substitute_variables(struct text type, const struct bindings *bindings,
+                                        struct arena *arena)
 {
   struct buffer out;
   bool is_known = true;
@@ -159,7 +162,7 @@ static struct text substitute(struct text type, const struct bindings *bindings,
   return made;
 }
 
-/* ---- what a class binds ---- */
+/* ---- the bindings of a class ---- */
 
 enum target_kind { TARGET_CLASS, TARGET_COLLECTION, TARGET_MAP, TARGET_OPTIONAL };
 
@@ -197,7 +200,8 @@ static struct text read_class_signature(const struct finding *finding, const str
   return text;
 }
 
-/* The signature of a direct supertype among those that the class's signature lists; data NULL: it is not generic. */
+/* Finds the signature of a direct supertype in the list of the class's signature; data NULL: the supertype is
+ * not generic. */
 static bool find_above(struct text supertypes, struct text name, struct arena *arena, struct class_type *type)
 {
   while (supertypes.len > 0) {
@@ -218,8 +222,8 @@ static size_t count_known(const struct bindings *bindings)
   return known;
 }
 
-/* A search of supertypes. It comes to a class once for each number of its arguments that are known, and so does not walk all
- * ways that lead to it. */
+/* A search of supertypes. It visits a class at most once for each number of its arguments that are known, so
+ * it does not follow every path to the class. */
 struct search {
   const struct finding *finding;
   const struct target *target;
@@ -230,7 +234,7 @@ struct search {
   size_t count;
 };
 
-/* False: it tells no more than an earlier visit, or there are too many. */
+/* False: an earlier visit knew as much, or there are too many. */
 static bool visit_class(struct search *search, const struct jvm_class *class, size_t known)
 {
   size_t at = 0;
@@ -244,7 +248,7 @@ static bool visit_class(struct search *search, const struct jvm_class *class, si
   return true;
 }
 
-/* As find_binding, of a supertype. */
+/* As find_binding, for a supertype. */
 static bool search_binding(struct search *search, struct jvm_class *class, const struct text *arguments,
                            size_t count, unsigned depth, struct bindings *found)
 {
@@ -278,7 +282,7 @@ static bool search_binding(struct search *search, struct jvm_class *class, const
     if (!find_above(signature, above->name, finding->arena, &type))
       type.count = 0;
     for (size_t at = 0; at < type.count; at++)
-      type.arguments[at] = substitute(type.arguments[at], &own, finding->arena);
+      type.arguments[at] = substitute_variables(type.arguments[at], &own, finding->arena);
     if (search_binding(search, above, type.arguments, type.count, depth + 1, &other) &&
         (!is_found || count_known(&other) > count_known(found))) {
       *found = other;
@@ -288,9 +292,9 @@ static bool search_binding(struct search *search, struct jvm_class *class, const
   return is_found;
 }
 
-/* Finds the arguments of the target among a class, whose own arguments are given (by the order of its variables), and its
- * supertypes. *found has the target's variables. Where a class has the target as a supertype more than once, that counts
- * which tells most: others may be raw. */
+/* Finds the arguments of the target in a class, whose own arguments are given in the order of its variables,
+ * and its supertypes. *found has the target's variables. If the target is a supertype on several paths, the
+ * path with the most known arguments counts, because others may be raw. */
 static bool find_binding(const struct finding *finding, struct jvm_class *class, const struct text *arguments,
                          size_t count, const struct target *target, struct bindings *found)
 {
@@ -302,7 +306,8 @@ static bool find_binding(const struct finding *finding, struct jvm_class *class,
 
 static const struct element_types *read_type(const struct finding *finding, struct text type, unsigned depth);
 
-/* The binary name of a class type or an array, as Class.getName() has it. data NULL: a variable or a primitive. */
+/* The binary name of a class type or an array, as Class.getName() returns it. data NULL: a variable or a
+ * primitive. */
 static struct text read_type_name(const struct finding *finding, struct text type)
 {
   struct class_type class;
@@ -319,8 +324,8 @@ static struct text read_type_name(const struct finding *finding, struct text typ
              : arena_printf(finding->arena, "%.*sL%.*s;", (int)dimensions, type.data, TEXT_ARGS(class.name));
 }
 
-/* "? extends T" is T, because a value that is made for it is made as one. Of "? super T" and "?" nothing is known: the list
- * may be one of any supertype. */
+/* "? extends T" is T, because a value is made as one of the bound. "? super T" and "?" say nothing, because
+ * the list may be of any supertype. */
 static struct text take_bound_type(struct text argument)
 {
   if (argument.len == 0 || argument.data[0] == '*' || argument.data[0] == '-')
@@ -328,7 +333,7 @@ static struct text take_bound_type(struct text argument)
   return argument.data[0] == '+' ? text_slice(argument, 1, argument.len) : argument;
 }
 
-/* Sets what a type argument declares; Object declares nothing. */
+/* Sets the type that a type argument declares; Object declares nothing. */
 static void set_declared(const struct finding *finding, struct text argument, struct jvm_type *type)
 {
   struct text declared = take_bound_type(argument);
@@ -337,7 +342,7 @@ static void set_declared(const struct finding *finding, struct text argument, st
     *type = (struct jvm_type){.kind = 'L', .name = name, .context = finding->context};
 }
 
-/* Of a class whose type arguments are given. */
+/* For a class whose type arguments are given. */
 static const struct element_types *read_container_of(const struct finding *finding, struct jvm_class *class,
                                                      const struct text *arguments, size_t count,
                                                      unsigned depth)
@@ -365,8 +370,8 @@ static const struct element_types *read_container_of(const struct finding *findi
   return is_known ? made : NULL;
 }
 
-/* Appends the type with the ids of the classes in place of their names; the name of one that cannot be loaded stays.
- * *is_permanent becomes false where one of them can be unloaded. */
+/* Appends the type with class ids instead of names; a class that cannot be loaded keeps its name.
+ * *is_permanent becomes false if one of the classes can be unloaded. */
 static void identify_type(const struct finding *finding, struct text type, unsigned depth, struct buffer *out,
                           bool *is_permanent)
 {
@@ -393,8 +398,8 @@ static void identify_type(const struct finding *finding, struct text type, unsig
   buffer_append_text(out, class.count == 0 ? TEXT(";") : TEXT(">;"));
 }
 
-/* Sets what the place declares of a callback: the type without wildcards, because a result is made as what they are bound
- * by. */
+/* Sets the declared function of a callback's parameter: the type without wildcards, because a result is
+ * converted to their bounds. */
 static void set_function(const struct finding *finding, struct jvm_class *interface,
                          const struct class_type *type, struct declared_function *function)
 {
@@ -442,7 +447,7 @@ static const struct element_types *read_class(const struct finding *finding, str
   for (size_t i = 0; i < generic.count; i++)
     known += take_bound_type(generic.arguments[i]).data != NULL;
   if (generic.count > 0 &&
-      known == 0) /* the class is found in vain; what it binds itself is asked where it is made */
+      known == 0) /* the class is not needed: its own bindings are read when an object of it is made */
     return NULL;
   struct jvm_type found = {.kind = 'L', .name = generic.name, .context = finding->context};
   struct jvm_class *class = jvm_type_class(finding->thread, &found);
@@ -478,7 +483,7 @@ static const struct element_types *read_type(const struct finding *finding, stru
   return made;
 }
 
-/* Of what stands for a type variable, or for an array of one: the erased type does not tell it. */
+/* For the type that a type variable, or an array of one, stands for; the erased type does not say. */
 static const struct element_types *read_variable(const struct finding *finding, struct text type,
                                                  unsigned depth)
 {
@@ -494,7 +499,8 @@ static const struct element_types *read_variable(const struct finding *finding, 
   return known != NULL || made->self.kind != 0 || made->inside != NULL ? made : NULL;
 }
 
-/* The variables of the member's class, as the receiver's binds them, without those that the member has itself. */
+/* Binds the variables of the member's class by the receiver's class, except those that the member declares
+ * itself. */
 static void bind_receiver(const struct finding *finding, struct jvm_class *owner, struct jvm_class *receiver,
                           const struct bindings *formals, struct bindings *bound)
 {
@@ -509,13 +515,13 @@ static void bind_receiver(const struct finding *finding, struct jvm_class *owner
   }
 }
 
-/* Of a type in which variables are bound. binder: the class whose loader finds what they are bound to; it may have other
- * classes of a name than that of the member's class. */
+/* For a type with bound variables. binder: the class whose loader finds the bound types; its loader may have
+ * other classes of the same names than the loader of the member's class. */
 static const struct element_types *read_bound(const struct finding *finding, struct jvm_class *binder,
                                               const struct bindings *bound, struct text type)
 {
   struct finding by_binder = *finding;
-  struct text known = substitute(type, bound, finding->arena);
+  struct text known = substitute_variables(type, bound, finding->arena);
   if (known.data == NULL)
     return NULL;
   if (binder == NULL || text_equal(known, type))
@@ -539,7 +545,8 @@ static const struct element_types *read_declared(const struct finding *finding, 
   return read_bound(finding, receiver, &bound, type);
 }
 
-/* What follows the method's own type variables, from '(' on. Of length 0: it has no generic signature, or memory is short. */
+/* The signature after the method's own type variables, from '(' on. Length 0: no generic signature, or memory
+ * is short. */
 static struct text read_method_signature(const struct finding *finding, const struct jvm_method *method,
                                          struct bindings *formals)
 {
@@ -552,7 +559,8 @@ static struct text read_method_signature(const struct finding *finding, const st
   return signature.data != NULL && take_formals(&signature, formals) ? signature : TEXT_ABSENT;
 }
 
-/* The method of an interface that a method of a proxy is: those of proxies have no generic signature. */
+/* The interface method that a method of a proxy implements, because the methods of proxies have no generic
+ * signature. */
 static const struct jvm_method *find_proxied(struct jvm_thread *thread, const struct jvm_method *method,
                                              struct jvm_class *class, unsigned depth)
 {
@@ -593,7 +601,7 @@ const struct element_types *element_types_of_parameter(struct jvm_thread *thread
     if (types[count++].data == NULL)
       return NULL;
   }
-  /* javac leaves the parameters that it adds to a constructor itself, which come first, out of the signature. */
+  /* The parameters that javac adds to a constructor come first and are not in the signature. */
   size_t left_out = method->param_count - count;
   if (count > method->param_count || index < left_out ||
       (left_out > 0 && !text_equal(method->name, TEXT("<init>"))))
@@ -602,29 +610,30 @@ const struct element_types *element_types_of_parameter(struct jvm_thread *thread
   return read_declared(&finding, is_static ? NULL : receiver, &formals, types[index - left_out]);
 }
 
-/* Binds what the interface leaves open as the place declares it. True: the place has told something. */
+/* Binds the variables that the interface leaves open by the parameter's declaration. True: at least one was
+ * bound. */
 static bool bind_by_place(const struct finding *finding, const struct declared_function *function,
                           const struct bindings *formals, struct bindings *bound)
 {
   const struct target target = {.kind = TARGET_CLASS, .class = finding->context};
-  struct bindings told;
+  struct bindings declared;
   struct class_type type;
-  bool has_told = false;
+  bool has_bound = false;
   if (function->interface == NULL || !read_class_type(function->signature, finding->arena, &type) ||
-      !find_binding(finding, function->interface, type.arguments, type.count, &target, &told))
+      !find_binding(finding, function->interface, type.arguments, type.count, &target, &declared))
     return false;
-  for (size_t i = 0; i < told.count; i++) {
+  for (size_t i = 0; i < declared.count; i++) {
     bool is_hidden = false;
     for (size_t at = 0; at < formals->count; at++)
-      is_hidden = is_hidden || text_equal(told.names[i], formals->names[at]);
+      is_hidden = is_hidden || text_equal(declared.names[i], formals->names[at]);
     bool is_open = i >= bound->count || bound->types[i].data == NULL;
-    if (is_hidden || !is_open || told.types[i].data == NULL)
-      told.types[i] = i < bound->count ? bound->types[i] : TEXT_ABSENT;
+    if (is_hidden || !is_open || declared.types[i].data == NULL)
+      declared.types[i] = i < bound->count ? bound->types[i] : TEXT_ABSENT;
     else
-      has_told = true;
+      has_bound = true;
   }
-  *bound = told;
-  return has_told;
+  *bound = declared;
+  return has_bound;
 }
 
 const struct element_types *element_types_of_result(struct jvm_thread *thread,
@@ -645,8 +654,8 @@ const struct element_types *element_types_of_result(struct jvm_thread *thread,
   if (type.data == NULL)
     return NULL;
   bind_receiver(&finding, method->owner, interface, &formals, &bound);
-  bool is_told_by_place = bind_by_place(&finding, function, &formals, &bound);
-  return read_bound(&finding, is_told_by_place ? function->context : interface, &bound, type);
+  bool is_bound_by_place = bind_by_place(&finding, function, &formals, &bound);
+  return read_bound(&finding, is_bound_by_place ? function->context : interface, &bound, type);
 }
 
 bool declared_function_adds_nothing(struct jvm_thread *thread, struct jvm_class *interface,

@@ -13,12 +13,12 @@ struct builder {
   struct jvm_thread *thread;
   struct jvm_class *class;
   struct arena arena; /* becomes the table's memory */
-  size_t room;        /* for methods: visible ones are added from the front, hidden ones from the back */
+  size_t room;        /* for methods: visible ones fill it from the front, hidden ones from the back */
   struct member_table *table;
 };
 
-/* JVMTI lists no members of a class that is not linked. Both look-ups link it without initialising it; the
- * one for constructors costs less, but does not link interfaces. */
+/* JVMTI does not list the members of a class that is not linked. Both look-ups link the class without
+ * initialising it. The look-up of a constructor is cheaper, but does not link interfaces. */
 static bool link_class(struct jvm_thread *thread, const struct jvm_class *class)
 {
   JNIEnv *env = thread->env;
@@ -35,7 +35,7 @@ static bool link_class(struct jvm_thread *thread, const struct jvm_class *class)
   (*env)->DeleteLocalRef(env, members);
   if (thrown == NULL)
     return true;
-  /* A parameter's class may be missing although the class itself is linked. */
+  /* The class of a parameter may be missing although the class itself is linked. */
   bool linked = (*thread->jvmti)->GetClassStatus(thread->jvmti, class->ref, &status) == JVMTI_ERROR_NONE &&
                 (status & JVMTI_CLASS_STATUS_PREPARED) != 0;
   if (!linked)
@@ -62,7 +62,7 @@ static bool read_type(struct builder *builder, struct text *descriptor, struct j
   return type->name.data != NULL;
 }
 
-/* The component of an array's type; its name is a slice of the array's. */
+/* Makes the component type of an array type; its name is a slice of the array's. */
 static struct jvm_type make_component_type(const struct jvm_type *array)
 {
   struct jvm_type type = {.kind = array->name.data[1], .context = array->context};
@@ -117,7 +117,7 @@ static bool read_method(struct builder *builder, jmethodID id)
   bool is_bridge = (modifiers & ACC_BRIDGE) != 0;
   bool is_synthetic = (modifiers & ACC_SYNTHETIC) != 0;
   bool is_static = (modifiers & OP_ACC_STATIC) != 0;
-  /* Kotlin's `name$default` is static; a lambda's body is private. */
+  /* Callers use Kotlin's `name$default`, which is static and synthetic, but no other synthetic methods. */
   bool is_hidden = is_bridge || (is_synthetic && !is_static);
   if (strcmp(name, "<clinit>") == 0 || (is_bridge && is_static) ||
       ((is_bridge || is_synthetic) && (modifiers & OP_ACC_PRIVATE) != 0))
@@ -148,7 +148,7 @@ static bool read_methods(struct builder *builder)
   jmethodID *ids = NULL;
   jvmtiError error = (*jvmti)->GetClassMethods(jvmti, builder->class->ref, &count, &ids);
   if (error != JVMTI_ERROR_NONE)
-    return error == JVMTI_ERROR_CLASS_NOT_PREPARED; /* an array's class */
+    return error == JVMTI_ERROR_CLASS_NOT_PREPARED; /* an array class */
   builder->room = (size_t)count;
   builder->table->methods = arena_calloc(&builder->arena, builder->room, sizeof *builder->table->methods);
   bool read = builder->table->methods != NULL;
@@ -248,7 +248,7 @@ const struct member_table *member_table_of(struct jvm_thread *thread, struct jvm
   builder.table = arena_calloc(&builder.arena, 1, sizeof *builder.table);
   if (builder.table != NULL && read_methods(&builder) && read_fields(&builder) && read_ancestors(&builder)) {
     builder.table->memory = builder.arena;
-    /* Another thread may have been first: its table is as good. */
+    /* Another thread may have made the table first: it is equal. */
     if (atomic_compare_exchange_strong(&class->members, &table, builder.table))
       return builder.table;
   }
@@ -260,7 +260,7 @@ void member_table_free(struct member_table *table)
 {
   if (table == NULL)
     return;
-  struct arena memory = table->memory; /* the table itself is in it */
+  struct arena memory = table->memory; /* the table itself is in this arena */
   arena_fini(&memory);
 }
 

@@ -1,9 +1,9 @@
 #ifndef JPEER_JNI_TYPES_MEMBER_TABLE_H
 #define JPEER_JNI_TYPES_MEMBER_TABLE_H
 /*
- * The members that a class declares, from JVMTI: unlike reflection it hides none and initialises nothing. A
- * class's table is made once and lives as long as the class. It is constant, except that the classes of
- * parameters are loaded on first use. Any thread that may use Java.
+ * The members that a class declares, from JVMTI: unlike reflection it hides no member and initialises no
+ * class. A class's table is made once and lives as long as the class. It is constant, except that the classes
+ * of parameters are loaded on first use. Any thread that may use Java.
  *
  * A call with an id from JVMTI skips class initialisation. So never call a static member with `id`: take its
  * id with GetStaticMethodID or GetStaticFieldID, which initialise the class, from its owner, raw_name and
@@ -16,20 +16,20 @@ struct jvm_type {
   char kind;                         /* Z B C S I J F D, V, or 'L' for every reference type */
   char unboxed;                      /* of a wrapper class its primitive's letter; else 0 */
   struct text name;                  /* Class.getName() */
-  struct jvm_class *context;         /* whose loader finds the class; NULL where `class` is set */
-  _Atomic(struct jvm_class *) class; /* of a reference type; NULL until asked for */
+  struct jvm_class *context;         /* its loader finds the class; NULL if `class` is set */
+  _Atomic(struct jvm_class *) class; /* of a reference type; NULL until first use */
 };
 
 struct jvm_method {
   struct text name;     /* "<init>" for a constructor */
-  const char *raw_name; /* modified UTF-8, as JNI takes it */
+  const char *raw_name; /* modified UTF-8, for JNI */
   const char *raw_descriptor;
   unsigned modifiers;
   jmethodID id;
   struct jvm_class *owner;
   struct jvm_type *params;
   size_t param_count;
-  struct jvm_type element; /* component of the last parameter, where OP_ACC_VARARGS */
+  struct jvm_type element; /* component of the last parameter, if OP_ACC_VARARGS */
   struct jvm_type result;
 };
 
@@ -44,11 +44,11 @@ struct jvm_field {
 };
 
 struct member_table {
-  struct jvm_method *
-      methods; /* without <clinit> and bridge methods; of synthetic ones the static ones that are not private */
+  /* without <clinit> and bridge methods; the only synthetic ones are static and not private */
+  struct jvm_method *methods;
   size_t method_count;
-  /* Bridge and synthetic instance methods that are not private. Callers cannot name them, but they
-   * override. */
+  /* Bridge and synthetic instance methods that are not private. Callers cannot name them, but they can
+   * override other methods. */
   struct jvm_method *hidden;
   size_t hidden_count;
   struct jvm_field *fields; /* without synthetic ones */
@@ -56,12 +56,12 @@ struct member_table {
   struct jvm_class *super; /* NULL: none (Object, interfaces) */
   struct jvm_class **interfaces;
   size_t interface_count;
-  struct arena memory; /* of all of it */
+  struct arena memory; /* of the whole table */
 };
 
 /*
- * The class's table. Links the class first. NULL: with an exception pending where Java threw (a class that
- * cannot be linked), without one where memory is short.
+ * The class's table. Links the class first. NULL: an exception is pending if Java threw (the class cannot be
+ * linked), and none is if memory is short.
  */
 const struct member_table *member_table_of(struct jvm_thread *thread, struct jvm_class *class);
 

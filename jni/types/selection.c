@@ -15,9 +15,9 @@ struct selection {
   struct jvm_thread *thread;
   struct arena *arena;
   struct jvm_method *method;
-  struct list classes;         /* the runtime class and its superclasses, from the bottom up */
-  struct list interfaces;      /* all that these have */
-  struct jvm_method *selected; /* NULL: the call fails, and nothing runs */
+  struct list classes;         /* the runtime class and its superclasses, nearest first */
+  struct list interfaces;      /* all interfaces of these classes */
+  struct jvm_method *selected; /* NULL: the call fails, and no method runs */
   struct list holders;         /* struct jvm_method, of different owners */
 };
 
@@ -41,7 +41,7 @@ static bool is_listed(const struct list *list, const void *item)
 
 /* ---- the lineage of the object's class ---- */
 
-/* Without recursion: the walk goes on through the list that it appends to. */
+/* Without recursion: the loop continues over the list that it appends to. */
 static bool add_interfaces(struct selection *selection, const struct member_table *members)
 {
   for (size_t i = 0; i < members->interface_count; i++)
@@ -79,20 +79,21 @@ static struct jvm_class *find_class(const struct selection *selection, size_t at
                                        : selection->interfaces.items[at - selection->classes.count];
 }
 
-/* The table of a class in the lineage; walk_lineage has made them all. */
+/* The table of a class in the lineage; exists since walk_lineage. */
 static const struct member_table *find_table(const struct selection *selection, size_t at)
 {
   return atomic_load_explicit(&find_class(selection, at)->members, memory_order_acquire);
 }
 
-/* ---- what overrides what ---- */
+/* ---- overriding ---- */
 
 static bool is_inheritable(const struct jvm_method *method)
 {
   return (method->modifiers & (OP_ACC_PRIVATE | OP_ACC_STATIC)) == 0;
 }
 
-static struct jvm_method *find_in(struct jvm_method *methods, size_t count, const struct jvm_method *like)
+static struct jvm_method *find_method_in(struct jvm_method *methods, size_t count,
+                                         const struct jvm_method *like)
 {
   for (size_t i = 0; i < count; i++)
     if (text_equal(methods[i].name, like->name) && is_inheritable(&methods[i]) &&
@@ -101,11 +102,11 @@ static struct jvm_method *find_in(struct jvm_method *methods, size_t count, cons
   return NULL;
 }
 
-/* The method of the same name and descriptor that a class of the lineage declares; NULL. */
+/* The method of the same name and descriptor that a class of the lineage declares; NULL: none. */
 static struct jvm_method *find_same(const struct member_table *members, const struct jvm_method *like)
 {
-  struct jvm_method *found = find_in(members->methods, members->method_count, like);
-  return found != NULL ? found : find_in(members->hidden, members->hidden_count, like);
+  struct jvm_method *found = find_method_in(members->methods, members->method_count, like);
+  return found != NULL ? found : find_method_in(members->hidden, members->hidden_count, like);
 }
 
 static struct text read_package(const struct jvm_class *class)
@@ -137,7 +138,7 @@ static bool is_overriding(const struct selection *selection, const struct jvm_me
 }
 
 /* `found` has the methods of one name and descriptor along the classes, the called one last. Keeps those that
- * override it, directly or by overriding one that does. */
+ * override it, directly or through another one. */
 static void keep_overriding(struct selection *selection, struct list *found)
 {
   size_t last = found->count - 1;
@@ -162,7 +163,7 @@ static bool add_holder(struct selection *selection, struct jvm_method *method)
 
 /* ---- selection ---- */
 
-/* A class's method is overridden by those of the classes below. */
+/* The methods of subclasses override a class's method. */
 static bool select_of_class(struct selection *selection)
 {
   struct list found = {0};
@@ -186,7 +187,7 @@ static bool select_of_class(struct selection *selection)
   return true;
 }
 
-/* True where another of the methods belongs to a subinterface of this one's owner. */
+/* True if another of the methods belongs to a subinterface of this one's owner. */
 static bool is_outdone(const struct selection *selection, const struct list *methods,
                        const struct jvm_method *method)
 {
@@ -198,7 +199,7 @@ static bool is_outdone(const struct selection *selection, const struct list *met
   return false;
 }
 
-/* JVMS 5.4.6, 2c: the one default method among those that no other interface overrides. */
+/* JVMS 5.4.6, 2c: the only default method among those that no other interface overrides. */
 static bool select_default(struct selection *selection)
 {
   struct list found = {0};
@@ -229,7 +230,7 @@ static bool select_of_interface(struct selection *selection)
   return selection->selected == NULL || add_holder(selection, selection->selected);
 }
 
-/* Adds the classes and interfaces below the owner that declare the member again. Below a class,
+/* Adds the classes and interfaces below the owner that redeclare the member. For an owner that is a class,
  * select_of_class has added the classes. */
 static bool add_between(struct selection *selection)
 {
@@ -246,7 +247,7 @@ static bool add_between(struct selection *selection)
 
 /* ---- bridges ---- */
 
-/* True where a value of the one type may be passed on, after a cast, as one of the other. */
+/* True if a value of the first type may be passed on, after a cast, as one of the second. */
 static bool could_become(struct jvm_thread *thread, struct jvm_type *from, struct jvm_type *to)
 {
   if (from->kind != 'L' || to->kind != 'L' || text_equal(from->name, to->name))
@@ -276,9 +277,9 @@ static bool is_descriptor_known(const struct list *methods, const struct jvm_met
 }
 
 /*
- * A bridge calls another method, which may be a superclass's. Its code cannot be read without a capability of
- * JVMTI that the peer does not take. So every method that it could call counts: better a denial too many than
- * one too few.
+ * A bridge calls another method, possibly a superclass's. Its code cannot be read without a capability of
+ * JVMTI that the peer does not request. So every method that it could call is judged: an unnecessary denial
+ * is better than a missing one.
  */
 static bool add_targets(struct selection *selection, struct jvm_method *bridge)
 {
@@ -301,7 +302,7 @@ static bool is_hidden(const struct jvm_method *method)
   return method >= members->hidden && method < members->hidden + members->hidden_count;
 }
 
-/* ---- all of it ---- */
+/* ---- selection, complete ---- */
 
 static bool copy_holders(struct selection *selection, struct judged_holder **holders, size_t *count)
 {
@@ -321,7 +322,7 @@ static bool is_never_overridden(const struct jvm_method *method, const struct jv
   return runtime == method->owner || (method->modifiers & (OP_ACC_PRIVATE | OP_ACC_FINAL)) != 0;
 }
 
-/* The lineage has been walked. */
+/* After walk_lineage. */
 static bool select_method(struct selection *selection)
 {
   bool found =
@@ -343,9 +344,9 @@ bool selection_find(struct jvm_thread *thread, struct arena *arena, struct jvm_m
          copy_holders(&selection, holders, count);
 }
 
-/* ---- supertypes that declare the method, too ---- */
+/* ---- supertypes that also declare the method ---- */
 
-/* A selection of another method, in the lineage that was walked for the first one. */
+/* Selects for another method, in the lineage that was walked for the first one. */
 static bool select_again(const struct selection *walked, struct jvm_method *method, struct jvm_class *runtime,
                          struct selection *again)
 {
@@ -360,7 +361,7 @@ static bool select_again(const struct selection *walked, struct jvm_method *meth
   return true;
 }
 
-/* Parameters and name, "add(Ljava/lang/Object;)": what of a method's type a caller's choice depends on. */
+/* Compares name and parameters, "add(Ljava/lang/Object;)", on which a caller's choice depends. */
 static bool has_same_signature(const struct jvm_method *a, const struct jvm_method *b)
 {
   const char *end = strrchr(a->raw_descriptor, ')');
@@ -374,9 +375,9 @@ static bool could_be_code(const struct jvm_method *method, const struct jvm_meth
          (method->modifiers & ACC_ABSTRACT) == 0;
 }
 
-/* The descriptor of the method that has the code: that of a bridge's target. A compiler makes a bridge for the method of
- * these parameters in the same class; without one there, for what that class inherits. NULL: there are several that it could
- * call, as class files can be written that no compiler of Java makes. */
+/* The descriptor of the method with the code: for a bridge, its target's. A compiler makes a bridge for the
+ * method with these parameters in the same class, or else for the inherited one. NULL: several methods could
+ * be the target, which is possible only in class files that no Java compiler makes. */
 static const char *find_code(const struct selection *selection)
 {
   const struct jvm_method *selected = selection->selected;
@@ -405,7 +406,7 @@ static const char *find_code(const struct selection *selection)
   return is_ambiguous ? NULL : inherited;
 }
 
-/* Methods of one name, parameters and result are overridden by the same method of the object's class. */
+/* Methods of the same name, parameters and result are overridden by the same method of the object's class. */
 static bool runs_same_code(const struct selection *one, const struct selection *other)
 {
   if (one->selected == NULL || other->selected == NULL)
@@ -464,7 +465,7 @@ static bool is_spared(const struct supertype_search *search)
   return true;
 }
 
-/* False also where memory is short: then it is denied. */
+/* If memory is short, the answer is false, a denial. */
 static bool is_allowed_by(const struct supertype_search *search, struct jvm_class *class,
                           struct judged_member *found)
 {

@@ -28,7 +28,7 @@ enum rpc_call_cause rpc_call_end_visited(struct rpc_call_watch *watch, struct jv
   pthread_mutex_lock(&watch->lock);
   (void)in_call_end(&watch->word); /* false: the call ended without a visitor */
   if (watch->given.name != NULL)
-    jvm_thread_take_name_back(thread, &watch->given);
+    jvm_thread_restore_name(thread, &watch->given);
   if (watch->interrupt == RPC_INTERRUPT_SENT)
     (void)jvm_thread_clear_interrupt(thread);
   enum rpc_call_cause cause = rpc_call_ended_by(watch);

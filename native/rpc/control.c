@@ -20,7 +20,7 @@ static enum jp_status delete_object(const struct rpc_run *run, struct rpc_sessio
     return object->release_count > 0 ? JP_OK : JP_NOT_FOUND;
   if (object->release_count == 0)
     return jvm_objects_delete(thread, rpc_session_objects(session), object->ref);
-  jvm_objects_forget(thread, rpc_session_objects(session), object->ref, object->release_count);
+  jvm_objects_release_sent(thread, rpc_session_objects(session), object->ref, object->release_count);
   return JP_OK;
 }
 

@@ -242,7 +242,7 @@ void rpc_client_release_unsent(void *context, struct rpc_worker *worker, struct 
   (void)context;
   struct rpc_runner *runner = &worker->runner;
   if (runner->stored.count > 0 && client->session != NULL)
-    jvm_objects_take_back(runner->thread, rpc_session_objects(client->session), &runner->stored, 0);
+    jvm_objects_roll_back(runner->thread, rpc_session_objects(client->session), &runner->stored, 0);
 }
 
 /* Only JSON-RPC clients have a push. */

@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "base/primitives.h"
+#include "jni/describe.h"
 #include "jni/executors.h"
 #include "jni/fetch.h"
 #include "jni/loading.h"
-#include "jni/look.h"
 #include "op/type.h"
 #include "rpc/call_watch.h"
 #include "rpc/callbacks/callbacks.h"
@@ -101,7 +101,7 @@ void rpc_run_release_result(struct rpc_run *run)
 {
   struct rpc_runner *runner = run->runner;
   if (runner->stored.count > run->stored_before)
-    jvm_objects_take_back(runner->thread, rpc_session_objects(session_of(run)), &runner->stored,
+    jvm_objects_roll_back(runner->thread, rpc_session_objects(session_of(run)), &runner->stored,
                           run->stored_before);
 }
 
@@ -156,7 +156,7 @@ static enum jp_status ask_about_loader(struct rpc_run *run, struct outcome *outc
   return jvm_resolve(&judged, &target, outcome);
 }
 
-static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome *outcome)
+static bool find_class(struct rpc_run *run, struct op_description *look, struct outcome *outcome)
 {
   const struct operation *operation = run->request.operation;
   bool *by_object = judge_may_ask_object(operation) ? &look->only_ancestors : NULL;
@@ -164,7 +164,7 @@ static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome
     return false;
   if (operation->loader != 0 && ask_about_loader(run, outcome) != JP_OK)
     return false;
-  bool found = jvm_look_class(&run->request, look, outcome);
+  bool found = jvm_describe_class(&run->request, look, outcome);
   if (!found && look->only_ancestors)
     (void)ask_about_names(run, NULL, outcome);
   return found;
@@ -173,11 +173,11 @@ static bool find_class(struct rpc_run *run, struct op_look *look, struct outcome
 static void describe_operation(struct rpc_run *run, struct outcome *outcome)
 {
   const struct jvm_request *request = &run->request;
-  struct op_look look = {.is_of_class = request->operation->type.data != NULL};
+  struct op_description look = {.is_of_class = request->operation->type.data != NULL};
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
   if (request->drops_result)
     return;
-  bool is_seen = look.is_of_class ? find_class(run, &look, outcome) : jvm_look(request, &look, outcome);
+  bool is_seen = look.is_of_class ? find_class(run, &look, outcome) : jvm_describe(request, &look, outcome);
   if (!is_seen)
     return;
   const struct judge *judge = &run->judge;
@@ -327,7 +327,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
   bool returns_throwable = operation->returns_throwable && !run->request.drops_result;
   if (returns_throwable)
-    jvm_throwable_want(runner->thread);
+    jvm_throwable_keep(runner->thread);
   rpc_call_begin(runner->watch, operation, &run->reached, run->client->number, executor != NULL);
   if (executor == NULL)
     execute_operation(run, outcome);
@@ -341,7 +341,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   /* the operation may be run->named, whose life ends here; functions for a result need no operation */
   run->request.operation = NULL;
   if (returns_throwable)
-    jvm_throwable_tell(&run->request, outcome);
+    jvm_throwable_store(&run->request, outcome);
 }
 
 /* struct meta_loaders, with a struct rpc_run */
@@ -367,7 +367,7 @@ static bool open_frame(struct rpc_run *run)
   return true;
 }
 
-bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_look *look,
+bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_description *look,
                      struct outcome *outcome)
 {
   struct rpc_session *session;

@@ -19,7 +19,7 @@
 #include "rpc/meta/meta.h"
 #include "rpc/session.h"
 
-struct op_look;
+struct op_description;
 struct rpc_call_watch;
 struct rpc_peer;
 struct rpc_client;
@@ -100,7 +100,7 @@ void rpc_run_operation(struct rpc_run *run, const struct operation *operation, s
  * look->only_member names. *look is valid until rpc_run_end, which must be called. False: *outcome is an
  * OUTCOME_ERROR.
  */
-bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_look *look,
+bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_description *look,
                      struct outcome *outcome) JP_MUST_CHECK;
 
 /*

@@ -401,7 +401,7 @@ class Wrong(CallbackCase):
         begun = client.begin_call(CALLING, "tell", client.give(), 1)
         client.await_call().answer("something")
         error = self.failure(client.end, begun)
-        self.assertIn("a method that returns nothing takes null", error.detail)
+        self.assertIn("the method returns void: the answer must be null", error.detail)
         self.stop(misfits=1)
 
     def test_bytes_that_are_no_json(self):

@@ -46,7 +46,7 @@ class Interfaces(CallbackCase):
                                    (["made.One"], "one"), (["java.lang.Runnable", "made.One"], "one"),
                                    (["made.Two", "fixtures.Callbacks$Greeter"], "two")):
             self.assertEqual(self.loader_of(*interfaces), wanted)
-        self.assert_fails(-32602, "no class loader of these interfaces sees all of them", self.loader_of, "made.One", "made.Two")
+        self.assert_fails(-32602, "no class loader of these interfaces finds all of them", self.loader_of, "made.One", "made.Two")
         self.client.control("delete_session")
         self.assertEqual(self.client.call("fixtures.Loading", "alive"), "0")
 

@@ -101,7 +101,7 @@ class Members(CallbackCase):
                 ("nextInt", {}, "value: a JSON object:"), ("nextInt", typed("no such", 1), "Invalid characters in type"),
                 ("nextInt", typed("java.lang.String", 1), "value: 1:"),
                 ("nextInt", ref(4711), "No object found with objRef: 4711"),
-                ("nothing", 1, "a method that returns nothing takes null")):
+                ("nothing", 1, "the method returns void: the answer must be null")):
             self.assert_row(method, [self.give(answer)], f"-32000 {PLAIN}: {why}")
 
     def test_type_variables_decide_what_an_answer_becomes(self):

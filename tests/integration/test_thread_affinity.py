@@ -208,7 +208,7 @@ class Faults(PeerCase):
         done.set()
         collector.join()
         self.assertEqual(answer["error"]["data"]["message"],
-                         "thread affinity DROPPING (fixtures.Affinity.DROPPING): the executor let go of the request "
+                         "thread affinity DROPPING (fixtures.Affinity.DROPPING): the executor dropped the request "
                          "without running it")
 
     def test_a_request_that_runs_after_its_client_has_gone(self):

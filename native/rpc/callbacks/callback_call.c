@@ -469,7 +469,7 @@ static bool can_wait(void)
 
 /* Called with the lock held. Requests that arrived before the answer are served before it, and later ones
  * are not. */
-static enum jvm_callback_sight read_call_state(const struct rpc_callback_call *call)
+static enum jvm_callback_event read_call_state(const struct rpc_callback_call *call)
 {
   if (callback_call_has_ended(call))
     return JVM_CALLBACK_ENDED;
@@ -480,7 +480,7 @@ static enum jvm_callback_sight read_call_state(const struct rpc_callback_call *c
   return call->state == RPC_CALL_HAS_ROOM && !call->is_sent ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
 }
 
-static enum jvm_callback_sight poll_call(struct rpc_callback_call *call, struct jvm_callback_failure *failure)
+static enum jvm_callback_event poll_call(struct rpc_callback_call *call, struct jvm_callback_failure *failure)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   if (call->worker != NULL)
@@ -489,7 +489,7 @@ static enum jvm_callback_sight poll_call(struct rpc_callback_call *call, struct 
   /* cleared before the call is polled, so that later news are not lost */
   atomic_store(&call->has_news, false);
   pthread_mutex_lock(&callbacks->process->lock);
-  enum jvm_callback_sight sight = read_call_state(call);
+  enum jvm_callback_event sight = read_call_state(call);
   if (sight == JVM_CALLBACK_NOTHING && is_late) {
     callback_call_end(call, RPC_CALL_ENDED, CALLBACK_TIMED_OUT);
     sight = JVM_CALLBACK_ENDED;
@@ -667,7 +667,7 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
 static void release_stored(void *argument)
 {
   struct rpc_callback_call *call = argument;
-  jvm_objects_take_back(call->nested->worker.runner.thread, rpc_session_objects(call->callbacks->session),
+  jvm_objects_roll_back(call->nested->worker.runner.thread, rpc_session_objects(call->callbacks->session),
                         &call->stored, 0);
 }
 

@@ -488,8 +488,8 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
 }
 
 enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
-                                 enum policy_channel channel, const struct op_look *look, struct arena *arena,
-                                 struct text *text)
+                                 enum policy_channel channel, const struct op_description *look,
+                                 struct arena *arena, struct text *text)
 {
   struct buffer out;
   struct catalog_excerpt *known = meta_shapes_open_known(meta == NULL ? NULL : meta->catalog, look);

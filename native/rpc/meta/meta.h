@@ -10,7 +10,7 @@
  */
 #include "base/arena.h"
 #include "base/status.h"
-#include "op/look.h"
+#include "op/description.h"
 #include "op/operation.h"
 #include "op/outcome.h"
 #include "policy/policy.h"
@@ -48,7 +48,7 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
  * metadata, and parameters have no names. JP_NO_MEMORY, JP_LIMIT.
  */
 enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
-                                 enum policy_channel channel, const struct op_look *look, struct arena *arena,
-                                 struct text *text) JP_MUST_CHECK;
+                                 enum policy_channel channel, const struct op_description *look,
+                                 struct arena *arena, struct text *text) JP_MUST_CHECK;
 
 #endif

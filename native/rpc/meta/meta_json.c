@@ -386,7 +386,8 @@ static enum jp_status write_members(struct meta_json *json, struct buffer *out)
 
 /* ---- descriptions of objects and of classes ---- */
 
-static void write_function(const struct op_look *look, const struct meta_json *json, struct buffer *out)
+static void write_function(const struct op_description *look, const struct meta_json *json,
+                           struct buffer *out)
 {
   if (look->function_name.data == NULL || !shows_method(json, look->function_name))
     return;
@@ -404,7 +405,7 @@ static bool is_member_class(const struct catalog_class *class, size_t outer_leng
 
 /* Lists the nested classes that the catalog has: asking the JVM would load them. Their names follow that
  * of the class. */
-static void write_nested(const struct op_look *look, const struct catalog_tables *known,
+static void write_nested(const struct op_description *look, const struct catalog_tables *known,
                          const struct policy *policy, enum policy_channel channel, struct buffer *out)
 {
   struct text outer = look->class_name;
@@ -426,7 +427,8 @@ static void write_nested(const struct op_look *look, const struct catalog_tables
   buffer_append_char(out, ']');
 }
 
-static enum jp_status write_looked_class(const struct op_look *look, const struct catalog_tables *tables,
+static enum jp_status write_looked_class(const struct op_description *look,
+                                         const struct catalog_tables *tables,
                                          const struct catalog_tables *known, const struct policy *policy,
                                          enum policy_channel channel, struct buffer *out)
 {
@@ -456,7 +458,7 @@ static enum jp_status write_looked_class(const struct op_look *look, const struc
   return status;
 }
 
-enum jp_status meta_look_write(const struct op_look *look, const struct catalog_tables *known,
+enum jp_status meta_look_write(const struct op_description *look, const struct catalog_tables *known,
                                const struct policy *policy, enum policy_channel channel, struct buffer *out)
 {
   struct meta_shapes shapes;

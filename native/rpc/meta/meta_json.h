@@ -5,7 +5,7 @@
  * only file of this folder that knows the form of a member. One owner. Only for meta.c.
  */
 #include "base/buffer.h"
-#include "op/look.h"
+#include "op/description.h"
 #include "rpc/meta/meta_query.h"
 
 enum meta_phase { META_BEGIN, META_CLASS, META_CONSTRUCTORS, META_METHODS, META_FIELDS, META_DONE };
@@ -37,7 +37,7 @@ enum jp_status meta_json_next(struct meta_json *json, struct buffer *out) JP_MUS
  * known: the tables of the catalog, the only source for the names of parameters; NULL: none. JP_NO_MEMORY;
  * JP_LIMIT: the class has more members than a catalog accepts.
  */
-enum jp_status meta_look_write(const struct op_look *look, const struct catalog_tables *known,
+enum jp_status meta_look_write(const struct op_description *look, const struct catalog_tables *known,
                                const struct policy *policy, enum policy_channel channel,
                                struct buffer *out) JP_MUST_CHECK;
 

@@ -90,7 +90,7 @@ static enum jp_status add_shape(struct making *making, const struct op_shape *sh
   return status == JP_OK ? builder_add_parsed(making->builder, &file, CATALOG_CLASS_PATH, error) : status;
 }
 
-enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_look *look,
+enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_description *look,
                                 const struct catalog_tables *known)
 {
   *shapes = (struct meta_shapes){.builder = builder_create()};
@@ -114,7 +114,7 @@ void meta_shapes_fini(struct meta_shapes *shapes)
   shapes->builder = NULL;
 }
 
-struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const struct op_look *look)
+struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const struct op_description *look)
 {
   enum { SHAPES_MAX = 256 };
   struct text names[SHAPES_MAX];

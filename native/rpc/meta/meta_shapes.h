@@ -5,7 +5,7 @@
  * One owner, one thread at a time. For rpc/meta and rpc/methods.
  */
 #include "classfile/catalog.h"
-#include "op/look.h"
+#include "op/description.h"
 
 struct builder;
 
@@ -19,13 +19,13 @@ struct meta_shapes {
  * JP_NO_MEMORY; JP_LIMIT: there are more members than a catalog accepts. Caller calls meta_shapes_fini, also
  * after a failure.
  */
-enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_look *look,
+enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_description *look,
                                 const struct catalog_tables *known) JP_MUST_CHECK;
 void meta_shapes_fini(struct meta_shapes *shapes);
 
 /* Opens the part of the catalog that is about the classes of a look, for the names of parameters and
  * nested classes. NULL: the peer has no catalog (NULL), or it cannot be read. Caller closes with
  * catalog_excerpt_close. */
-struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const struct op_look *look);
+struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const struct op_description *look);
 
 #endif

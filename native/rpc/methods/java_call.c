@@ -189,14 +189,14 @@ static enum jp_status read_name(struct java_call *call)
 }
 
 static enum jp_status look_up_class(struct java_call *call, uint32_t instance, bool is_final,
-                                    struct op_look *look)
+                                    struct op_description *look)
 {
   struct operation asked = *call->operation;
   asked.loader = call->rules->loader;
   asked.has_instance = instance != 0;
   asked.instance = instance;
   asked.lists_loaders = is_final;
-  *look = (struct op_look){.only_member = asked.member};
+  *look = (struct op_description){.only_member = asked.member};
   if (call->rules->jvm_run == NULL)
     return fail_name(call, " (no such class)");
   if (rpc_run_look_up(call->rules->jvm_run, &asked, look, call->outcome))
@@ -207,7 +207,7 @@ static enum jp_status look_up_class(struct java_call *call, uint32_t instance, b
   return is_missing && call->rules->loader == 0 ? fail_name(call, " (no such class)") : JP_NOT_FOUND;
 }
 
-static enum jp_status make_shapes(struct java_call *call, const struct op_look *look)
+static enum jp_status make_shapes(struct java_call *call, const struct op_description *look)
 {
   struct catalog_excerpt *known = meta_shapes_open_known(call->catalog, look);
   enum jp_status status =
@@ -339,7 +339,7 @@ static enum jp_status choose_methods(struct java_call *call, const struct judgin
 
 static enum jp_status find_beyond(struct java_call *call, uint32_t instance, bool is_final)
 {
-  struct op_look look;
+  struct op_description look;
   enum jp_status status = look_up_class(call, instance, is_final, &look);
   if (status == JP_OK)
     status = make_shapes(call, &look);

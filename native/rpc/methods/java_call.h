@@ -7,7 +7,7 @@
  */
 #include "jsonrpc/jsonrpc.h"
 #include "judge/judge.h"
-#include "op/look.h"
+#include "op/description.h"
 #include "op/operation.h"
 #include "op/outcome.h"
 #include "rpc/values/value_read.h"

@@ -57,7 +57,7 @@ static void keep(struct members_session *session, const char *name, uint32_t ref
   session->kept[session->kept_count++].ref = ref;
 }
 
-/* Puts refs in the place of $names, and double quotes in that of single ones. */
+/* Replaces $names by refs, and single quotes by double ones. */
 static struct text expand(struct members_session *session, const char *params)
 {
   struct buffer out;
@@ -165,7 +165,7 @@ static void prepare_fetch(const struct members_session *session, struct operatio
   operation->fetch.room = operation->fetch.room_max = session->room == 0 ? PLENTY : session->room;
 }
 
-/* That of the result; of a fetch the one that takes the next call. */
+/* The result's ref; for a fetch, the ref of the next call. */
 static uint32_t find_ref(const struct outcome *outcome)
 {
   if (outcome->kind != OUTCOME_VALUE)
@@ -220,7 +220,7 @@ struct text members_run(struct members_session *session, const char *method, con
   return described;
 }
 
-/* Where the wanted text has an N, any whole number may stand. */
+/* An N in the wanted text matches any whole number. */
 static bool fits(struct text got, const char *wanted)
 {
   size_t at = 0;

@@ -14,8 +14,8 @@ enum { OPTIONS_MAX = 16 };
 struct jvm *the_jvm;
 struct jvm_thread *the_thread;
 
-/* cmocka calls this to take SIGSEGV and others for the time of a test. HotSpot, which uses sigaction, lives
- * by that signal; so the tests' own definition stands before the C library's. */
+/* cmocka calls this to catch SIGSEGV and other signals during a test. HotSpot uses that signal itself, by
+ * sigaction. So this definition replaces the C library's. */
 __attribute__((visibility("default"))) sighandler_t signal(int number, sighandler_t handler)
 {
   (void)number, (void)handler;
@@ -72,7 +72,7 @@ static void exiting(void *context, int status)
 static size_t options_of(char *text, const char **options)
 {
   size_t count = 0;
-  options[count++] = "-Xmx256m"; /* so that memory is soon short where a test wants it to be */
+  options[count++] = "-Xmx256m"; /* so that a test can soon make memory short */
   char *rest = NULL;
   for (char *word = strtok_r(text, " ", &rest); word != NULL && count < OPTIONS_MAX;
        word = strtok_r(NULL, " ", &rest))

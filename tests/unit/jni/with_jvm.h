@@ -1,10 +1,11 @@
 #ifndef JPEER_TESTS_UNIT_JNI_WITH_JVM_H
 #define JPEER_TESTS_UNIT_JNI_WITH_JVM_H
 /*
- * Runs tests inside a JVM. One a process: each test file that needs a JVM is its own executable, which JVM_MAIN ends.
+ * Runs tests inside a JVM. One JVM for each process: each test file that needs a JVM is its own executable,
+ * which JVM_MAIN ends.
  *
- * The JVM is the one of JAVA_HOME; JPEER_TEST_JVM_OPTIONS holds further options, separated by blanks. The
- * class path is that of the test's own Java classes (tests/unit/jni/java).
+ * The JVM is the one of JAVA_HOME; JPEER_TEST_JVM_OPTIONS has further options, separated by blanks. The class
+ * path has the test's own Java classes (tests/unit/jni/java).
  */
 #include "jni/jvm.h"
 
@@ -20,15 +21,14 @@
     return with_jvm(run_unit_tests);                                                                         \
   }
 
-/* What the tests run in. */
+/* The JVM and the thread of the tests. */
 extern struct jvm *the_jvm;
 extern struct jvm_thread *the_thread;
 
-/* run is called on a thread of the peer (jvm_spawn). Returns the process's exit status: failure also where
- * the thread came to hold more local references than it had made room for
- * (tests/ledger/reference_ledger.h). */
+/* run is called on a thread of the peer (jvm_spawn). Returns the process's exit status: failure also if the
+ * thread had more local references than it had reserved (tests/ledger/reference_ledger.h). */
 int with_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread));
-/* The same without the count of references, which costs each JNI call a few nanoseconds: for measurements. */
+/* As with_jvm, without counting references, which costs each JNI call a few nanoseconds: for measurements. */
 int with_jvm_uncounted(int (*run)(struct jvm *jvm, struct jvm_thread *thread));
 
 #endif

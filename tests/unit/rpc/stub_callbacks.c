@@ -219,7 +219,7 @@ static void wait_for_answer(struct calling *calling, struct jvm_callback_failure
 {
   struct stub_call *call = calling->caller;
   for (;;) {
-    switch (calling->hooks->look(calling->call, failure)) {
+    switch (calling->hooks->poll(calling->call, failure)) {
     case JVM_CALLBACK_NOTHING:
       if (call->interrupt_after > 0 && --call->interrupt_after == 0) {
         snprintf(call->text, sizeof call->text, "interrupted");

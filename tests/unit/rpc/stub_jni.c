@@ -121,7 +121,7 @@ void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread
   *given = (struct jvm_given_name){stub.given_name, stub.given_name};
 }
 
-void jvm_thread_take_name_back(struct jvm_thread *thread, struct jvm_given_name *given)
+void jvm_thread_restore_name(struct jvm_thread *thread, struct jvm_given_name *given)
 {
   atomic_fetch_sub(&stub.names_given, 1);
   *given = (struct jvm_given_name){0};
@@ -212,7 +212,7 @@ enum jp_status stub_put(struct jvm_objects *objects, struct jvm_stored *stored, 
   return JP_OK;
 }
 
-void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+void jvm_objects_roll_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept)
 {
   while (stored->count > kept) {
@@ -222,7 +222,8 @@ void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *object
 }
 
 /* The ref of each object of the stub is sent once. */
-void jvm_objects_forget(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, uint32_t count)
+void jvm_objects_release_sent(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              uint32_t count)
 {
   if (count == 0)
     abort();
@@ -374,7 +375,7 @@ bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, str
   struct jp_error error;
   if (request->result->object == NULL)
     return false;
-  jvm_objects_take_back(request->thread, request->objects, request->stored, request->result->stored_before);
+  jvm_objects_roll_back(request->thread, request->objects, request->stored, request->result->stored_before);
   *outcome = (struct outcome){.kind = OUTCOME_VALUE, .type = outcome->type};
   if (stub_put(request->objects, request->stored, &error) != JP_OK) {
     outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s", error.text);
@@ -436,15 +437,15 @@ void jvm_assemble(const struct jvm_request *request, struct outcome *outcome)
   jvm_fetch(request, outcome);
 }
 
-void jvm_throwable_want(struct jvm_thread *thread)
+void jvm_throwable_keep(struct jvm_thread *thread)
 {
 }
 
-void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome)
+void jvm_throwable_store(const struct jvm_request *request, struct outcome *outcome)
 {
 }
 
-bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
+bool jvm_describe(const struct jvm_request *request, struct op_description *look, struct outcome *outcome)
 {
   stub.invoked++;
   look->class_name = TEXT("a.Looked");
@@ -455,7 +456,8 @@ bool jvm_look(const struct jvm_request *request, struct op_look *look, struct ou
   return false;
 }
 
-bool jvm_look_class(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
+bool jvm_describe_class(const struct jvm_request *request, struct op_description *look,
+                        struct outcome *outcome)
 {
   look->class_name = request->operation->type;
   outcome_fail(outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException", "%.*s",
@@ -553,8 +555,8 @@ static void close_meta(void *state)
 }
 
 enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
-                                 enum policy_channel channel, const struct op_look *look, struct arena *arena,
-                                 struct text *text)
+                                 enum policy_channel channel, const struct op_description *look,
+                                 struct arena *arena, struct text *text)
 {
   *text = arena_printf(arena, "{\"class\":\"%.*s\"}", TEXT_ARGS(look->class_name));
   return JP_OK;

@@ -6,9 +6,9 @@
  *
  * Not thread-safe except for the counters: tests that use threads change the table before they start them.
  */
+#include "jni/describe.h"
 #include "jni/executors.h"
 #include "jni/fetch.h"
-#include "jni/look.h"
 #include "jni/thread_names.h"
 #include "rpc/meta/meta.h"
 

@@ -9,10 +9,14 @@ import java.util.SortedMap;
 import java.util.TreeSet;
 
 /**
- * Copies many elements into a collection, map or array in one call from C, because such a call costs as much as several
- * elements cost here. kinds has a letter for each element. A primitive's JVM letter: bits holds the primitive, which is
- * boxed. 'T': bits locates a text in units, with its beginning in the upper half and its length in the lower. 0: the
- * element is in objects. units and objects may be null if nothing is in them.
+ * Copies many elements into a collection, map or array in one call from C, because such a call costs as much
+ * as several elements. kinds has a letter for each element:
+ *
+ * - a primitive's JVM letter: bits has the primitive, which is boxed here
+ * - 'T': bits locates a text in units, with its beginning in the upper half and its length in the lower
+ * - 0: objects has the element
+ *
+ * units and objects may be null if they are not used.
  */
 final class BulkCopy {
   private BulkCopy() {
@@ -24,7 +28,10 @@ final class BulkCopy {
     }
   }
 
-  /** An empty set in which two keys of the type are one where the map takes them for one: 1.0 and 1.00 in a TreeMap. */
+  /**
+   * Makes an empty set that compares keys of the type as the map does: 1.0 and 1.00 are the same key in a
+   * TreeMap.
+   */
   static Set<Object> noKeys(Map<Object, Object> map, Class<?> type) {
     if (!(map instanceof SortedMap<Object, Object> sorted)) {
       return new HashSet<>();
@@ -34,10 +41,10 @@ final class BulkCopy {
   }
 
   /**
-   * Puts entries until a key is there already, in which case that is the entry of the returned index. Returns count where
-   * there is no such entry. keyKinds, keyBits and keyObjects are as kinds, bits and objects.
+   * Puts entries until a key exists already; then the result is the index of that entry. Returns count if
+   * there is no such key. keyKinds, keyBits and keyObjects are as kinds, bits and objects.
    *
-   * @param keys what was put before, as noKeys has made it; null: the keys are Strings that differ
+   * @param keys the keys so far, a set made by noKeys; null: the keys are distinct Strings
    */
   static int put(Map<Object, Object> map, Set<Object> keys, int count, byte[] keyKinds, long[] keyBits,
       Object[] keyObjects, byte[] kinds, long[] bits, char[] units, Object[] objects) {

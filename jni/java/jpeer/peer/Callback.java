@@ -6,8 +6,8 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 
 /**
- * What a proxy of a client's object does. Proxy.getInvocationHandler hands it to anyone, so it acts for its own proxy
- * alone, and for the methods that this has. C checks what it is given again.
+ * The invocation handler of a client's object. Any code can get it by Proxy.getInvocationHandler, so it acts
+ * only for its own proxy and the methods of that proxy. C checks all parameters again.
  */
 final class Callback implements InvocationHandler {
   private final CallbackKind kind;
@@ -22,8 +22,8 @@ final class Callback implements InvocationHandler {
   }
 
   /**
-   * The handler of a new proxy. C knows it by the number, its client by the id. null: the proxy's class would be one
-   * more than classesMax (0: any number).
+   * Makes the handler of a new proxy. C identifies it by the number, its client by the id. Returns null if
+   * the proxy's class would exceed classesMax (0: any number).
    */
   static Callback make(CallbackKind kind, long number, long id, int classesMax) {
     Callback made = new Callback(kind, number, id);
@@ -32,7 +32,7 @@ final class Callback implements InvocationHandler {
     }
     try {
       made.proxy = Proxy.newProxyInstance(kind.loader, kind.interfaces, made);
-    } catch (Throwable e) { // interfaces that contradict one another, or memory is short
+    } catch (Throwable e) { // conflicting interfaces, or memory is short
       kind.forgetClass();
       throw e;
     }
@@ -45,7 +45,7 @@ final class Callback implements InvocationHandler {
     try {
       return act(target, method, arguments);
     } finally {
-      // Compiled code may have forgotten both, while a call waits.
+      // Otherwise compiled code might treat both as unreachable while a call waits.
       Reference.reachabilityFence(this);
       Reference.reachabilityFence(target);
     }
@@ -53,7 +53,7 @@ final class Callback implements InvocationHandler {
 
   private Object act(Object target, Method method, Object[] arguments) throws Throwable {
     if (target != proxy || target == null) {
-      throw new IllegalArgumentException("this handler acts for its own proxy alone");
+      throw new IllegalArgumentException("this handler acts only for its own proxy");
     }
     int index = kind.indexOf(method);
     if (index < 0) {
@@ -79,7 +79,7 @@ final class Callback implements InvocationHandler {
     }
   }
 
-  /** When its client has ended, others still have to find the object, to remove it from what they keep. */
+  /** Hash tables still have to find and remove the object after its client has ended. */
   private Object callOrAnswer(int index, int which, Object[] arguments) throws Throwable {
     if (!isReachable(number)) {
       return answerByIdentity(which, arguments);
@@ -116,13 +116,13 @@ final class Callback implements InvocationHandler {
     }
   }
 
-  /** What C gives is the wait itself as long as there is no result. */
+  /** C returns the wait itself as long as there is no result. */
   private Object await(Waiting waiting, Object first) throws Throwable {
     Object result = first;
     while (result == waiting) {
       try {
         waiting.park();
-      } catch (Throwable e) { // the stack has ended, memory is short, or somebody has stopped the thread
+      } catch (Throwable e) { // the stack is full, memory is short, or the thread was stopped
         abandon(waiting);
         throw e;
       }
@@ -134,7 +134,7 @@ final class Callback implements InvocationHandler {
   private native Object call(
       long number, int index, Object[] arguments, Waiting waiting, boolean isInterrupted) throws Throwable;
 
-  /** Whether the client can be called. */
+  /** True if the client can be called. */
   private native boolean isReachable(long number);
 
   private native Object resume(Waiting waiting) throws Throwable;

@@ -1,8 +1,8 @@
 package jpeer.peer;
 
 /**
- * What a callback throws that has no result: its client has answered with an error, not at all, or with a value that the
- * method cannot return.
+ * Thrown by a callback without a result: its client has answered with an error, not at all, or with a value
+ * that the method cannot return.
  */
 public final class CallbackException extends RuntimeException {
   private static final long serialVersionUID = 1;
@@ -14,7 +14,7 @@ public final class CallbackException extends RuntimeException {
     this.code = code;
   }
 
-  /** The code of the client's error, or the one that the peer gives to failures of its own. */
+  /** The code of the client's error, or the peer's code for its own failures. */
   public int getCode() {
     return code;
   }

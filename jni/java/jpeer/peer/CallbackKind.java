@@ -19,8 +19,8 @@ import java.util.Set;
 import java.util.WeakHashMap;
 
 /**
- * What all callbacks of the same interfaces have in common: the loader of their proxies, and what becomes of a call of
- * each method. An IllegalArgumentException says, for the client, why there can be no proxy.
+ * What all callbacks with the same interfaces share: the loader of their proxies, and what a call of each
+ * method does. The message of an IllegalArgumentException tells the client why a proxy is impossible.
  */
 final class CallbackKind {
   static final int EQUALS = -1;
@@ -28,29 +28,29 @@ final class CallbackKind {
   static final int TO_STRING = -3;
   static final int FINALIZE = -4;
 
-  /** What methodOfObject gives for a method of an interface. */
+  /** The result of methodOfObject for a method of an interface. */
   static final int OF_INTERFACE = 0;
 
   private static final int NO_FUNCTION = -1;
 
   /**
-   * The proxy classes that were made: by the interface whose loader has the class, the names of its interfaces. The JVM
-   * keeps the class as long as that loader, and so as long as the interface.
+   * The proxy classes that exist: for each interface whose loader has them, the names of their interfaces.
+   * The JVM keeps a proxy class as long as its loader, and so as long as the interface.
    */
   private static final Map<Class<?>, Set<List<String>>> CLASSES = new WeakHashMap<>();
   private static final Object CLASSES_LOCK = new Object();
-  private static int classCount; // those of interfaces that were unloaded may still be among them
+  private static int classCount; // may still include classes of unloaded interfaces
 
-  /** Sorted by name, so that the same interfaces have one class in whatever order they were named. */
+  /** Sorted by name, so that the same interfaces have one class in whatever order they were given. */
   final Class<?>[] interfaces;
   final ClassLoader loader;
-  private final Class<?> anchor; // the loader is its own
+  private final Class<?> anchor; // its loader is `loader`
   @SuppressWarnings("unused")
-  private final Class<?> context; // keeps loaded what the results are declared to be
+  private final Class<?> context; // keeps the classes of the declared results loaded
   private final List<String> names;
-  private boolean hasCounted; // the class was not there before; with the lock
+  private boolean hasCounted; // this object has added the class to the count; with the lock
 
-  /* A row for each method of the proxies; C makes its table of them. */
+  /* A row for each method of the proxies; C copies this table. */
   private final Method[] methods;
   private final Class<?>[] results;
   private final boolean[] sent;
@@ -60,8 +60,8 @@ final class CallbackKind {
   private final Map<Method, Integer> indexes = new HashMap<>();
 
   /**
-   * Of one interface, or of several. overrides: names of default methods, and of those of Object, that do not run in Java.
-   * context: the class whose loader finds what C knows of the results beside what is here; null: C knows nothing more.
+   * overrides: names of default methods, and of methods of Object, that the client is sent. context: the
+   * class whose loader finds the further result types that C knows; null: there are none.
    */
   static CallbackKind make(Class<?>[] interfaces, String[] overrides, Class<?> context) throws NoSuchMethodException {
     for (Class<?> each : interfaces) {
@@ -121,7 +121,7 @@ final class CallbackKind {
     return sent[index];
   }
 
-  /** EQUALS, HASH_CODE or TO_STRING, where the row is that method, which the client answers. */
+  /** EQUALS, HASH_CODE or TO_STRING if the row is that method and the client answers it. */
   int methodOfObject(int index) {
     return ofObject[index];
   }
@@ -148,14 +148,14 @@ final class CallbackKind {
     }
   }
 
-  /** The first of the interfaces whose loader sees all of them. */
+  /** The first interface whose loader finds all of them. */
   private static Class<?> findAnchor(Class<?>[] interfaces) {
     for (Class<?> each : interfaces) {
       if (seesAll(each.getClassLoader(), interfaces)) {
         return each;
       }
     }
-    throw new IllegalArgumentException("no class loader of these interfaces sees all of them");
+    throw new IllegalArgumentException("no class loader of these interfaces finds all of them");
   }
 
   private static boolean seesAll(ClassLoader loader, Class<?>[] interfaces) {
@@ -175,9 +175,9 @@ final class CallbackKind {
     }
   }
 
-  /* ---- the class ---- */
+  /* ---- the proxy class ---- */
 
-  /** False: it is not there yet, and would be one more than max (0: any number). */
+  /** False: the class does not exist yet and would exceed max (0: any number). */
   boolean admitClass(int max) {
     synchronized (CLASSES_LOCK) {
       Set<List<String>> ofAnchor = CLASSES.get(anchor);
@@ -200,7 +200,7 @@ final class CallbackKind {
     }
   }
 
-  /** It could not be made. */
+  /** Undoes admitClass, because the class could not be made. */
   void forgetClass() {
     synchronized (CLASSES_LOCK) {
       Set<List<String>> ofAnchor = CLASSES.get(anchor);
@@ -213,7 +213,7 @@ final class CallbackKind {
 
   /* ---- methods ---- */
 
-  /** A proxy tells the interface that it found first, so methods of one signature belong together. */
+  /** A call reports any of the interfaces with the method, so methods with the same signature are grouped. */
   private void group(Class<?> from, Map<String, List<Method>> groups) {
     for (Method method : from.getMethods()) {
       if (isFinalizer(method)) {
@@ -229,12 +229,12 @@ final class CallbackKind {
         + MethodType.methodType(method.getReturnType(), method.getParameterTypes()).toMethodDescriptorString();
   }
 
-  /** The collector would call it, at a time and on a thread of its own: it is never sent. */
+  /** Never sent, because the collector would call it at any time, on its own thread. */
   private static boolean isFinalizer(Method method) {
     return method.getName().equals("finalize") && method.getParameterCount() == 0;
   }
 
-  /** Proxies pass these as methods of Object, whoever declares them. */
+  /** Proxies report these as methods of Object, whichever interface declares them. */
   private static boolean isOfObject(Method method) {
     switch (method.getName()) {
       case "equals":
@@ -251,7 +251,7 @@ final class CallbackKind {
     Method method = mostSpecific(group);
     boolean isSettled = method != null;
     if (!isSettled) {
-      method = group.get(0); // what a class would have to override
+      method = group.get(0); // the method that a class would have to override
     }
     methods[index] = method;
     results[index] = resultOf(method, bindings);
@@ -262,15 +262,15 @@ final class CallbackKind {
     }
   }
 
-  /** By its name, or by NAME/COUNT of its parameters. */
+  /** By its name, or by NAME/COUNT with the number of its parameters. */
   private static boolean isOverridden(Method method, Set<String> overrides) {
     return overrides.contains(method.getName())
         || overrides.contains(method.getName() + "/" + method.getParameterCount());
   }
 
   /**
-   * Whether Java itself runs a default method: without C below it a virtual thread can leave its carrier. Java keeps what
-   * it makes for that, so only of interfaces that are never unloaded.
+   * True if Java itself runs a default method. Without a C frame on its stack a virtual thread can leave its
+   * carrier. Java keeps data for each such method, so this holds only for interfaces that are never unloaded.
    */
   private boolean isOpen(Class<?> declaring) {
     boolean isPermanent = loader == null || loader == ClassLoader.getPlatformClassLoader()
@@ -279,7 +279,7 @@ final class CallbackKind {
         && declaring.getModule().isExported(declaring.getPackageName(), CallbackKind.class.getModule());
   }
 
-  /** The one that overrides all others; null: there is none. */
+  /** The method that overrides all others; null: none. */
   private static Method mostSpecific(List<Method> group) {
     for (Method method : group) {
       boolean isBelowAll = true;
@@ -295,7 +295,7 @@ final class CallbackKind {
 
   /* ---- types ---- */
 
-  /** What the interfaces below have put in place of type variables. */
+  /** The types that subinterfaces have set for type variables. */
   private static Map<TypeVariable<?>, Type> bindings(Class<?>... interfaces) {
     Map<TypeVariable<?>, Type> bindings = new HashMap<>();
     for (Class<?> each : interfaces) {
@@ -308,7 +308,7 @@ final class CallbackKind {
     Type[] supers;
     try {
       supers = below.getGenericInterfaces();
-    } catch (RuntimeException | LinkageError e) { // a type that cannot be loaded, or a signature that is none
+    } catch (RuntimeException | LinkageError e) { // a type that cannot be loaded, or a malformed signature
       supers = below.getInterfaces();
     }
     for (Type each : supers) {
@@ -363,8 +363,8 @@ final class CallbackKind {
   /* ---- functional interfaces ---- */
 
   /**
-   * Of a functional interface (JLS 9.8) twice the number of its function's parameters, and 1 more where that returns
-   * nothing; of any other NO_FUNCTION.
+   * For a functional interface (JLS 9.8): twice the number of its function's parameters, plus 1 if the
+   * function returns nothing. For any other interface: NO_FUNCTION.
    */
   static int functionOf(Class<?> type) {
     Method function = findFunction(type);
@@ -374,7 +374,7 @@ final class CallbackKind {
     return 2 * function.getParameterCount() + (function.getReturnType() == void.class ? 1 : 0);
   }
 
-  /** The name of that function; null: there is none. */
+  /** The name of that function; null: none. */
   static String functionNameOf(Class<?> type) {
     Method function = findFunction(type);
     return function == null ? null : function.getName();
@@ -383,7 +383,7 @@ final class CallbackKind {
   private static Method findFunction(Class<?> type) {
     try {
       return type.isInterface() && !type.isSealed() ? searchFunction(type) : null;
-    } catch (RuntimeException | LinkageError e) { // it names classes that cannot be loaded
+    } catch (RuntimeException | LinkageError e) { // the signature names classes that cannot be loaded
       return null;
     }
   }

@@ -8,62 +8,66 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Takes the elements of an iterator or enumeration for jpeer.fetch, many in one call from C. What was taken and has not
- * been told waits here, and so does an exception: nothing of it is lost.
+ * Reads the elements of an iterator or enumeration for jpeer.fetch, many in one call from C. Elements that
+ * were read but not sent are kept here for the next call, and so is an exception, so that nothing is lost.
  *
- * One request at a time has the turn, from begin to end, and only it calls the other methods. Another one waits for the
- * turn, though not for ever: the iterator may itself wait for that request.
+ * One request at a time has the turn, from begin to end, and only that request calls the other methods. Other
+ * requests wait for the turn, but with a timeout, because the iterator may itself wait for one of them.
  */
 final class Cursor {
-  private static final long PATIENCE_SECONDS = 5;
+  private static final long TURN_TIMEOUT_SECONDS = 5;
   private static final Object[] NOTHING = {};
-  /* The indexes of what a pair has behind key and value: this cursor, and while it waits the entry that it is of. */
+  /* Further elements of a pair after key and value: this cursor, and in a kept pair the entry that it was
+   * read from. */
   private static final int MARK = 2;
   private static final int ENTRY = 3;
 
-  /* The array that take gives has one of these behind the elements. */
+  /* The last element of the array that take returns is one of these, an exception or a class. */
   private static final Object MORE = null;
   private static final Object END = Boolean.TRUE;
-  private static final Object STOP = Boolean.FALSE; // an exception waits
+  private static final Object STOP = Boolean.FALSE; // an exception is kept
 
   private final Semaphore turn = new Semaphore(1);
   private Object source;
-  private boolean looksAhead;
+  private boolean readsAhead;
   private boolean isOwn;
-  private Object[] waiting = NOTHING; // from nextWaiting on
-  private int nextWaiting;
-  private Object current; // where hasCurrent: taken, and not given yet
+  private Object[] kept = NOTHING; // kept elements, from nextKept on
+  private int nextKept;
+  private Object current; // if hasCurrent: an element that was read, but not returned yet
   private boolean hasCurrent;
   private Throwable thrown;
-  private int given; // how many elements the last take gave
-  private Object[] entries; // those of the pairs that it gave, at the same indexes; null: it gave none
+  private int given; // number of elements that the last take returned
+  private Object[] entries; // the entries of the pairs that the last take returned, at the same indexes; null: no pairs
 
   private Cursor() {
   }
 
-  /** False: another request has the turn. One that is nested in a callback does not wait: the turn may wait for it. */
+  /**
+   * False: another request has the turn. A request inside a callback does not wait, because the request with
+   * the turn may be waiting for it.
+   */
   private boolean begin(boolean isNested) throws InterruptedException {
-    return isNested ? turn.tryAcquire() : turn.tryAcquire(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    return isNested ? turn.tryAcquire() : turn.tryAcquire(TURN_TIMEOUT_SECONDS, TimeUnit.SECONDS);
   }
 
   /**
-   * Ends the turn. elements: those from `from` to `to` were given by the last take and have not been told; null: all have
-   * been. True where the peer itself made the iterator.
+   * Ends the turn. elements: the array of the last take, whose elements `from` to `to` were not sent; null:
+   * all were. Returns true if the peer itself made the iterator.
    */
   private boolean end(Object[] elements, int from, int to) {
     try {
       if (elements != null) {
-        int untold = to - from;
-        Object[] all = Arrays.copyOfRange(elements, from, to + waiting.length - nextWaiting);
-        for (int i = 0; entries != null && i < untold; i++) {
+        int unsent = to - from;
+        Object[] all = Arrays.copyOfRange(elements, from, to + kept.length - nextKept);
+        for (int i = 0; entries != null && i < unsent; i++) {
           if (entries[from + i] != null) {
             Object[] pair = (Object[]) all[i];
             all[i] = new Object[] {pair[0], pair[1], this, entries[from + i]};
           }
         }
-        System.arraycopy(waiting, nextWaiting, all, untold, waiting.length - nextWaiting);
-        waiting = all;
-        nextWaiting = 0;
+        System.arraycopy(kept, nextKept, all, unsent, kept.length - nextKept);
+        kept = all;
+        nextKept = 0;
       }
       return isOwn;
     } finally {
@@ -72,44 +76,46 @@ final class Cursor {
     }
   }
 
-  /** The iterator or enumeration; null: there is none yet; this cursor: it has been let go. */
+  /** The iterator or enumeration; null: none yet; this cursor: it was released. */
   private Object source() {
     return source;
   }
 
   /**
    * @param own whether the peer made the iterator
-   * @param cheap whether hasNext costs little, so that it is asked behind the last element that is wanted, too
+   * @param cheap whether hasNext costs little, so that it may be called after the last wanted element, too
    */
   private void open(Object iterator, boolean own, boolean cheap) {
     source = iterator;
     isOwn = own;
-    looksAhead = cheap;
+    readsAhead = cheap;
   }
 
   /**
-   * The next elements, at most max, and behind them what comes next: MORE, END, STOP, an exception or a class. The class
-   * is that of a Map.Entry, of which the caller has to say first whether it may be read: entries of the class `readable`
-   * become arrays of key and value, those of the class `opaque` stay what they are. That goes for entries, too, that were
-   * read for an earlier request: this one may be another caller's, or the policy another one. With `marks` this cursor is
-   * the third element of such an array, which no other array is. An exception is given once, without elements, and only
-   * to a caller that wants it.
+   * Returns at most max elements, and after them one of MORE, END, STOP, an exception or a class. An
+   * exception is returned once, without elements, and only if wantsThrown.
+   *
+   * The class is that of a Map.Entry. The caller then has to say whether it may be read: entries of the class
+   * `readable` become arrays of key and value, and entries of the class `opaque` are returned as they are.
+   * This also holds for entries that an earlier request has read, because that may have been another
+   * caller's, or under another policy. With `marks` the third element of such an array is this cursor, which
+   * no other array has.
    */
   private Object[] take(int max, boolean wantsThrown, boolean marks, Class<?> readable, Class<?> opaque) {
     Object[] taken = new Object[max + 1];
     int count = 0;
     entries = null;
     Object next = MORE;
-    Class<?> plain = null; // of the last element that was no entry: mostly the next one's, and quickly compared
+    Class<?> plain = null; // of the last element that was no entry: mostly the next one's, too
     try {
       while (next == MORE && count < max) {
         if (!hasMore()) {
           next = END;
           break;
         }
-        boolean hasWaited = hasCurrent || nextWaiting < waiting.length;
+        boolean wasKept = hasCurrent || nextKept < kept.length;
         Object element = claim();
-        Object[] pair = hasWaited && isPair(element) ? (Object[]) element : null;
+        Object[] pair = wasKept && isPair(element) ? (Object[]) element : null;
         Object own = pair == null ? element : pair[ENTRY];
         Class<?> its = own == null ? plain : own.getClass();
         if (its == plain || its == opaque) {
@@ -130,7 +136,7 @@ final class Cursor {
           next = its;
         }
       }
-      if (next == MORE && looksAhead && !hasMore()) {
+      if (next == MORE && readsAhead && !hasMore()) {
         next = END;
       }
     } catch (Throwable e) {
@@ -144,12 +150,12 @@ final class Cursor {
       thrown = null;
     }
     taken[count] = next;
-    given = count; // in place of a shorter array, for which there may be no memory
+    given = count; // C reads the count from here, because there may be no memory for a shorter array
     return taken;
   }
 
   private boolean hasMore() {
-    if (hasCurrent || nextWaiting < waiting.length) {
+    if (hasCurrent || nextKept < kept.length) {
       return true;
     }
     if (thrown != null) {
@@ -159,7 +165,7 @@ final class Cursor {
         : source instanceof Enumeration && ((Enumeration<?>) source).hasMoreElements();
   }
 
-  /** The next element, where there is one. */
+  /** The next element; there must be one. */
   private Object claim() {
     if (hasCurrent) {
       Object element = current;
@@ -167,9 +173,9 @@ final class Cursor {
       hasCurrent = false;
       return element;
     }
-    if (nextWaiting < waiting.length) {
-      Object element = waiting[nextWaiting];
-      waiting[nextWaiting++] = null;
+    if (nextKept < kept.length) {
+      Object element = kept[nextKept];
+      kept[nextKept++] = null;
       return element;
     }
     return source instanceof Iterator ? ((Iterator<?>) source).next() : ((Enumeration<?>) source).nextElement();
@@ -181,7 +187,7 @@ final class Cursor {
         : new Object[] {entry.getKey(), entry.getValue()};
   }
 
-  /* A pair that waits. Those that are given have no entry. */
+  /* True for a kept pair. Pairs that take has returned have no entry. */
   private boolean isPair(Object element) {
     return element instanceof Object[]
         && ((Object[]) element).length == ENTRY + 1

@@ -3,7 +3,10 @@ package jpeer.peer;
 import java.util.HashSet;
 import java.util.Set;
 
-/** The packages of the modules that the JVM has started with: classes in these are not searched for on the class path. */
+/**
+ * The packages of the modules that the JVM has started with: their classes are not searched on the class
+ * path.
+ */
 final class ModulePackages {
   private static final Set<String> NAMES = new HashSet<>();
 

@@ -1,20 +1,22 @@
 package jpeer.peer;
 
 /**
- * A thread of the peer. It runs one native method, which is also the Java caller that Class.forName, ResourceBundle,
- * loggers and MethodHandles.lookup look for; code that C calls directly has none.
+ * A thread of the peer. Its only native method is also the Java caller that Class.forName, ResourceBundle,
+ * loggers and MethodHandles.lookup look for; code that C calls directly has no caller.
  *
- * Called code can reach these threads, by Thread.currentThread and by reflection. So C trusts nothing here: serve takes
- * no argument, and the thread that calls it decides what it does.
+ * Called code can reach these threads, by Thread.currentThread and by reflection. So C trusts nothing here:
+ * serve has no parameter, and the thread that calls it determines the work.
  */
 final class PeerThread extends Thread {
-  /* 64 callbacks inside one another fit, at 14 KiB each. A StackOverflowError takes 5 ms with 1 MiB and 47 with 8. */
+  /* 64 nested callbacks fit, at 14 KiB each. A StackOverflowError takes 5 ms with a stack of 1 MiB and 47
+   * with 8 MiB. */
   private static final long STACK_BYTES = 3 << 19;
 
-  /* Whether called code has changed what the next call would see. C reads it at each request. */
+  /* Whether called code has changed state of the thread that the next call would see. C reads it at each
+   * request. */
   private volatile boolean isChanged;
 
-  /* What the thread waits for in C; null: nothing. The thread itself writes it. */
+  /* The wait of this thread while it waits in C; null: it does not wait. Only the thread itself writes it. */
   volatile Waiting waiting;
 
   PeerThread(ThreadGroup group, String name, ClassLoader contextClassLoader) {
@@ -23,26 +25,26 @@ final class PeerThread extends Thread {
     super.setContextClassLoader(contextClassLoader);
   }
 
-  /** Refuses the interrupt of a whole group: this thread may be serving another client. */
+  /** Refuses the interrupt of a whole group, because this thread may be serving another client. */
   @Override
   public void interrupt() {
     Class<?> caller = null;
     try {
       caller = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE).getCallerClass();
     } catch (IllegalCallerException e) {
-      // C calls, with no Java frame below, and not a group.
+      // The caller is C, with no Java frame, and not a group.
     }
     if (caller != ThreadGroup.class) {
       super.interrupt();
       isChanged = true;
-      Waiting told = waiting;
-      if (told != null) {
-        told.interrupt();
+      Waiting present = waiting;
+      if (present != null) {
+        present.interrupt();
       }
     }
   }
 
-  /** Only the thread itself may change it: the call that runs here may be another client's. */
+  /** Only the thread itself may change it, because the running call may be another client's. */
   @Override
   public void setContextClassLoader(ClassLoader loader) {
     if (Thread.currentThread() != this) {
@@ -52,7 +54,7 @@ final class PeerThread extends Thread {
     isChanged = true;
   }
 
-  /** Does the work that the peer has made this thread for, once. Does nothing on other threads. */
+  /** Runs the work that the peer has made this thread for, once. Does nothing on other threads. */
   @Override
   public void run() {
     serve();

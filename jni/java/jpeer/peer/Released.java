@@ -2,7 +2,7 @@ package jpeer.peer;
 
 import java.lang.ref.Cleaner;
 
-/** Tells C that a callback's proxy has been collected. C tells the number to be right by its own weak reference. */
+/** Notifies C that a callback's proxy has been collected. C verifies the number by its own weak reference. */
 final class Released implements Runnable {
   private static final Cleaner CLEANER = Cleaner.create();
 
@@ -18,8 +18,8 @@ final class Released implements Runnable {
 
   @Override
   public void run() {
-    tell(number);
+    reportCollected(number);
   }
 
-  private static native void tell(long number);
+  private static native void reportCollected(long number);
 }

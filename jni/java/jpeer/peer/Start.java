@@ -11,14 +11,14 @@ import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 
 /**
- * Finds the main class, without running any of it. C shows a java.lang.Exception from here to the user by its message
- * alone. So it does with a ClassNotFoundException: there is no such main class.
+ * Finds the main class, without running any of its code. For a java.lang.Exception, C shows the user only the
+ * message, and likewise for a ClassNotFoundException, which means that there is no such main class.
  */
 final class Start {
   private Start() {
   }
 
-  /** Bytes of the command line, in the encoding of the locale. */
+  /** Decodes bytes of the command line in the encoding of the locale. */
   static String decode(byte[] bytes) {
     String name = System.getProperty("sun.jnu.encoding", "");
     return new String(bytes, Charset.isSupported(name) ? Charset.forName(name) : Charset.defaultCharset());
@@ -34,14 +34,14 @@ final class Start {
   }
 
   /**
-   * The packages of Add-Exports: a module, the name of a package in it, and so on. Like the java command, this skips
-   * what does not exist.
+   * The packages of Add-Exports in the jar's manifest: a module, the name of a package in it, and so on. Like
+   * the java command, this skips packages that do not exist.
    */
   static Object[] exportsOfJar(String path) throws Exception {
     return packages(attributeOfJar(path, "Add-Exports"));
   }
 
-  /** The same of Add-Opens. */
+  /** As exportsOfJar, for Add-Opens. */
   static Object[] opensOfJar(String path) throws Exception {
     return packages(attributeOfJar(path, "Add-Opens"));
   }
@@ -69,7 +69,10 @@ final class Start {
     return found.toArray();
   }
 
-  /** The class of this name, loaded and not initialised, if it has a main that java would run. */
+  /**
+   * Loads the class of this name without initialising it, and checks that it has a main that java would
+   * run.
+   */
   static Class<?> mainClass(String written) throws Exception {
     String name = written.replace('/', '.');
     try {
@@ -83,12 +86,12 @@ final class Start {
     }
   }
 
-  /** The same of MODULE or MODULE/CLASS, a module of the boot layer. */
+  /** As mainClass, for MODULE or MODULE/CLASS, a module of the boot layer. */
   static Class<?> mainClassOfModule(String written) throws Exception {
     int slash = written.indexOf('/');
     String moduleName = slash < 0 ? written : written.substring(0, slash);
     Module module = ModuleLayer.boot().findModule(moduleName).orElse(null);
-    if (module == null) { // the JVM itself ends where the module that it is started for is not there
+    if (module == null) { // the JVM ends by itself if its main module does not exist
       throw new Exception("module " + moduleName + " not found");
     }
     String name = slash < 0 ? module.getDescriptor().mainClass().orElse(null) : written.substring(slash + 1);
@@ -109,14 +112,17 @@ final class Start {
     return main;
   }
 
-  /** Java 25 runs mains that are not public, not static or without arguments (JLS 25, 12.1.4). */
+  /** Java 25 runs a main that is not public, not static or without parameters (JLS 25, 12.1.4). */
   private static final int FREE_MAINS_SINCE = 25;
 
-  /** For mainKind. */
+  /** Bits of mainKind. */
   private static final int HAS_ARGUMENTS = 1;
   private static final int IS_STATIC = 2;
 
-  /** Which main java runs of a class that mainClass gave: HAS_ARGUMENTS, IS_STATIC, both or neither. */
+  /**
+   * The form of the main that java runs in a class from mainClass: HAS_ARGUMENTS, IS_STATIC, both or
+   * neither.
+   */
   static int mainKind(Class<?> main) {
     Method method = findMain(main);
     return (method.getParameterCount() == 1 ? HAS_ARGUMENTS : 0)
@@ -145,7 +151,7 @@ final class Start {
         return;
       }
     } catch (NoSuchMethodException e) {
-      // told below
+      // reported below
     }
     throw new Exception("main of class " + main.getName() + " is not static, and no constructor without arguments "
         + "makes an object for it");
@@ -163,7 +169,7 @@ final class Start {
     return method != null ? method : findFreeMain(main);
   }
 
-  /** The first in the class and its superclasses that the class has or inherits. */
+  /** The first such method in the class or a superclass that the class has or inherits. */
   private static Method findFreeMain(Class<?> main, Class<?>... parameters) {
     for (Class<?> at = main; at != null; at = at.getSuperclass()) {
       for (Method method : at.getDeclaredMethods()) {

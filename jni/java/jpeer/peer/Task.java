@@ -1,11 +1,11 @@
 package jpeer.peer;
 
 /**
- * What an executor of the application is given. The thread that runs it does work in place of a thread of the peer,
- * which waits for that.
+ * A task for an executor of the application. The thread that runs it works in place of a thread of the peer,
+ * which waits for the end.
  *
- * Called code can reach these objects, keep them, run them again, and make others. So C trusts nothing here: serve takes
- * no argument, and does the work that C has noted for this very object, once.
+ * Called code can reach these objects, keep them, run them again, and make others. So C trusts nothing here:
+ * serve has no parameter, and runs the work that C has recorded for this object, once.
  */
 final class Task implements Runnable {
   private Task() {

@@ -9,14 +9,15 @@ final class Traces {
   }
 
   /**
-   * The innermost frames, at most max, without the peer's own, and the names of the superclasses, the nearest first. Each of
-   * these lists is its number, then for each text its length and the text. A number is two chars, the higher half first.
+   * Returns two lists: the innermost frames, at most max, without the peer's own, and the names of the
+   * superclasses, nearest first. Each list is its number of texts, then for each text its length and the
+   * text. A number is two chars, high half first.
    */
   static String describe(Throwable thrown, int max) {
     StringBuilder frames = new StringBuilder();
     int count = 0;
     StackTraceElement[] trace = max == 0 ? null : traceOf(thrown);
-    // An application can make a trace with nulls: the description ends at the first.
+    // An application can set a trace with nulls: the description ends at the first.
     for (int i = 0; trace != null && i < trace.length && count < max && trace[i] != null; i++) {
       if (!trace[i].getClassName().startsWith(OWN)) {
         text(frames, trace[i].toString());
@@ -37,7 +38,7 @@ final class Traces {
   private static StackTraceElement[] traceOf(Throwable thrown) {
     try {
       return thrown.getStackTrace();
-    } catch (Throwable applications) { // whose class overrides getStackTrace
+    } catch (Throwable applications) { // an overriding getStackTrace may throw anything
       return null;
     }
   }

@@ -3,30 +3,31 @@ package jpeer.peer;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The wait of one thread for the answer to a callback. A virtual thread leaves its carrier while it is parked here.
+ * The wait of one thread for the answer to a callback. A virtual thread leaves its carrier while it is parked
+ * here.
  *
- * Called code can reach these objects by reflection. So C trusts nothing here: it takes the number for that of this very
- * object alone, and on this thread alone.
+ * Called code can reach these objects by reflection. So C trusts nothing here: it accepts the number only
+ * from the object that it belongs to, and only on this thread.
  */
 final class Waiting {
   private final Thread thread = Thread.currentThread();
 
-  /* C writes these two: the number that it knows this wait by, and how long to park at most; 0: as long as it takes. */
+  /* C writes these two: the number of the call, and how long to park at most; 0: without a limit. */
   private volatile long number;
   private long nanos;
 
-  /* C reads it after it has written the number, and asks the thread where it is set. */
+  /* C reads it after writing the number, and then checks the thread's interrupt flag if it is set. */
   private volatile boolean isInterrupted;
 
   private volatile boolean isWoken;
 
-  /** Ends the park, also one that has not begun. Any thread. */
+  /** Ends the park, or the next one if none has begun. Any thread. */
   void wake() {
     isWoken = true;
     LockSupport.unpark(thread);
   }
 
-  /** Parks until wake, an interrupt, whose flag stays, or the end of the time. */
+  /** Parks until wake, an interrupt (the flag stays set), or the timeout. */
   void park() {
     long end = System.nanoTime() + nanos;
     while (!isWoken && !thread.isInterrupted()) {
@@ -40,11 +41,14 @@ final class Waiting {
       }
       LockSupport.parkNanos(this, left);
     }
-    // Whatever a wake tells of has happened before it, and C looks for it after this.
+    // C checks for news after this, and so sees all that happened before a wake.
     isWoken = false;
   }
 
-  /** Lets the thread look at its interrupt flag, where it waits in C: one that has no number yet sees the field. */
+  /**
+   * Lets the thread check its interrupt flag while it waits in C. A wait without a number yet reads
+   * isInterrupted later.
+   */
   void interrupt() {
     isInterrupted = true;
     interrupted();

@@ -1,4 +1,4 @@
-/* A message that the fast path serves is answered as on the general path, byte for byte. */
+/* The fast path gives the same answer as the general path, byte for byte. */
 #include "tests/unit/jni/with_jvm.h"
 #include "tests/unit/unit.h"
 
@@ -9,7 +9,7 @@
 
 enum { TURNS = 3 };
 
-/* One of two that are asked the same, each with a session of its own. */
+/* One of two sides that get the same requests, each with a session of its own. */
 struct side {
   struct rpc_worker worker;
   struct rpc_client *client;
@@ -19,8 +19,8 @@ struct side {
 static struct {
   struct rpc_peer *peer;
   const struct rpc_service *service;
-  struct side again; /* is asked in the same words each time */
-  struct side anew;  /* never is */
+  struct side again; /* gets the same texts each time, so it uses the fast path */
+  struct side anew;  /* gets a different text each time, so it never does */
 } both;
 
 static struct rpc_limits limits = {
@@ -62,14 +62,14 @@ static void ask(struct side *side, struct text message, size_t reply_max)
                                 reply_max, &stream);
 }
 
-/* The shape that fitted last. */
+/* The shape that matched last. */
 static struct shape *last_shape(void)
 {
   struct rpc_fastpath *fastpath = rpc_jsonrpc_worker(&both.again.worker)->fastpath;
   return &fastpath->shapes[fastpath->last];
 }
 
-/* The next message of that shape takes the whole-number path. */
+/* True if the next message of that shape takes the whole-number path. */
 static bool has_whole_number_path(void)
 {
   return last_shape()->length > 0 && last_shape()->path.call.member != NULL;
@@ -81,7 +81,8 @@ static void append_quoted(struct buffer *out, const char *text)
     buffer_append_char(out, *text == '\'' ? '"' : *text);
 }
 
-/* Both are asked the same, and must answer the same. requests: each without its first brace, and ' for ". */
+/* Sends the same requests to both sides, which must give the same answers. requests: each without its first
+ * brace, and with ' for ". */
 static void check_all(const char *const *requests, size_t count, bool is_batch, size_t reply_max)
 {
   static unsigned asked;
@@ -125,7 +126,7 @@ static void add_until_on_path(void)
   assert_true(has_whole_number_path());
 }
 
-UNIT_TEST(a_verdict_holds_for_its_policy_alone)
+UNIT_TEST(a_verdict_holds_only_for_its_policy)
 {
   struct policy_source *allows = both.peer->config.policies;
   const struct policy_config config = {.default_action = POLICY_DENY};
@@ -158,13 +159,13 @@ UNIT_TEST(limits_hold)
   assert_int_equal(both.again.answer.len, 0);
 }
 
-UNIT_TEST(a_call_is_kept_as_long_as_its_member)
+UNIT_TEST(a_kept_call_lives_as_long_as_its_member)
 {
   add_until_on_path();
   uint64_t serial = last_shape()->path.call.serial;
-  last_shape()->path.call.serial--; /* as when the cache of members has been emptied since */
+  last_shape()->path.call.serial--; /* as if the cache of members had been emptied since */
   check(ADD("1", "2", "3"), 0);
-  assert_true(last_shape()->path.call.serial == serial); /* kept again on the general path */
+  assert_true(last_shape()->path.call.serial == serial); /* the general path has kept the call again */
 }
 
 /* A deleted session has none of its objects, whatever was called on them before. */

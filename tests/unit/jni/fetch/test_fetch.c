@@ -1,4 +1,4 @@
-/* What an answer has no room for. tests/conformance/pieces has what is fetched of each kind of object. */
+/* Elements that do not fit in an answer. tests/conformance/pieces tests each kind of object. */
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 
@@ -18,13 +18,13 @@ static void check(const char *params, const char *wanted)
   members_check("jpeer.fetch", params, wanted, NULL);
 }
 
-/* Of what is fetched first, whose rest is kept. */
+/* Fetches the first elements; the rest is kept. */
 static void begin(const char *params, const char *wanted)
 {
   members_check("jpeer.fetch", params, wanted, "rest");
 }
 
-UNIT_TEST(elements_without_room_wait)
+UNIT_TEST(elements_that_do_not_fit_are_kept)
 {
   session.room = 12; /* a String and a comma are five bytes */
   make("'method':'strings','args':[4]", "java.util.ArrayList ref", "list");
@@ -37,7 +37,7 @@ UNIT_TEST(elements_without_room_wait)
   session.room = 0;
 }
 
-UNIT_TEST(an_exception_waits_behind_elements_without_room)
+UNIT_TEST(an_exception_is_kept_until_all_elements_are_sent)
 {
   make("'method':'throwing','args':[1]", "fixtures.Iterables$1 ref", "it");
   session.room = 62; /* a number counts with its longest text */
@@ -48,13 +48,13 @@ UNIT_TEST(an_exception_waits_behind_elements_without_room)
   session.room = 0;
 }
 
-UNIT_TEST(what_no_answer_can_hold_is_a_ref)
+UNIT_TEST(an_element_too_long_for_any_answer_becomes_a_ref)
 {
   make("'method':'longStrings','args':[1,300]", "java.util.ArrayList ref", "list");
   session.room = 200;
   check("{'instance':$list}",
         "{\"elements\":[{\"ref\":N,\"type\":\"java.lang.String\",\"length\":300}],\"done\":true}");
-  session.room = 80; /* not even for the name of its class */
+  session.room = 80; /* too short even for the name of its class */
   check("{'instance':$list}", "{\"elements\":[{\"ref\":N}],\"done\":true}");
   session.room = 200;
   session.answer_max = 299;
@@ -64,8 +64,9 @@ UNIT_TEST(what_no_answer_can_hold_is_a_ref)
   session.room = 0;
 }
 
-/* A request without the option gets such as one with it has left, and the other way round. */
-UNIT_TEST(pairs_wait_with_their_entry)
+/* A request without the option also gets elements that one with the option has left, and the other way
+ * round. */
+UNIT_TEST(pairs_are_kept_with_their_entry)
 {
   session.room = 20; /* a pair and a comma are 15 bytes */
   session.element_types = true;
@@ -79,7 +80,7 @@ UNIT_TEST(pairs_wait_with_their_entry)
   session.element_types = false;
 }
 
-UNIT_TEST(a_pair_that_no_answer_can_hold_is_an_array_of_two)
+UNIT_TEST(a_pair_too_long_for_any_answer_becomes_an_array)
 {
   make("'method':'pairs','args':[300]", "java.util.LinkedHashMap ref", "map");
   session.room = 200;
@@ -87,7 +88,7 @@ UNIT_TEST(a_pair_that_no_answer_can_hold_is_an_array_of_two)
   check("{'instance':$map,'max':1}",
         "{\"elements\":[{\"ref\":N,\"type\":\"[Ljava.lang.Object;\",\"length\":2}],"
         "\"done\":false,\"ref\":N}");
-  session.answer_max = 299; /* the String alone is too long */
+  session.answer_max = 299; /* the String itself is too long */
   check("{'instance':$map,'max':1}",
         "{\"elements\":[[\"a\",{\"ref\":N,\"type\":\"java.lang.String\"}]],\"done\":false,\"ref\":N}");
   session.answer_max = 0;
@@ -95,7 +96,7 @@ UNIT_TEST(a_pair_that_no_answer_can_hold_is_an_array_of_two)
   session.element_types = false;
 }
 
-UNIT_TEST(an_element_that_the_session_has_no_place_for_waits)
+UNIT_TEST(an_element_is_kept_while_the_session_is_full)
 {
   struct jvm_objects *roomy = session.objects;
   assert_int_equal(jvm_objects_create(3, &session.objects), JP_OK);
@@ -114,19 +115,19 @@ UNIT_TEST(an_element_that_the_session_has_no_place_for_waits)
   session.objects = roomy;
 }
 
-UNIT_TEST(primitives_that_have_no_room_are_left_for_the_next_call)
+UNIT_TEST(primitives_that_do_not_fit_are_for_the_next_call)
 {
   members_check("new", "{'type':'int[]','args':[1,2,3]}", "[I [1,2,3] ref", "ints");
   session.room = 25; /* an int and a comma are twelve bytes at most */
   check("{'instance':$ints}", "{\"elements\":[1,2],\"done\":false,\"ref\":N}");
-  session.room = 11; /* eight characters hold six bytes */
+  session.room = 11; /* eight characters encode six bytes */
   check("{'instance':$ints,'encoding':'base64'}", "{\"elements\":\"AQAAAA==\",\"done\":false,\"ref\":N}");
   session.room = 0;
 }
 
-UNIT_TEST(a_string_is_cut_where_the_answer_ends)
+UNIT_TEST(a_string_is_cut_to_fit_in_the_answer)
 {
-  session.answer_max = 1; /* one that an answer has no room for has a ref */
+  session.answer_max = 1; /* an object that does not fit in an answer gets a ref */
   members_check("call", "{'type':'fixtures.Arguments','method':'echoString','args':['abc']}",
                 "java.lang.String ref", "string");
   session.answer_max = 0;

@@ -1,10 +1,11 @@
-/* Each allocation of an operation fails once: what comes of the operation is right, or says that memory is short. */
+/* Each allocation of an operation fails once: the result of the operation is right, or an error says that
+ * memory is short. */
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 
 #include <stdlib.h>
 
-/* The one that fails, of those while the operation runs; counts down. 0: it has failed, or none does. */
+/* Counts the allocations of an operation down to the one that fails. 0: it has failed, or none does. */
 static size_t until_failure;
 static bool is_running;
 
@@ -18,7 +19,7 @@ static bool fails_now(void)
   return is_running && until_failure > 0 && --until_failure == 0;
 }
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the names that ld --wrap gives. */
+/* NOLINTBEGIN(bugprone-reserved-identifier): the names that ld --wrap requires. */
 void *__real_arena_alloc(struct arena *arena, size_t size);
 void *__real_arena_calloc(struct arena *arena, size_t count, size_t size);
 struct text __real_arena_text(struct arena *arena, struct text t);
@@ -104,10 +105,11 @@ static bool mentions_memory(struct text got)
   return memmem(got.data, got.len, "memory", strlen("memory")) != NULL;
 }
 
-/* Runs an operation until none of its allocations fails any more. Returns how often it has told of memory. */
+/* Runs an operation until none of its allocations fails any more. Returns the number of errors about
+ * memory. */
 static size_t check(const char *method, const char *params, const char *wanted)
 {
-  size_t told = 0;
+  size_t errors_seen = 0;
   session.notify_run = note_running;
   for (size_t allocation = 1;; allocation++) {
     uint32_t ref;
@@ -116,14 +118,14 @@ static size_t check(const char *method, const char *params, const char *wanted)
     if (until_failure > 0)
       break;
     bool is_told = mentions_memory(got);
-    told += is_told;
+    errors_seen += is_told;
     if (is_told && !text_starts_with(got, TEXT("-32603 ")))
       fail_msg("%s %s, allocation %zu: %.*s", method, params, allocation, TEXT_ARGS(got));
   }
   until_failure = 0;
   session.notify_run = NULL;
   members_check(method, params, wanted, NULL);
-  return told;
+  return errors_seen;
 }
 
 UNIT_TEST(arguments_and_results)
@@ -167,7 +169,7 @@ UNIT_TEST(fetches)
   assert_true(check("jpeer.fetch", "{'instance':$list}", "{\"elements\":[\"s0\",\"s1\"],\"done\":true}") > 0);
 }
 
-/* An error whose text has no room says that alone. */
+/* An error without memory for its text only says that memory is short. */
 UNIT_TEST(errors)
 {
   assert_true(check("call", "{'type':'fixtures.Arguments','method':'echoString','args':[[1]]}", "-3260") > 0);
@@ -181,7 +183,7 @@ static int run_in_jvm(__attribute__((unused)) struct jvm *jvm,
   return UNIT_RUN(members_open, members_close);
 }
 
-/* Not JVM_MAIN: the ledger of references allocates, too, and ends the process where it cannot. */
+/* Not JVM_MAIN, because the ledger of references also allocates, and ends the process if that fails. */
 int main(void)
 {
   return with_jvm_uncounted(run_in_jvm);

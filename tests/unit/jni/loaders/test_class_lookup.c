@@ -1,5 +1,5 @@
-/* What a thread looks for, and what it has found before. tests/integration/test_loaders.py and tests/conformance/loaders
- * have which class a name means. */
+/* The loaders that a thread asks, and its cache. tests/integration/test_loaders.py and
+ * tests/conformance/loaders test which class a name means. */
 #include "tests/unit/await.h"
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
@@ -33,7 +33,7 @@
     members_check_all(cases_, COUNT_OF(cases_));                                                             \
   } while (0)
 
-/* Every object of the session, and so every loader, is let go, and taken by the collector. */
+/* Releases every object of the session, and so every loader, which the collector then frees. */
 static int let_all_go(void **state)
 {
   (void)state;
@@ -62,7 +62,7 @@ static void ask_blocking_loader(void *argument, struct jvm_thread *thread)
   sem_post(&visitor->done);
 }
 
-/* What was found is found again without a search, in which main's loader would come first. */
+/* A class in the cache is found without a search, in which main's loader would come first. */
 UNIT_TEST_WITH(a_blocking_loader_blocks_its_own_classes, NULL, let_all_go)
 {
   struct visitor visitor = {.got = ""};
@@ -86,7 +86,7 @@ UNIT_TEST_WITH(a_blocking_loader_blocks_its_own_classes, NULL, let_all_go)
   sem_destroy(&visitor.done);
 }
 
-/* The members of such classes are kept, too. */
+/* The members of such classes are cached, too. */
 UNIT_TEST_WITH(a_repeated_call_comes_from_the_cache, NULL, let_all_go)
 {
   CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"));
@@ -99,7 +99,7 @@ UNIT_TEST_WITH(a_repeated_call_comes_from_the_cache, NULL, let_all_go)
 
 enum { MANY = 20000, ROUNDS = 50, MISSES = 50 };
 
-/* Of names that no loader has: the quickest of some rounds, because the machine does other things, too. */
+/* For names that no loader has. The minimum of several rounds, because other processes run on the machine. */
 static int64_t time_misses(void)
 {
   int64_t best = INT64_MAX;
@@ -119,7 +119,7 @@ static int64_t time_misses(void)
   return best / MISSES;
 }
 
-UNIT_TEST_WITH(a_miss_walks_over_no_classes, NULL, let_all_go)
+UNIT_TEST_WITH(an_unknown_name_does_not_walk_over_all_classes, NULL, let_all_go)
 {
   assert_int_equal(jvm_request_begin(session.thread), JP_OK);
   int64_t before = time_misses();
@@ -132,7 +132,7 @@ UNIT_TEST_WITH(a_miss_walks_over_no_classes, NULL, let_all_go)
   jvm_request_end(session.thread);
   print_message("a miss takes %.1f us, with %d classes %.1f us\n", (double)before / 1e3, MANY,
                 (double)after / 1e3);
-  assert_true(after < 3 * before + 50000); /* to walk over them takes longer */
+  assert_true(after < 3 * before + 50000); /* walking over them takes longer */
 }
 
 JVM_MAIN(members_open, members_close)

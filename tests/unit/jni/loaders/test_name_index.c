@@ -4,7 +4,7 @@
 
 enum { NAMES = 20000, LOADERS = 50, FOUND_MAX = 8 };
 
-/* Names of two loaders each, of hashes that crowd together. */
+/* Names with two loaders each, and hashes in a narrow range. */
 static uint32_t hash_of(uint32_t i)
 {
   return i % 5 == 0 ? UINT32_MAX - i / 7 : i * 3;
@@ -48,7 +48,7 @@ UNIT_TEST(every_name_is_found)
   name_index_fini(&index);
 }
 
-UNIT_TEST(the_greatest_numbers_are_told)
+UNIT_TEST(the_greatest_loader_numbers_are_found)
 {
   struct name_index index = {0};
   const uint32_t added[] = {9, 2, 7, 2, 30, 4, 9, 11};
@@ -65,7 +65,7 @@ UNIT_TEST(the_greatest_numbers_are_told)
   name_index_fini(&index);
 }
 
-UNIT_TEST(the_rest_is_found_when_some_are_dropped)
+UNIT_TEST(removed_loaders_leave_the_others)
 {
   struct name_index index = {0};
   uint32_t dead[LOADERS];

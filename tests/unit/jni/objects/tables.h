@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_UNIT_JNI_OBJECTS_TABLES_H
 #define JPEER_TESTS_UNIT_JNI_OBJECTS_TABLES_H
-/* Tables of objects, what is put into them, and an owner that counts. */
+/* Tables of objects, objects to store, and an owner that counts. */
 #include "tests/unit/jni/with_jvm.h"
 #include "tests/unit/unit.h"
 
@@ -29,7 +29,7 @@ static inline bool is_held(struct jvm_objects *objects, uint32_t ref)
 }
 
 struct owner {
-  _Atomic int inside; /* entered and not left */
+  _Atomic int inside; /* number of `enter` without a `leave` */
   _Atomic int asked;
   enum jp_status answer;
 };

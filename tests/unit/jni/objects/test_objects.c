@@ -3,7 +3,7 @@
 #include <malloc.h>
 #include <pthread.h>
 
-/* Puts a new object and drops the local reference. */
+/* Stores a new object and deletes the local reference. */
 static enum jp_status put_new(struct jvm_objects *objects, uint32_t *ref, struct jp_error *error)
 {
   jobject object = new_object();
@@ -25,7 +25,7 @@ UNIT_TEST(unknown_refs_are_not_found)
   jvm_objects_destroy(the_thread, NULL);
 }
 
-UNIT_TEST(the_limit_is_named_and_leaves_the_rest)
+UNIT_TEST(an_error_names_the_limit_and_keeps_the_objects)
 {
   struct jvm_objects *objects = new_table(2);
   struct jp_error error;
@@ -37,7 +37,7 @@ UNIT_TEST(the_limit_is_named_and_leaves_the_rest)
   assert_non_null(strstr(error.text, "session-max-objects"));
   jobject held = jvm_objects_get(the_thread, objects, first, NULL);
   assert_non_null(held);
-  /* What is held already needs no more room. */
+  /* Storing an object that is held already needs no slot. */
   assert_int_equal(
       jvm_objects_put(the_thread, objects, held, 0, jvm_objects_epoch(objects), NULL, &ref, &error), JP_OK);
   assert_int_equal(ref, first);
@@ -62,7 +62,7 @@ UNIT_TEST(the_same_object_keeps_its_ref)
   jobject held = jvm_objects_get(the_thread, objects, first, &class_id);
   assert_true((*the_thread->env)->IsSameObject(the_thread->env, held, object));
   assert_int_equal(class_id, 77);
-  /* A ref that was given back is not given again. */
+  /* A deleted ref is not used again. */
   assert_int_equal(jvm_objects_delete(the_thread, objects, first), JP_OK);
   assert_int_equal(jvm_objects_delete(the_thread, objects, first), JP_NOT_FOUND);
   assert_int_equal(jvm_objects_put(the_thread, objects, object, 77, 0, NULL, &again, &error), JP_OK);
@@ -88,7 +88,7 @@ UNIT_TEST(a_call_from_before_a_clear_stores_nothing)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* Whether its numbers would begin at 1 and nobody could have seen it. */
+/* A table is unused if its refs would begin at 1 and nobody can know a ref. */
 UNIT_TEST(a_table_is_unused_until_it_has_held_something)
 {
   struct jvm_objects *objects = new_table(100);
@@ -134,7 +134,7 @@ UNIT_TEST(many_come_and_go)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* Only the table holds the object, then nothing: a weak reference tells. */
+/* Only the table holds the object, and then nothing does: a weak reference shows when it is collected. */
 UNIT_TEST(objects_live_as_long_as_they_are_held)
 {
   JNIEnv *env = the_thread->env;
@@ -153,7 +153,7 @@ UNIT_TEST(objects_live_as_long_as_they_are_held)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* Were the cost of one to grow with their number, ctest's timeout would say so. */
+/* If the cost of one object grew with their number, ctest's timeout would end this test. */
 UNIT_TEST(a_million_can_be_held)
 {
   enum { MILLION = 1000000 };
@@ -167,9 +167,9 @@ UNIT_TEST(a_million_can_be_held)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* ---- who counts tables that hold something ---- */
+/* ---- the owner of tables ---- */
 
-UNIT_TEST(the_owner_is_asked_before_the_first_object_alone)
+UNIT_TEST(the_owner_is_asked_only_before_the_first_object)
 {
   struct owner owner = {.answer = JP_OK};
   struct jvm_objects *objects = new_table(2);
@@ -201,8 +201,8 @@ UNIT_TEST(the_owner_is_asked_before_the_first_object_alone)
   assert_int_equal(owner.inside, 0);
 }
 
-/* Nothing was stored, so that nothing counts. */
-UNIT_TEST(the_owner_hears_of_a_first_object_that_came_too_late)
+/* Nothing was stored, so the table does not count. */
+UNIT_TEST(the_owner_is_left_again_if_the_first_object_is_not_stored)
 {
   struct owner owner = {.answer = JP_OK};
   struct jvm_objects *objects = new_table(2);
@@ -237,7 +237,8 @@ UNIT_TEST(a_companion_stays_as_long_as_the_ref)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* The bytes of one of many with an object; and what the JVM's compiler takes or gives back meanwhile. */
+/* The bytes of one of many tables with an object. Includes memory that the JVM's compiler allocates or frees
+ * at the same time. */
 static long measure_tables(void)
 {
   enum { TABLES = 1000 };
@@ -254,12 +255,12 @@ static long measure_tables(void)
   return ((long)after.uordblks - (long)before.uordblks) / TABLES;
 }
 
-/* 100,000 of them are to fit into a small machine: C's part of one with an object is below 1 KiB. */
+/* 100,000 tables must fit into a small machine: C's part of a table with one object is below 1 KiB. */
 UNIT_TEST(a_table_with_one_object_is_small)
 {
   enum { ROUNDS = 20 };
   long each = measure_tables();
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* their allocators count otherwise */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* their allocators need more memory */
   for (int i = 1; i < ROUNDS && (each < 1 || each > 1023); i++)
     each = measure_tables();
   assert_in_range(each, 1, 1023);
@@ -330,7 +331,7 @@ UNIT_TEST(threads_share_a_table)
   jvm_objects_destroy(the_thread, sharing.objects);
 }
 
-UNIT_TEST(of_many_values_the_oldest_end)
+UNIT_TEST(too_many_values_delete_the_oldest)
 {
   struct jvm_objects *objects = new_table(OBJECTS_VALUES_MAX + 100);
   struct jp_error error;
@@ -353,7 +354,7 @@ UNIT_TEST(of_many_values_the_oldest_end)
   }
   for (int i = 0; i < 20; i++)
     assert_int_equal(is_held(objects, refs[i]), i >= 10);
-  assert_true(is_held(objects, other)); /* no value */
+  assert_true(is_held(objects, other)); /* is no value */
   assert_int_equal(jvm_objects_count(objects), OBJECTS_VALUES_MAX + 1);
   jvm_objects_clear(the_thread, objects);
   assert_int_equal(put_new(objects, &ref, &error), JP_OK);

@@ -1,4 +1,4 @@
-/* Slots that are reserved for results to come. */
+/* Slots that are reserved for results. */
 #include "tests/unit/jni/objects/tables.h"
 
 struct bench {
@@ -24,7 +24,7 @@ static void destroy(struct bench *bench)
   test_free(bench);
 }
 
-/* Puts a new object; stored NULL: as somebody who has reserved nothing. */
+/* Stores a new object; stored NULL: as a caller without a reservation. */
 static enum jp_status put_new(struct bench *bench, struct jvm_stored *stored)
 {
   uint32_t ref;
@@ -40,7 +40,7 @@ static enum jp_status reserve(struct bench *bench, bool enters)
   return jvm_objects_reserve(the_thread, bench->objects, enters, &bench->stored, &bench->error);
 }
 
-UNIT_TEST(nobody_else_takes_the_slot)
+UNIT_TEST(no_other_object_uses_a_reserved_slot)
 {
   struct bench *bench = create(2);
   assert_int_equal(put_new(bench, NULL), JP_OK);
@@ -48,27 +48,27 @@ UNIT_TEST(nobody_else_takes_the_slot)
   assert_int_equal(put_new(bench, NULL), JP_LIMIT);
   assert_string_equal(bench->error.text, "session-max-objects: the session holds 1 objects already");
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
-  assert_int_equal(put_new(bench, &bench->stored), JP_LIMIT); /* it was one slot */
-  jvm_objects_release(bench->objects, &bench->stored);
+  assert_int_equal(put_new(bench, &bench->stored), JP_LIMIT); /* only one slot was reserved */
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
   assert_int_equal(jvm_objects_count(bench->objects), 2);
   destroy(bench);
 }
 
-UNIT_TEST(a_full_table_has_none)
+UNIT_TEST(a_full_table_reserves_no_slot)
 {
   struct bench *bench = create(1);
   struct jvm_stored other = {0};
   assert_int_equal(reserve(bench, false), JP_OK);
   assert_int_equal(jvm_objects_reserve(the_thread, bench->objects, false, &other, &bench->error), JP_LIMIT);
-  jvm_objects_release(bench->objects, &other);
-  jvm_objects_release(bench->objects, &bench->stored);
-  jvm_objects_release(bench->objects, &bench->stored); /* nothing is left to give back */
+  jvm_objects_end_reservation(bench->objects, &other);
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
+  jvm_objects_end_reservation(bench->objects, &bench->stored); /* nothing is reserved any more */
   assert_int_equal(put_new(bench, NULL), JP_OK);
   assert_int_equal(reserve(bench, false), JP_LIMIT);
   destroy(bench);
 }
 
-UNIT_TEST(an_object_that_is_held_needs_none)
+UNIT_TEST(an_object_in_the_table_needs_no_slot)
 {
   struct bench *bench = create(2);
   uint32_t ref;
@@ -81,69 +81,69 @@ UNIT_TEST(an_object_that_is_held_needs_none)
       jvm_objects_put(the_thread, bench->objects, object, 0, epoch, &bench->stored, &again, NULL), JP_OK);
   assert_int_equal(again, ref);
   assert_true(bench->stored.has_slot);
-  jvm_objects_release(bench->objects, &bench->stored);
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
   assert_int_equal(put_new(bench, NULL), JP_OK);
   destroy(bench);
 }
 
-UNIT_TEST(the_owner_is_asked_in_advance)
+UNIT_TEST(a_reservation_asks_the_owner)
 {
   struct bench *bench = create(5);
   bench->owner.answer = JP_LIMIT;
   assert_int_equal(reserve(bench, true), JP_LIMIT);
   assert_string_equal(bench->error.text, "no more tables");
   assert_int_equal(reserve(bench, false), JP_OK);
-  jvm_objects_release(bench->objects, &bench->stored);
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
   bench->owner = (struct owner){.answer = JP_OK};
   assert_int_equal(reserve(bench, true), JP_OK);
-  jvm_objects_release(bench->objects, &bench->stored);
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
   assert_int_equal(bench->owner.inside, 0);
   assert_int_equal(reserve(bench, true), JP_OK);
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
-  jvm_objects_release(bench->objects, &bench->stored);
-  assert_int_equal(bench->owner.asked, 2); /* not again for the object */
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
+  assert_int_equal(bench->owner.asked, 2); /* the object does not enter again */
   assert_int_equal(bench->owner.inside, 1);
   assert_int_equal(reserve(bench, true), JP_OK);
-  jvm_objects_release(bench->objects, &bench->stored);
-  assert_int_equal(bench->owner.asked, 2); /* nor where there is one */
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
+  assert_int_equal(bench->owner.asked, 2); /* not if there is an object either */
   assert_true(jvm_objects_count(bench->objects) == 1);
   destroy(bench);
 }
 
-UNIT_TEST(a_table_that_was_only_reserved_in_is_unused)
+UNIT_TEST(a_table_with_only_reservations_is_unused)
 {
   struct bench *bench = create(5);
   assert_int_equal(reserve(bench, true), JP_OK);
-  jvm_objects_release(bench->objects, &bench->stored);
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
   assert_true(jvm_objects_is_unused(bench->objects));
   destroy(bench);
 }
 
-/* A list's elements fill the table, and in their place comes the list itself. */
-UNIT_TEST(what_is_taken_back_leaves_a_slot)
+/* A list's elements fill the table, and are replaced by the list itself. */
+UNIT_TEST(a_roll_back_leaves_a_reserved_slot)
 {
   struct bench *bench = create(2);
   assert_int_equal(reserve(bench, true), JP_OK);
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
   assert_int_equal(put_new(bench, &bench->stored), JP_LIMIT);
-  jvm_objects_renew(the_thread, bench->objects, &bench->stored, 0);
+  jvm_objects_roll_back_and_reserve(the_thread, bench->objects, &bench->stored, 0);
   assert_int_equal(jvm_objects_count(bench->objects), 0);
-  bench->owner.answer = JP_LIMIT; /* another table is not asked for */
+  bench->owner.answer = JP_LIMIT; /* the owner is not asked again */
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
-  jvm_objects_release(bench->objects, &bench->stored);
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
   assert_int_equal(bench->owner.asked, 1);
   assert_int_equal(bench->owner.inside, 1);
   destroy(bench);
 }
 
-UNIT_TEST(what_is_renewed_and_not_used_is_given_back)
+UNIT_TEST(an_unused_reservation_after_a_roll_back_is_cancelled)
 {
   struct bench *bench = create(1);
   assert_int_equal(put_new(bench, &bench->stored), JP_OK);
-  jvm_objects_renew(the_thread, bench->objects, &bench->stored, 0);
+  jvm_objects_roll_back_and_reserve(the_thread, bench->objects, &bench->stored, 0);
   assert_int_equal(bench->owner.inside, 1);
-  jvm_objects_release(bench->objects, &bench->stored);
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
   assert_int_equal(bench->owner.inside, 0);
   assert_int_equal(put_new(bench, NULL), JP_OK);
   destroy(bench);
@@ -155,7 +155,7 @@ UNIT_TEST(a_deleted_session_keeps_the_count)
   assert_int_equal(reserve(bench, true), JP_OK);
   jvm_objects_clear(the_thread, bench->objects);
   assert_int_equal(put_new(bench, NULL), JP_LIMIT);
-  jvm_objects_release(bench->objects, &bench->stored);
+  jvm_objects_end_reservation(bench->objects, &bench->stored);
   assert_int_equal(bench->owner.inside, 0);
   assert_int_equal(put_new(bench, NULL), JP_OK);
   destroy(bench);

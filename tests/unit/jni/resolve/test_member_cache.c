@@ -1,4 +1,4 @@
-/* What a thread's cache of resolved members finds again, without a JVM. */
+/* What a thread's cache of resolved members finds, without a JVM. */
 #include "jni/resolve/member_cache.h"
 #include "tests/unit/unit.h"
 
@@ -53,7 +53,7 @@ static int tear_down(void **state)
     .kind = OP_INTEGER, .integer = (n)                                                                       \
   }
 
-UNIT_TEST_WITH(what_differs_in_its_key_is_not_found, set_up, tear_down)
+UNIT_TEST_WITH(a_different_key_is_not_found, set_up, tear_down)
 {
   static struct op_value one[] = {INT(1), {.kind = OP_REF, .ref = 5}};
   static struct op_value another[] = {INT(-7), {.kind = OP_REF, .ref = 6}};
@@ -61,7 +61,7 @@ UNIT_TEST_WITH(what_differs_in_its_key_is_not_found, set_up, tear_down)
   static struct op_value truth[] = {{.kind = OP_BOOLEAN}, {.kind = OP_REF, .ref = 5}};
   static struct op_value typed[] = {{.kind = OP_INTEGER, .integer = 1, .type = TEXT("long")},
                                     {.kind = OP_REF, .ref = 5}};
-  static struct op_value told[] = {
+  static struct op_value named[] = {
       {.kind = OP_INTEGER, .integer = 1, .type = TEXT("long"), .is_members_type = true},
       {.kind = OP_REF, .ref = 5}};
   static struct op_value nothing[] = {INT(1), {.kind = OP_NULL}};
@@ -81,7 +81,7 @@ UNIT_TEST_WITH(what_differs_in_its_key_is_not_found, set_up, tear_down)
       {"a.B", "m", OP_CALL, one, 1, 3, 4, false},   {"a.B", "m", OP_CALL, one, 2, 0, 4, false},
       {"a.B", "m", OP_CALL, one, 2, 3, 9, false},   {"a.B", "m", OP_CALL, wide, 2, 3, 4, false},
       {"a.B", "m", OP_CALL, truth, 2, 3, 4, false}, {"a.B", "m", OP_CALL, typed, 2, 3, 4, false},
-      {"a.B", "m", OP_CALL, told, 2, 3, 4, false},  {"a.B", "m", OP_CALL, nothing, 2, 3, 0, false},
+      {"a.B", "m", OP_CALL, named, 2, 3, 4, false}, {"a.B", "m", OP_CALL, nothing, 2, 3, 0, false},
   };
   struct resolved_member member = {.action = MEMBER_REFUSE};
   struct resolved_member *kept = NULL;
@@ -118,7 +118,7 @@ UNIT_TEST_WITH(the_key_is_a_copy, set_up, tear_down)
   assert_ptr_equal(find(&operation, &opened), kept);
 }
 
-UNIT_TEST_WITH(a_choice_by_one_judge_is_not_anothers, set_up, tear_down)
+UNIT_TEST_WITH(a_choice_is_valid_only_for_its_judge, set_up, tear_down)
 {
   const struct operation operation = {.kind = OP_CALL, .type = TEXT("a.B"), .member = TEXT("m")};
   struct resolved_member member = {.action = MEMBER_REFUSE, .stamp = 7};
@@ -133,7 +133,7 @@ UNIT_TEST_WITH(a_choice_by_one_judge_is_not_anothers, set_up, tear_down)
   assert_ptr_equal(find(&operation, &seven), kept);
 }
 
-UNIT_TEST_WITH(what_is_too_large_is_not_kept, set_up, tear_down)
+UNIT_TEST_WITH(a_key_that_is_too_large_is_not_kept, set_up, tear_down)
 {
   char name[KEY_TEXTS_MAX + 1];
   memset(name, 'n', sizeof name);
@@ -167,7 +167,7 @@ static void keep_others(unsigned count)
   }
 }
 
-/* A member that a request has found is good until the cache has been emptied twice. */
+/* A member that a request has found is valid until the cache has been emptied twice. */
 UNIT_TEST_WITH(a_full_cache_begins_empty, set_up, tear_down)
 {
   const struct operation operation = {.kind = OP_CALL, .type = TEXT("a.B"), .member = TEXT("m")};

@@ -5,14 +5,14 @@
 #include <stdio.h>
 
 /*
- * A hierarchy for the tests. Types are written as words; a signature is "int String", "int..." repeats.
- * A bare argument is written with '~' before its inferred type; "null" is the null type.
+ * A hierarchy for the tests. Types are written as words; a signature is "int String", "int..." repeats. A
+ * bare argument is written with '~' before its inferred type; "null" is the null type.
  */
 static struct {
   const char *name;
   char kind;
   char unboxed;
-  const char *supers; /* all of them */
+  const char *supers; /* all supertypes */
 } types[] = {
     {"boolean", 'Z', 0, ""},
     {"byte", 'B', 0, ""},
@@ -41,7 +41,7 @@ static struct {
     {"SubMaker", 'L', 0, " Object Maker "},
     {"Mapper", 'L', 0, " Object "},
     {"fn0", OVERLOAD_FUNCTION, 0,
-     " Runner Maker SubMaker "}, /* what a callback without parameters may become */
+     " Runner Maker SubMaker "}, /* the types that a callback without parameters may become */
     {"fn1", OVERLOAD_FUNCTION, 0, " Mapper "},
 };
 
@@ -80,7 +80,7 @@ static struct overload_type boxed(void *context, char primitive)
                             : type_named("Character", 9);
 }
 
-/* Runner's function alone returns nothing. */
+/* Only Runner's function returns nothing. */
 static bool is_preferred(void *context, size_t argument, const struct overload_type *one,
                          const struct overload_type *other)
 {
@@ -88,7 +88,7 @@ static bool is_preferred(void *context, size_t argument, const struct overload_t
   return strstr(name_of(one), "Maker") != NULL && strcmp(name_of(other), "Runner") == 0;
 }
 
-/* A bare int: short 3, byte 4, String 9; byte does not fit where the context says so. */
+/* For a bare int: short 3, byte 4, String 9; byte does not fit if the context says so. */
 static unsigned cost(void *context, size_t argument, const struct overload_type *type)
 {
   (void)argument;
@@ -177,7 +177,7 @@ static void run(const struct overload_case *one)
   arena_fini(&arena);
 }
 
-UNIT_TEST(java_would_choose_the_same)
+UNIT_TEST(overloads_are_chosen_by_the_rules_of_java)
 {
   static const struct overload_case cases[] = {
       {"", {NULL}, NONE, false, false},
@@ -232,14 +232,14 @@ UNIT_TEST(java_would_choose_the_same)
     run(&cases[i]);
 }
 
-UNIT_TEST(bare_values_choose_by_cost_at_last)
+UNIT_TEST(bare_values_choose_by_cost_last)
 {
   static const struct overload_case cases[] = {
       {"int", {"short", "byte"}, NONE, false, false}, /* declared: no choice by cost */
       {"~int", {"short", "byte", "String"}, 0, false, false},
       {"~int", {"String", "byte"}, 1, false, false},
       {"~int", {"String", "byte"}, 0, false, true},
-      {"~int", {"byte"}, 0, false, true}, /* the conversion tells what is wrong */
+      {"~int", {"byte"}, 0, false, true}, /* the conversion reports the error */
       {"~int", {"byte", "byte"}, NONE, false, true},
       {"~int", {"boolean"}, NONE, false, false},
       {"~int", {"Object", "short"}, 0, false, false}, /* Java's rules come first */

@@ -1,4 +1,5 @@
-/* Work that another Java thread does in place of one that waits: once, with what that one keeps, or not at all. */
+/* Work that another Java thread does in place of one that waits: once, with the waiting thread's struct, or
+ * not at all. */
 #include "tests/unit/unit.h"
 
 #include "jni/members.h"
@@ -10,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* What a task saw. */
+/* What a task observed. */
 struct seen {
   JNIEnv *env;
   struct jvm_thread *thread;
@@ -61,7 +62,7 @@ static void run_object_to_its_end(jobject object)
   JNIEnv *env = the_thread->env;
   jobject made = make_java_thread(object);
   (*env)->CallVoidMethod(env, made, the_jvm->known.method_thread_start);
-  assert_false((*env)->ExceptionCheck(env)); /* the_thread may be lent from here on */
+  assert_false((*env)->ExceptionCheck(env)); /* from now on the_thread may be lent */
   (*env)->CallVoidMethod(env, made, the_jvm->known.method_thread_join);
   assert_false(throwable_take(the_thread, NULL));
   (*env)->DeleteLocalRef(env, made);
@@ -78,7 +79,7 @@ static void run_object_here(jobject object)
   (*env)->DeleteLocalRef(env, class);
 }
 
-UNIT_TEST(runs_once_on_the_thread_that_runs_its_object)
+UNIT_TEST(a_task_runs_once_on_the_thread_that_runs_its_object)
 {
   JNIEnv *env = the_thread->env;
   struct seen seen = {.opens_frames = true};
@@ -100,7 +101,7 @@ UNIT_TEST(runs_once_on_the_thread_that_runs_its_object)
   assert_int_equal(seen.frame, JVM_FRAME_NONE);
   assert_non_null(jvm_task_taker(task, &taker_env));
   assert_ptr_equal(taker_env, seen.env);
-  /* The thread is as it was before, except that the work has added to its memory. */
+  /* The thread's struct is as before, except for the memory that the work has added. */
   assert_ptr_equal(the_thread->env, env);
   assert_ptr_equal(the_thread->restorable, the_thread->java_thread);
   assert_int_equal(the_thread->frame, JVM_FRAME_USED);
@@ -113,7 +114,7 @@ UNIT_TEST(runs_once_on_the_thread_that_runs_its_object)
   jvm_request_end(the_thread);
 }
 
-UNIT_TEST(runs_on_its_own_thread)
+UNIT_TEST(a_task_can_run_on_its_own_thread)
 {
   JNIEnv *env = the_thread->env;
   struct seen seen = {.opens_frames = true};
@@ -131,7 +132,7 @@ UNIT_TEST(runs_on_its_own_thread)
   jvm_request_end(the_thread);
 }
 
-UNIT_TEST(what_was_withdrawn_never_runs)
+UNIT_TEST(a_withdrawn_task_never_runs)
 {
   JNIEnv *env = the_thread->env;
   struct seen seen = {0};
@@ -147,7 +148,7 @@ UNIT_TEST(what_was_withdrawn_never_runs)
   jvm_request_end(the_thread);
 }
 
-UNIT_TEST(what_has_run_cannot_be_withdrawn)
+UNIT_TEST(a_finished_task_cannot_be_withdrawn)
 {
   struct seen seen = {0};
   jobject object;
@@ -160,7 +161,7 @@ UNIT_TEST(what_has_run_cannot_be_withdrawn)
   jvm_request_end(the_thread);
 }
 
-UNIT_TEST(what_java_drops_is_not_waited_for)
+UNIT_TEST(a_dropped_task_ends_the_wait)
 {
   JNIEnv *env = the_thread->env;
   struct seen seen = {0};
@@ -177,7 +178,7 @@ UNIT_TEST(what_java_drops_is_not_waited_for)
 }
 
 /* Each object finds its own task, in whatever order they run; some are withdrawn in between. */
-UNIT_TEST(many_tasks_are_told_apart)
+UNIT_TEST(each_of_many_tasks_finds_its_object)
 {
   enum { TASKS = 60 };
   JNIEnv *env = the_thread->env;
@@ -203,7 +204,7 @@ UNIT_TEST(many_tasks_are_told_apart)
   jvm_request_end(the_thread);
 }
 
-/* Fills the cache so often that it frees the weak references of what it held before. */
+/* Fills the cache until it frees the weak references of its earlier contents. */
 static void overfill_cache(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
@@ -224,7 +225,7 @@ static void overfill_cache(void *argument, struct jvm_thread *thread)
   }
 }
 
-/* -Xcheck:jni tells where that goes through the env of the thread that waits. */
+/* -Xcheck:jni reports a use of the waiting thread's env. */
 UNIT_TEST(a_lent_cache_is_emptied_by_the_borrower)
 {
   struct jvm_task *task;

@@ -46,7 +46,7 @@ UNIT_TEST(called_code_finds_its_classes)
   assert_complaints("");
 }
 
-/* The number of Java frames is the compiler's affair; the size in bytes is ours. */
+/* The number of Java frames depends on the compiler; the size in bytes is fixed. */
 UNIT_TEST(the_stack_is_small)
 {
   assert_in_range(stack_left(), 1024 * 1024, 2 * 1024 * 1024);
@@ -64,7 +64,7 @@ UNIT_TEST(the_end_of_the_stack_is_an_error_of_java)
   assert_complaints("");
 }
 
-UNIT_TEST(a_request_finds_the_thread_as_it_was)
+UNIT_TEST(a_request_finds_the_thread_unchanged)
 {
   static const struct {
     const char *method;
@@ -166,7 +166,7 @@ UNIT_TEST(work_is_done_once)
   sem_destroy(&repeated.done);
 }
 
-/* What waits for a thread that was never started can be taken back, once; that thread then does nothing. */
+/* The work of a thread that was never started can be withdrawn, once; that thread then does nothing. */
 UNIT_TEST(work_that_was_not_begun_is_withdrawn)
 {
   JNIEnv *env = the_thread->env;
@@ -184,7 +184,7 @@ UNIT_TEST(work_that_was_not_begun_is_withdrawn)
   (*env)->DeleteLocalRef(env, made);
 }
 
-/* ---- threads that never come back ---- */
+/* ---- threads that never return ---- */
 
 struct stuck {
   sem_t begun;
@@ -203,7 +203,7 @@ static void sleep_for_ever(void *argument, struct jvm_thread *thread)
 
 UNIT_TEST(a_sleeping_thread_is_not_exiting)
 {
-  static struct stuck stuck; /* the thread stays after the test */
+  static struct stuck stuck; /* the thread outlives the test */
   sem_init(&stuck.begun, 0, 0);
   assert_int_equal(jvm_spawn(the_jvm, "sleeper", sleep_for_ever, &stuck, NULL), JP_OK);
   AWAIT_POST(&stuck.begun, "the thread");

@@ -5,7 +5,7 @@
 #include "jni/runtime/throwables.h"
 #include "tests/unit/jni/with_jvm.h"
 
-/* Of fixtures.Throwables. */
+/* Calls a method of fixtures.Throwables. */
 static void call(const char *method)
 {
   JNIEnv *env = the_thread->env;
@@ -34,7 +34,7 @@ UNIT_TEST(an_error_gets_one_line)
 
 /* ---- strings ---- */
 
-UNIT_TEST(strings_come_back_as_they_went)
+UNIT_TEST(strings_return_unchanged)
 {
   static const struct text rows[] = {
       {"", 0},
@@ -56,8 +56,8 @@ UNIT_TEST(strings_come_back_as_they_went)
   arena_fini(&arena);
 }
 
-/* Of many lengths, ASCII alone and with another character at their ends. */
-UNIT_TEST(long_strings_come_back_as_they_went)
+/* Of many lengths, only ASCII and with another character at either end. */
+UNIT_TEST(long_strings_return_unchanged)
 {
   static const struct text ends[] = {{"", 0}, {"\xC3\xA9", 2}, {"\xF0\x9F\x98\x80", 4}, {"\xED\xA0\x80", 3}};
   enum { LENGTH_MAX = 6000, SHORT_MAX = 300 };
@@ -80,7 +80,7 @@ UNIT_TEST(long_strings_come_back_as_they_went)
   arena_fini(&arena);
 }
 
-UNIT_TEST(classes_have_the_names_that_java_gives)
+UNIT_TEST(classes_have_the_names_of_get_name)
 {
   static const struct {
     const char *find;

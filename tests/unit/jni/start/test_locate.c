@@ -1,4 +1,4 @@
-/* jvm_locate over a tree of false Java homes. */
+/* jvm_locate over a tree of fake Java homes. */
 #include "tests/unit/unit.h"
 
 #include "jni/jvm.h"
@@ -70,7 +70,7 @@ static int remove_tree(void **state)
   return system(command); /* NOLINT(bugprone-command-processor): a path that this test made */
 }
 
-/* '@' in a row stands for the root of the tree. */
+/* '@' stands for the root of the tree. */
 static const char *resolve(const char *text, char out[256])
 {
   if (text == NULL)
@@ -101,9 +101,9 @@ static const struct row {
   const char *path;
   const char *found; /* the Java home; NULL: none */
   int feature;
-  const char *said; /* where none was found */
+  const char *said; /* if none was found */
 } rows[] = {
-    /* --jvm is never replaced by another */
+    /* --jvm is never replaced by another place */
     {"/nowhere", "@/jdk21", NULL, NULL, 0, "--jvm /nowhere (nothing there)"},
     {"@/bare", "@/jdk21", NULL, NULL, 0, "/bare (no lib/server/libjvm.so)"},
     {"@/jdk8", "@/jdk21", NULL, NULL, 0, "/jdk8 (Java 8)"},
@@ -121,7 +121,7 @@ static const struct row {
     {NULL, "", "@/unsaid/bin", "@/unsaid", 0, NULL},
 };
 
-UNIT_TEST(finds_what_each_row_says)
+UNIT_TEST(each_place_is_found_in_order)
 {
   for (size_t i = 0; i < COUNT_OF(rows); i++) {
     const struct row *row = &rows[i];

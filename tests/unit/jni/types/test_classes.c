@@ -16,12 +16,12 @@
 #define TWIN                  "'type':'fixtures.members.Twin'"
 #define check(params, wanted) members_check("call", "{" params "}", wanted, NULL)
 
-/* What the peer knows of classes does not keep them from being unloaded. */
+/* The peer's table of classes does not keep them loaded. */
 UNIT_TEST(classes_can_be_unloaded)
 {
   jvm_objects_clear(session.thread, session.objects);
   char params[128];
-  /* More than the class table's first buckets, so that it drops what has been unloaded. */
+  /* More than the class table's first buckets, so that it drops unloaded classes. */
   for (int i = 0; i < 1200; i++) {
     if (i % 400 == 0)
       check("'type':'fixtures.members.Loaders','method':'alive'", "int 0");
@@ -56,7 +56,7 @@ static struct text run_operation(const struct operation *operation, struct jvm_t
 }
 
 /* More members than the cache holds: arguments of five kinds make 5^6 keys of one method. */
-UNIT_TEST(the_cache_starts_anew_when_full)
+UNIT_TEST(a_full_cache_is_emptied)
 {
   static const struct op_value kinds[] = {
       {.kind = OP_INTEGER, .integer = 1},   {.kind = OP_INTEGER, .integer = INT64_MAX}, {.kind = OP_BOOLEAN},
@@ -70,7 +70,7 @@ UNIT_TEST(the_cache_starts_anew_when_full)
   (void)run_operation(&nano_time, &target, &outcome);
   assert_true(target.resolved->is_kept);
   uint64_t serial = session.thread->member_cache->serial;
-  /* Twice full, so that members of its beginning are gone. */
+  /* Fills the cache twice, so that its first members are freed. */
   for (unsigned i = 0; i < 10000; i++) {
     struct op_value args[6];
     for (unsigned at = 0, rest = i; at < COUNT_OF(args); at++, rest /= COUNT_OF(kinds))
@@ -188,7 +188,7 @@ UNIT_TEST(unknown_ids_have_no_class)
   assert_null(jvm_class_by_id(session.thread, UINT32_MAX));
 }
 
-/* No name finds it: only Java itself can come by one. */
+/* No name finds a hidden class: only Java itself can return one. */
 UNIT_TEST(no_proxy_implements_a_hidden_interface)
 {
   JNIEnv *env = session.thread->env;

@@ -1,6 +1,6 @@
 /*
- * Which classes a call on an object has to be judged by. What the JVM really runs is asked as well: every
- * method of the fixtures gives the name of the class that it is written in.
+ * The classes that a call on an object has to be judged by. The tests also check what the JVM really runs:
+ * every method of the fixtures returns the name of the class that declares it.
  */
 #include "base/buffer.h"
 #include "jni/objects/object_table.h"
@@ -12,31 +12,32 @@
 #define DISPATCH "fixtures.dispatch.Dispatch$"
 
 struct one_call {
-  const char *object; /* class of the object, by its default constructor */
+  const char *object; /* the object's class, created by its default constructor */
   const char *named;
   const char *member;
-  const char *type; /* of the one argument, null; NULL: none */
+  const char *type; /* of the only argument, null; NULL: no argument */
   const char *declaring;
-  const char *holders; /* simple names, with blanks between */
-  const char *runs;    /* simple name of the class whose method runs, as it tells itself; NULL: it does not */
+  const char *holders; /* simple names, separated by blanks */
+  /* simple name of the class whose method runs, which the method returns; NULL: it does not return one */
+  const char *runs;
 };
 
 static const struct one_call calls[] = {
-    /* The object's class has the method from the class that it extends. */
+    /* The object's class inherits the method from its superclass. */
     {DISPATCH "Heir", DISPATCH "Secretive", "read", NULL, "Secretive", "Base", "Base"},
     {DISPATCH "Heir", DISPATCH "Base", "read", NULL, "Base", "", "Base"},
     {DISPATCH "Heir", DISPATCH "Heir", "read", NULL, "Base", "", "Base"},
-    /* An interface between declares it again. */
+    /* An interface in between redeclares the method. */
     {DISPATCH "Near", DISPATCH "Secretive", "read", NULL, "Secretive", "Base Closer", "Base"},
     {DISPATCH "Near", DISPATCH "Closer", "read", NULL, "Closer", "Base", "Base"},
-    /* A class between does. */
+    /* A class in between redeclares the method. */
     {DISPATCH "Low", DISPATCH "Secretive", "read", NULL, "Secretive", "Low Middle", "Low"},
     {DISPATCH "Low", DISPATCH "Middle", "read", NULL, "Middle", "Low", "Low"},
     {DISPATCH "Low", DISPATCH "Low", "read", NULL, "Low", "", "Low"},
-    /* Default methods: that of the interface further down. */
+    /* Default methods: the one of the subinterface. */
     {DISPATCH "Speaker", DISPATCH "Talks", "talk", NULL, "Talks", "Loud", "Loud"},
     {DISPATCH "Speaker", DISPATCH "Loud", "talk", NULL, "Loud", "", "Loud"},
-    /* Bridges hand the call on to another class. */
+    /* Bridges call a method of another class. */
     {DISPATCH "Covariant", DISPATCH "Source", "give", NULL, "Source", "Covariant TextSource", "TextSource"},
     {DISPATCH "Covariant", DISPATCH "TextSource", "give", NULL, "TextSource", "", "TextSource"},
     {DISPATCH "Generic", DISPATCH "Sink", "take", "String", "Sink", "Generic TextSink", "TextSink"},
@@ -47,12 +48,12 @@ static const struct one_call calls[] = {
     /* Private methods are not overridden, and hide nothing. */
     {DISPATCH "KeeperHeir", DISPATCH "Keeper", "note", NULL, "Keeper", "", "Keeper"},
     {DISPATCH "KeeperHeir", DISPATCH "SubKeeper", "note", NULL, "SubKeeper", "", "SubKeeper"},
-    /* Those of a package are overridden in it alone, also behind a class of another package. */
+    /* Package-private methods are overridden only in their package, also below a class of another package. */
     {"fixtures.dispatch.far.Away$Heir", DISPATCH "Packaged", "local", NULL, "Packaged", "", "Packaged"},
     {DISPATCH "Back", DISPATCH "Packaged", "local", NULL, "Packaged", "Back", "Back"},
     {DISPATCH "Back", "fixtures.dispatch.far.Away", "local", NULL, "Away", "Back", "Back"},
     {"fixtures.dispatch.far.Away$Heir", DISPATCH "Packaged", "guarded", NULL, "Packaged", "Away", "Away"},
-    /* Object's methods by any name, with the interfaces that declare them again. */
+    /* Object's methods by any name, with the interfaces that redeclare them. */
     {"java.util.ArrayList", "java.lang.Object", "hashCode", NULL, "Object",
      "AbstractList ArrayList Collection List", NULL},
 };
@@ -99,7 +100,7 @@ static void check_holders(const struct one_call *call, const struct jvm_target *
              target->facts.holder_count, call->holders);
 }
 
-/* What was resolved. */
+/* Returns the member that was resolved. */
 static const struct resolved_member *run(const struct one_call *call, uint32_t instance)
 {
   struct op_value argument = {.kind = OP_NULL};
@@ -137,7 +138,7 @@ static const struct resolved_member *run(const struct one_call *call, uint32_t i
   return target.resolved;
 }
 
-UNIT_TEST(what_runs_is_told)
+UNIT_TEST(the_method_that_runs_is_selected)
 {
   for (size_t i = 0; i < COUNT_OF(calls); i++) {
     char params[256];
@@ -152,11 +153,12 @@ UNIT_TEST(what_runs_is_told)
   }
 }
 
-/* ---- against the JVM's own look-up ---- */
+/* ---- compared with the JVM's own look-up ---- */
 
 static size_t compared;
 
-/* Of public methods the JVM's look-up by name and descriptor in the object's class finds what is run. */
+/* For public methods, the JVM's look-up by name and descriptor in the object's class finds the method that
+ * runs. */
 static void compare_method(struct jvm_method *method, struct jvm_class *runtime)
 {
   JNIEnv *env = session.thread->env;
@@ -170,10 +172,10 @@ static void compare_method(struct jvm_method *method, struct jvm_class *runtime)
   struct jvm_class *found = jvm_class_of(session.thread, owner);
   (*env)->DeleteLocalRef(env, owner);
   assert_true(selection_find(session.thread, &session.arena, method, runtime, &holders, &count));
-  bool told = found == method->owner;
-  for (size_t i = 0; !told && i < count; i++)
-    told = text_equal(holders[i].class_name, found->name);
-  if (!told)
+  bool is_holder = found == method->owner;
+  for (size_t i = 0; !is_holder && i < count; i++)
+    is_holder = text_equal(holders[i].class_name, found->name);
+  if (!is_holder)
     fail_msg("%.*s.%.*s on %.*s: %.*s runs it", TEXT_ARGS(method->owner->name), TEXT_ARGS(method->name),
              TEXT_ARGS(runtime->name), TEXT_ARGS(found->name));
   compared++;
@@ -193,7 +195,7 @@ static void compare_members(struct jvm_class *class, struct jvm_class *runtime)
     compare_members(members->interfaces[i], runtime);
 }
 
-UNIT_TEST(what_the_jvm_finds_is_told)
+UNIT_TEST(the_method_that_the_jvm_finds_is_selected)
 {
   static const char *const objects[] = {
       "java.util.ArrayList",

@@ -338,9 +338,9 @@ UNIT_TEST_WITH(test_requests_of_a_call_that_ends, set_up, duplex_tear_down)
   struct rpc_callback_call *call = hold_call();
   struct jvm_callback_failure failure;
   hand_in(WITHIN("1", "call", "\"args\":[{\"ref\":{\"callback\":8}}]"));
-  assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_REQUEST);
+  assert_int_equal(stub_callbacks.hooks->poll(call, &failure), JVM_CALLBACK_REQUEST);
   service->client_gone(service->context, duplex->callbacks, false);
-  assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_ENDED);
+  assert_int_equal(stub_callbacks.hooks->poll(call, &failure), JVM_CALLBACK_ENDED);
   stub_callbacks.hooks->close(call);
   expect_sent("A{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32602,\"message\":\"Invalid params\","
               "\"data\":{\"message\":\"'within': cb-1 is no open callback that the message is nested "
@@ -373,7 +373,7 @@ UNIT_TEST_WITH(test_kept_messages_are_limited, set_up, duplex_tear_down)
               "\"data\":{\"message\":\"too many requests wait in this connection's callbacks\","
               "\"request_id\":5,\"stack_trace\":[],\"cause\":null}}}");
   hand_in(ANSWER("2", "1"));
-  assert_int_equal(stub_callbacks.hooks->look(second, &failure), JVM_CALLBACK_ENDED);
+  assert_int_equal(stub_callbacks.hooks->poll(second, &failure), JVM_CALLBACK_ENDED);
   assert_string_equal(failure.text, "the answer is longer than there is room for (message-max)");
   stub_callbacks.hooks->close(second);
   stub_callbacks.hooks->close(first);
@@ -387,10 +387,10 @@ UNIT_TEST_WITH(test_kept_messages_are_limited, set_up, duplex_tear_down)
   second = hold_call();
   memcpy(large, ANSWER("3", "1"), strlen(ANSWER("3", "1")));
   hand_in(large);
-  assert_int_equal(stub_callbacks.hooks->look(first, &failure), JVM_CALLBACK_ANSWER);
+  assert_int_equal(stub_callbacks.hooks->poll(first, &failure), JVM_CALLBACK_ANSWER);
   memcpy(large, ANSWER("4", "1"), strlen(ANSWER("4", "1")));
   hand_in(large);
-  assert_int_equal(stub_callbacks.hooks->look(second, &failure), JVM_CALLBACK_ENDED);
+  assert_int_equal(stub_callbacks.hooks->poll(second, &failure), JVM_CALLBACK_ENDED);
   stub_callbacks.hooks->close(second);
   stub_callbacks.hooks->close(first);
   test_free(large);

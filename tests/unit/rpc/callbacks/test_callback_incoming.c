@@ -50,10 +50,10 @@ static struct rpc_callback_call *open_inner_call(struct rpc_callback_call *outer
   return inner;
 }
 
-static void assert_sight(struct rpc_callback_call *call, enum jvm_callback_sight sight)
+static void assert_sight(struct rpc_callback_call *call, enum jvm_callback_event sight)
 {
   struct jvm_callback_failure failure;
-  assert_int_equal(stub_callbacks.hooks->look(call, &failure), sight);
+  assert_int_equal(stub_callbacks.hooks->poll(call, &failure), sight);
 }
 
 /* Java reads the answer, and continues. */

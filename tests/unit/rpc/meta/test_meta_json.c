@@ -13,7 +13,7 @@ static struct op_shape_member base_methods[] = {
 };
 
 /* rules NULL: everything is allowed. */
-static void check_look(const struct op_look *look, const char *rules, const char *wanted)
+static void check_look(const struct op_description *look, const char *rules, const char *wanted)
 {
   struct policy *policy = NULL;
   struct jp_error error = {0};
@@ -49,12 +49,12 @@ UNIT_TEST(judges_an_array_by_its_element)
                                 .method_count = COUNT_OF(base_methods),
                                 .access = PUBLIC};
   struct op_shape both[] = {array, base};
-  struct op_look look = {.class_name = array.name,
-                         .judged_name = TEXT("a.Thing"),
-                         .has_length = true,
-                         .length = 3,
-                         .shapes = both,
-                         .shape_count = COUNT_OF(both)};
+  struct op_description look = {.class_name = array.name,
+                                .judged_name = TEXT("a.Thing"),
+                                .has_length = true,
+                                .length = 3,
+                                .shapes = both,
+                                .shape_count = COUNT_OF(both)};
   const char *rules = "version: 1\ndefaultAction: DENY\nrules:\n"
                       "  - {class: a.Thing, method: run, action: ALLOW}\n";
   check_look(&look, rules,
@@ -71,10 +71,10 @@ UNIT_TEST(survives_a_class_above_of_the_same_name)
 {
   struct op_shape twins[] = {{.name = TEXT("a.Twin"), .superclass = TEXT("a.Twin"), .access = PUBLIC},
                              {.name = TEXT("a.Twin"), .access = PUBLIC}};
-  const struct op_look look = {.class_name = TEXT("a.Twin"),
-                               .judged_name = TEXT("a.Twin"),
-                               .shapes = twins,
-                               .shape_count = COUNT_OF(twins)};
+  const struct op_description look = {.class_name = TEXT("a.Twin"),
+                                      .judged_name = TEXT("a.Twin"),
+                                      .shapes = twins,
+                                      .shape_count = COUNT_OF(twins)};
   check_look(&look, NULL,
              "{\"class\":\"a.Twin\",\"superclasses\":[\"a.Twin\"],\"interfaces\":[],\"constructors\":[],"
              "\"methods\":[],\"fields\":[]}");

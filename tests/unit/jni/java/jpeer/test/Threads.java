@@ -2,14 +2,14 @@ package jpeer.test;
 
 import java.util.concurrent.CountDownLatch;
 
-/** What called code can see of the thread that it runs on, and threads that stand somewhere. */
+/** What called code can observe on its thread, and threads that block. */
 public final class Threads {
   private static final CountDownLatch NEVER = new CountDownLatch(1);
 
   private Threads() {
   }
 
-  /** Empty where all is as in a thread that Java code made. */
+  /** Empty if everything is as in a thread that Java code made. */
   public static String complaints() {
     StringBuilder complaints = new StringBuilder();
     Thread current = Thread.currentThread();
@@ -42,7 +42,7 @@ public final class Threads {
     }
   }
 
-  /** Runs the thread again, here and in another thread. */
+  /** Runs the thread's run again, here and in another thread. */
   public static void runAgain() throws InterruptedException {
     Thread current = Thread.currentThread();
     current.run();

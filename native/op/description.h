@@ -1,5 +1,5 @@
-#ifndef JPEER_OP_LOOK_H
-#define JPEER_OP_LOOK_H
+#ifndef JPEER_OP_DESCRIPTION_H
+#define JPEER_OP_DESCRIPTION_H
 /*
  * The description of an object (OP_DESCRIBE) or of a class: the class and its supertypes as the JVM reports them,
  * including members that the caller may not use. Plain data, borrowed from the request's arena and from the tables of
@@ -34,7 +34,7 @@ struct op_shape {
   bool is_permanent; /* loaded by the application's class loader or one above it */
 };
 
-struct op_look {
+struct op_description {
   struct text only_member; /* describe only the methods of this name, or "<init>"; data NULL: all members */
   bool only_ancestors;     /* the class must be one of the instance's: its name alone is denied */
   bool is_of_class;        /* describes a class, its functional method included, not an object */

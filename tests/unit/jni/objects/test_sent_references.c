@@ -1,10 +1,10 @@
-/* How often each ref was told, and what that keeps alive. */
+/* Sent counts of refs, and the objects that they keep. */
 #include "tests/unit/jni/objects/tables.h"
 
 #include <pthread.h>
 
-static uint32_t tell(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
-                     struct jvm_stored *stored)
+static uint32_t send_ref(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
+                         struct jvm_stored *stored)
 {
   uint32_t ref;
   assert_int_equal(
@@ -12,134 +12,134 @@ static uint32_t tell(struct jvm_thread *thread, struct jvm_objects *objects, job
   return ref;
 }
 
-static void forget(struct jvm_objects *objects, uint32_t ref, uint32_t count)
+static void release_sent(struct jvm_objects *objects, uint32_t ref, uint32_t count)
 {
-  jvm_objects_forget(the_thread, objects, ref, count);
+  jvm_objects_release_sent(the_thread, objects, ref, count);
 }
 
-/* ---- forgetting ---- */
+/* ---- releasing ---- */
 
-UNIT_TEST(an_object_goes_with_its_last_telling)
+UNIT_TEST(an_object_is_released_with_its_last_sent_reference)
 {
   struct jvm_objects *objects = new_table(10);
   jobject object = new_object();
-  uint32_t ref = tell(the_thread, objects, object, NULL);
-  assert_int_equal(tell(the_thread, objects, object, NULL), ref);
-  assert_int_equal(jvm_objects_tell(objects, ref, NULL), JP_OK);
-  forget(objects, ref, 2);
+  uint32_t ref = send_ref(the_thread, objects, object, NULL);
+  assert_int_equal(send_ref(the_thread, objects, object, NULL), ref);
+  assert_int_equal(jvm_objects_count_sent(objects, ref, NULL), JP_OK);
+  release_sent(objects, ref, 2);
   assert_true(is_held(objects, ref));
-  forget(objects, ref, 1);
+  release_sent(objects, ref, 1);
   assert_false(is_held(objects, ref));
-  assert_int_equal(jvm_objects_tell(objects, ref, NULL), JP_NOT_FOUND);
-  forget(objects, ref, 1); /* harmless */
-  /* A ref that comes anew has been told once, whatever was told before. */
-  uint32_t next = tell(the_thread, objects, object, NULL);
+  assert_int_equal(jvm_objects_count_sent(objects, ref, NULL), JP_NOT_FOUND);
+  release_sent(objects, ref, 1); /* has no effect */
+  /* A new ref begins with a sent count of 1, whatever an earlier ref of the object had. */
+  uint32_t next = send_ref(the_thread, objects, object, NULL);
   assert_int_not_equal(next, ref);
-  forget(objects, ref, UINT32_MAX);
+  release_sent(objects, ref, UINT32_MAX);
   assert_true(is_held(objects, next));
-  forget(objects, next, 1);
+  release_sent(objects, next, 1);
   assert_int_equal(jvm_objects_count(objects), 0);
   jvm_objects_destroy(the_thread, objects);
 }
 
-UNIT_TEST(more_than_are_left_are_all)
+UNIT_TEST(releasing_more_than_was_sent_releases_all)
 {
   static const uint32_t counts[] = {3, 1000, (uint32_t)INT32_MAX + 1, UINT32_MAX};
   struct jvm_objects *objects = new_table(10);
   for (size_t i = 0; i < COUNT_OF(counts); i++) {
     jobject object = new_object();
-    uint32_t ref = tell(the_thread, objects, object, NULL);
-    tell(the_thread, objects, object, NULL);
-    forget(objects, ref, counts[i]);
+    uint32_t ref = send_ref(the_thread, objects, object, NULL);
+    send_ref(the_thread, objects, object, NULL);
+    release_sent(objects, ref, counts[i]);
     assert_int_equal(jvm_objects_count(objects), 0);
   }
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* Nobody knows how many there are: the object is kept rather than lost. */
-UNIT_TEST(a_full_count_ends_with_all_of_it_alone)
+/* The true count is unknown, so the object is kept rather than lost. */
+UNIT_TEST(a_full_count_ends_only_when_all_is_released)
 {
-  assert_int_equal(tellings_add(TOLD_MAX - 2), TOLD_MAX - 1);
-  assert_int_equal(tellings_remove(TOLD_MAX - 1, 1), TOLD_MAX - 2);
-  assert_int_equal(tellings_add(TOLD_MAX - 1), TOLD_MAX);
-  assert_int_equal(tellings_add(TOLD_MAX), TOLD_MAX);
-  assert_int_equal(tellings_remove(TOLD_MAX, 1), TOLD_MAX);
-  assert_int_equal(tellings_remove(TOLD_MAX, UINT32_MAX - 1), TOLD_MAX);
-  assert_int_equal(tellings_remove(TOLD_MAX, UINT32_MAX), 0);
+  assert_int_equal(sent_count_add(SENT_COUNT_MAX - 2), SENT_COUNT_MAX - 1);
+  assert_int_equal(sent_count_remove(SENT_COUNT_MAX - 1, 1), SENT_COUNT_MAX - 2);
+  assert_int_equal(sent_count_add(SENT_COUNT_MAX - 1), SENT_COUNT_MAX);
+  assert_int_equal(sent_count_add(SENT_COUNT_MAX), SENT_COUNT_MAX);
+  assert_int_equal(sent_count_remove(SENT_COUNT_MAX, 1), SENT_COUNT_MAX);
+  assert_int_equal(sent_count_remove(SENT_COUNT_MAX, UINT32_MAX - 1), SENT_COUNT_MAX);
+  assert_int_equal(sent_count_remove(SENT_COUNT_MAX, UINT32_MAX), 0);
 }
 
-/* ---- taking back ---- */
+/* ---- rolling back ---- */
 
-UNIT_TEST(what_was_told_is_taken_back_as_often)
+UNIT_TEST(a_roll_back_undoes_each_sent_reference)
 {
   enum { MANY = 100, EACH = 3 };
   struct jvm_objects *objects = new_table(1000);
   struct jvm_stored stored = {0};
   jobject held = new_object();
-  uint32_t first = tell(the_thread, objects, held, NULL);
+  uint32_t first = send_ref(the_thread, objects, held, NULL);
   for (size_t i = 0; i < MANY; i++) {
-    assert_int_equal(tell(the_thread, objects, held, &stored), first);
+    assert_int_equal(send_ref(the_thread, objects, held, &stored), first);
     assert_false(stored.is_new);
     jobject object = new_object();
-    tell(the_thread, objects, object, &stored);
+    send_ref(the_thread, objects, object, &stored);
     assert_true(stored.is_new);
-    tell(the_thread, objects, object, &stored);
+    send_ref(the_thread, objects, object, &stored);
     assert_false(stored.is_new);
     (*the_thread->env)->DeleteLocalRef(the_thread->env, object);
   }
   assert_int_equal(stored.count, EACH * MANY);
-  jvm_objects_take_back(the_thread, objects, &stored, EACH * MANY - 1);
-  assert_int_equal(jvm_objects_count(objects), 1 + MANY); /* the last object was told twice */
-  jvm_objects_take_back(the_thread, objects, &stored, (size_t)EACH * (MANY - 10));
+  jvm_objects_roll_back(the_thread, objects, &stored, EACH * MANY - 1);
+  assert_int_equal(jvm_objects_count(objects), 1 + MANY); /* the last object was sent twice */
+  jvm_objects_roll_back(the_thread, objects, &stored, (size_t)EACH * (MANY - 10));
   assert_int_equal(jvm_objects_count(objects), 1 + MANY - 10);
   assert_int_equal(jvm_objects_delete(the_thread, objects, stored.refs[1]), JP_OK);
-  jvm_objects_take_back(the_thread, objects, &stored, 0);
+  jvm_objects_roll_back(the_thread, objects, &stored, 0);
   assert_int_equal(jvm_objects_count(objects), 1);
-  forget(objects, first, 1);
+  release_sent(objects, first, 1);
   assert_int_equal(jvm_objects_count(objects), 0);
   jvm_stored_fini(&stored);
   jvm_objects_destroy(the_thread, objects);
 }
 
-UNIT_TEST(one_telling_alone_can_be_taken_back)
+UNIT_TEST(one_sent_reference_can_be_uncounted)
 {
   struct jvm_objects *objects = new_table(10);
   struct jvm_stored stored = {0};
   jobject two[] = {new_object(), new_object()};
-  uint32_t held = tell(the_thread, objects, two[0], NULL);
-  tell(the_thread, objects, two[0], &stored);
-  uint32_t other = tell(the_thread, objects, two[1], &stored);
-  assert_int_equal(jvm_objects_tell(objects, other, &stored), JP_OK);
-  jvm_objects_untell(the_thread, objects, held, &stored);
+  uint32_t held = send_ref(the_thread, objects, two[0], NULL);
+  send_ref(the_thread, objects, two[0], &stored);
+  uint32_t other = send_ref(the_thread, objects, two[1], &stored);
+  assert_int_equal(jvm_objects_count_sent(objects, other, &stored), JP_OK);
+  jvm_objects_uncount_sent(the_thread, objects, held, &stored);
   assert_int_equal(stored.count, 2);
   assert_int_equal(stored.refs[0], other);
   assert_int_equal(stored.refs[1], other);
   assert_true(is_held(objects, held));
-  jvm_objects_untell(the_thread, objects, held, &stored); /* has no note */
+  jvm_objects_uncount_sent(the_thread, objects, held, &stored); /* is not in `stored` */
   assert_false(is_held(objects, held));
   assert_int_equal(stored.count, 2);
-  jvm_objects_untell(the_thread, objects, other, NULL);
+  jvm_objects_uncount_sent(the_thread, objects, other, NULL);
   assert_true(is_held(objects, other));
-  jvm_objects_take_back(the_thread, objects, &stored, 0);
+  jvm_objects_roll_back(the_thread, objects, &stored, 0);
   assert_int_equal(jvm_objects_count(objects), 0);
   jvm_stored_fini(&stored);
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* A list with one object a million times. The notes take four bytes each, and room for as many again. */
-UNIT_TEST(a_million_tellings_of_one_object)
+/* A list with one object a million times. The refs take four bytes each, with room for as many again. */
+UNIT_TEST(an_object_can_be_sent_a_million_times)
 {
   enum { MILLION = 1000000 };
   struct jvm_objects *objects = new_table(10);
   struct jvm_stored stored = {0};
   jobject object = new_object();
   for (int i = 0; i < MILLION; i++)
-    tell(the_thread, objects, object, &stored);
+    send_ref(the_thread, objects, object, &stored);
   assert_int_equal(stored.count, MILLION);
   assert_in_range(stored.capacity, MILLION, 2 * MILLION);
-  jvm_objects_take_back(the_thread, objects, &stored, 1);
+  jvm_objects_roll_back(the_thread, objects, &stored, 1);
   assert_int_equal(jvm_objects_count(objects), 1);
-  jvm_objects_take_back(the_thread, objects, &stored, 0);
+  jvm_objects_roll_back(the_thread, objects, &stored, 0);
   assert_int_equal(jvm_objects_count(objects), 0);
   jvm_stored_fini(&stored);
   jvm_objects_destroy(the_thread, objects);
@@ -153,28 +153,28 @@ struct meeting {
   pthread_barrier_t met;
 };
 
-static void be_told(void *argument, struct jvm_thread *thread)
+static void send_and_meet(void *argument, struct jvm_thread *thread)
 {
   struct meeting *meeting = argument;
-  tell(thread, meeting->objects, meeting->object, NULL);
+  send_ref(thread, meeting->objects, meeting->object, NULL);
   pthread_barrier_wait(&meeting->met);
 }
 
-UNIT_TEST(what_another_thread_was_told_is_not_taken_back)
+UNIT_TEST(a_roll_back_keeps_references_of_other_threads)
 {
   struct meeting meeting = {.objects = new_table(10)};
   struct jvm_stored stored = {0};
   struct jp_error error;
   meeting.object = (*the_thread->env)->NewGlobalRef(the_thread->env, new_object());
   pthread_barrier_init(&meeting.met, NULL, 2);
-  tell(the_thread, meeting.objects, new_object(), &stored);
-  uint32_t ref = tell(the_thread, meeting.objects, meeting.object, &stored);
-  assert_int_equal(jvm_spawn(the_jvm, "other", be_told, &meeting, &error), JP_OK);
+  send_ref(the_thread, meeting.objects, new_object(), &stored);
+  uint32_t ref = send_ref(the_thread, meeting.objects, meeting.object, &stored);
+  assert_int_equal(jvm_spawn(the_jvm, "other", send_and_meet, &meeting, &error), JP_OK);
   pthread_barrier_wait(&meeting.met);
   pthread_barrier_destroy(&meeting.met);
-  jvm_objects_take_back(the_thread, meeting.objects, &stored, 0);
+  jvm_objects_roll_back(the_thread, meeting.objects, &stored, 0);
   assert_int_equal(jvm_objects_count(meeting.objects), 1);
-  forget(meeting.objects, ref, 1);
+  release_sent(meeting.objects, ref, 1);
   assert_int_equal(jvm_objects_count(meeting.objects), 0);
   (*the_thread->env)->DeleteGlobalRef(the_thread->env, meeting.object);
   jvm_stored_fini(&stored);
@@ -192,23 +192,24 @@ struct sharing {
   _Atomic int kept;
 };
 
-/* One round: a message that tells the object three times, whose answer is lost, or is let go of by its client. */
+/* One round: a message sends the object three times; then its answer is lost, or its client releases the
+ * refs. */
 static void share_once(struct sharing *sharing, struct jvm_thread *thread, int round,
                        struct jvm_stored *stored)
 {
-  uint32_t ref = tell(thread, sharing->objects, sharing->common, stored);
-  sharing->faults += tell(thread, sharing->objects, sharing->common, stored) != ref;
-  sharing->faults += jvm_objects_tell(sharing->objects, ref, stored) != JP_OK;
+  uint32_t ref = send_ref(thread, sharing->objects, sharing->common, stored);
+  sharing->faults += send_ref(thread, sharing->objects, sharing->common, stored) != ref;
+  sharing->faults += jvm_objects_count_sent(sharing->objects, ref, stored) != JP_OK;
   jobject held = jvm_objects_get(thread, sharing->objects, ref, NULL);
   sharing->faults += !(*thread->env)->IsSameObject(thread->env, held, sharing->common);
   (*thread->env)->DeleteLocalRef(thread->env, held);
   if (round % 2 == 0) {
-    jvm_objects_take_back(thread, sharing->objects, stored, 0);
+    jvm_objects_roll_back(thread, sharing->objects, stored, 0);
     return;
   }
   stored->count = 0;
-  jvm_objects_forget(thread, sharing->objects, ref, 1);
-  jvm_objects_forget(thread, sharing->objects, ref, 2);
+  jvm_objects_release_sent(thread, sharing->objects, ref, 1);
+  jvm_objects_release_sent(thread, sharing->objects, ref, 2);
 }
 
 static void share(void *argument, struct jvm_thread *thread)
@@ -219,7 +220,7 @@ static void share(void *argument, struct jvm_thread *thread)
   for (int i = 0; i < ROUNDS; i++) {
     share_once(sharing, thread, i, &stored);
     if (i % (ROUNDS / KEPT) == ROUNDS / KEPT - 1) {
-      tell(thread, sharing->objects, sharing->common, NULL);
+      send_ref(thread, sharing->objects, sharing->common, NULL);
       sharing->kept++;
     }
   }
@@ -227,8 +228,9 @@ static void share(void *argument, struct jvm_thread *thread)
   pthread_barrier_wait(&sharing->end);
 }
 
-/* However their tellings meet, none is lost and none is left: the object has those alone that were kept. */
-UNIT_TEST(threads_tell_and_forget_one_object)
+/* However the threads interleave, the count is exact: the object has only the sent references that were
+ * kept. */
+UNIT_TEST(threads_send_and_release_one_object)
 {
   struct sharing sharing = {.objects = new_table(100)};
   struct jp_error error;
@@ -242,10 +244,10 @@ UNIT_TEST(threads_tell_and_forget_one_object)
   pthread_barrier_destroy(&sharing.begin);
   assert_int_equal(sharing.faults, 0);
   assert_int_equal(sharing.kept, SHARERS * KEPT);
-  uint32_t ref = tell(the_thread, sharing.objects, sharing.common, NULL);
-  forget(sharing.objects, ref, SHARERS * KEPT);
+  uint32_t ref = send_ref(the_thread, sharing.objects, sharing.common, NULL);
+  release_sent(sharing.objects, ref, SHARERS * KEPT);
   assert_int_equal(jvm_objects_count(sharing.objects), 1);
-  forget(sharing.objects, ref, 1);
+  release_sent(sharing.objects, ref, 1);
   assert_int_equal(jvm_objects_count(sharing.objects), 0);
   (*the_thread->env)->DeleteGlobalRef(the_thread->env, sharing.common);
   jvm_objects_destroy(the_thread, sharing.objects);

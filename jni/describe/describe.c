@@ -1,5 +1,6 @@
-/* What there is to see of an object, and of a class: its members as the JVM knows them, whatever they were loaded from. */
-#include "jni/look.h"
+/* Describes an object or a class, with its members as the JVM knows them, wherever the class was loaded
+ * from. */
+#include "jni/describe.h"
 
 #include "jni/convert/judgement.h"
 #include "jni/convert/results.h"
@@ -12,14 +13,14 @@
 
 enum { TEXT_UNITS_MAX = 1000, ACC_MASK = 0xFFFF };
 
-struct looking {
+struct describing {
   JNIEnv *env;
   const struct jvm_request *request;
-  struct op_look *look;
+  struct op_description *description;
   struct outcome *outcome;
   jobject object; /* local */
   struct jvm_class *class;
-  struct jvm_class *object_class; /* of the object that has the class; NULL: there is none */
+  struct jvm_class *object_class; /* the class of the object being described; NULL: no object */
 };
 
 /* ---- the shapes of classes, from their tables of members ---- */
@@ -27,16 +28,16 @@ struct looking {
 struct shapes {
   struct jvm_thread *thread;
   struct arena *arena;
-  const struct judge *judge;  /* NULL: there is no object, or none of the class */
-  struct jvm_class *named;    /* the first class */
+  const struct judge *judge;  /* NULL: no object, or not an instance of the class */
+  struct jvm_class *named;    /* the class being described */
   struct jvm_class *runtime;  /* of the object */
-  struct text only_member;    /* of struct op_look */
-  struct jvm_class **classes; /* in the order in which they were met */
+  struct text only_member;    /* of struct op_description */
+  struct jvm_class **classes; /* in the order in which they were found */
   size_t count;
   size_t capacity;
 };
 
-/* ---- the classes ---- */
+/* ---- classes ---- */
 
 static bool add_class(struct shapes *shapes, struct jvm_class *class)
 {
@@ -54,14 +55,14 @@ static bool add_class(struct shapes *shapes, struct jvm_class *class)
   return true;
 }
 
-/* JVMTI tells no interfaces of arrays, which have these two (JLS 10.8). */
+/* JVMTI does not list the interfaces of arrays, which are these two (JLS 10.8). */
 static const struct text array_interfaces[] = {TEXT("java.lang.Cloneable"), TEXT("java.io.Serializable")};
 
 enum { ARRAY_INTERFACES = sizeof array_interfaces / sizeof *array_interfaces };
 
-/* ---- their members ---- */
+/* ---- members ---- */
 
-/* The tables of members leave out what no call needs. */
+/* The tables of members do not have the generic signatures, because no call needs them. */
 static struct text read_signature(const struct shapes *shapes, const struct jvm_method *method)
 {
   jvmtiEnv *jvmti = shapes->thread->jvmti;
@@ -87,7 +88,8 @@ static struct text read_field_signature(const struct shapes *shapes, const struc
   return text;
 }
 
-/* For what the named class alone denies; what it allows is asked elsewhere. */
+/* True if the named class denies the method, but a supertype allows it. Whether the named class allows it is
+ * the caller's question. */
 static bool is_open(const struct shapes *shapes, struct jvm_method *method)
 {
   if (shapes->judge == NULL || (method->modifiers & OP_ACC_PUBLIC) == 0 ||
@@ -120,7 +122,7 @@ static bool read_method(const struct shapes *shapes, const struct jvm_method *me
   return member->descriptor.data != NULL && member->signature.data != NULL;
 }
 
-/* `new` finds no hidden class by its name. */
+/* Excludes constructors of hidden classes, which `new` cannot find by name. */
 static bool is_wanted(const struct shapes *shapes, const struct jvm_method *method)
 {
   return !(method->owner->is_hidden && text_equal(method->name, TEXT("<init>"))) &&
@@ -181,11 +183,11 @@ static bool name_interfaces(const struct shapes *shapes, const struct jvm_class 
   return true;
 }
 
-/* Fills look->shapes with those of the class and of all above it, and asks the judge which methods are open for an object
- * of object_class, which is the class or below it (NULL: there is no object). False: an exception is pending (an interface
- * cannot be linked), or none is (memory is short). */
+/* Fills description->shapes with the class and all its supertypes. Asks the judge which methods a supertype allows
+ * for an object of object_class, which is the class or a subclass (NULL: no object). False: an exception is
+ * pending (an interface cannot be linked), or none is (memory is short). */
 static bool find_shapes(const struct jvm_request *request, struct jvm_class *class,
-                        struct jvm_class *object_class, struct op_look *look)
+                        struct jvm_class *object_class, struct op_description *description)
 {
   bool asks = object_class != NULL && jvm_class_is_assignable(request->thread, object_class, class);
   struct shapes shapes = {.thread = request->thread,
@@ -193,7 +195,7 @@ static bool find_shapes(const struct jvm_request *request, struct jvm_class *cla
                           .judge = asks ? request->judge : NULL,
                           .named = class,
                           .runtime = object_class,
-                          .only_member = look->only_member};
+                          .only_member = description->only_member};
   if (!add_class(&shapes, class))
     return false;
   for (size_t i = 0; class->component != 0 && i < ARRAY_INTERFACES; i++) {
@@ -209,15 +211,15 @@ static bool find_shapes(const struct jvm_request *request, struct jvm_class *cla
       if (!add_class(&shapes, table->interfaces[at]))
         return false;
   }
-  look->shapes = arena_calloc(shapes.arena, shapes.count, sizeof *look->shapes);
-  if (look->shapes == NULL)
+  description->shapes = arena_calloc(shapes.arena, shapes.count, sizeof *description->shapes);
+  if (description->shapes == NULL)
     return false;
-  look->shape_count = shapes.count;
+  description->shape_count = shapes.count;
   for (size_t i = 0; i < shapes.count; i++) {
     const struct member_table *table = member_table_of(shapes.thread, shapes.classes[i]);
     if (table == NULL)
       return false;
-    struct op_shape *shape = &look->shapes[i];
+    struct op_shape *shape = &description->shapes[i];
     shape->name = shapes.classes[i]->name;
     shape->access = (uint16_t)(shapes.classes[i]->modifiers & ACC_MASK);
     shape->is_permanent = shapes.classes[i]->permanent;
@@ -231,136 +233,140 @@ static bool find_shapes(const struct jvm_request *request, struct jvm_class *cla
 
 /* ---- the object ---- */
 
-static bool open_object(struct looking *looking)
+static bool open_object(struct describing *describing)
 {
-  if (looking->request->operation->receiver != NULL) {
+  if (describing->request->operation->receiver != NULL) {
     struct call_frame frame = {.receiver = NULL};
-    if (!call_frame_make_receiver(looking->request, &frame, looking->outcome))
+    if (!call_frame_make_receiver(describing->request, &frame, describing->outcome))
       return false;
-    looking->object = frame.receiver;
-    looking->class = jvm_class_by_id(looking->request->thread, frame.receiver_class);
+    describing->object = frame.receiver;
+    describing->class = jvm_class_by_id(describing->request->thread, frame.receiver_class);
   } else {
-    const struct jvm_request *request = looking->request;
+    const struct jvm_request *request = describing->request;
     uint32_t class_id = 0;
-    looking->object =
+    describing->object =
         jvm_objects_get(request->thread, request->objects, request->operation->instance, &class_id);
-    if (looking->object == NULL) {
-      outcome_fail(looking->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+    if (describing->object == NULL) {
+      outcome_fail(describing->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
                    "No object found with objRef: %u", request->operation->instance);
       return false;
     }
-    looking->class = jvm_class_by_id(request->thread, class_id);
+    describing->class = jvm_class_by_id(request->thread, class_id);
   }
-  return looking->class != NULL || outcome_fail_memory(looking->outcome) == JP_OK;
+  return describing->class != NULL || outcome_fail_memory(describing->outcome) == JP_OK;
 }
 
-/* ---- what it says of itself ---- */
+/* ---- toString and size ---- */
 
-static bool may_call(struct looking *looking, jclass declaring, struct named_method named)
+static bool may_call(struct describing *describing, jclass declaring, struct named_method named)
 {
   struct outcome denied;
-  return jvm_judge_call(looking->request, looking->class, declaring, named, &denied);
+  return jvm_judge_call(describing->request, describing->class, declaring, named, &denied);
 }
 
-static bool read_text(struct looking *looking, jstring string)
+static bool read_text(struct describing *describing, jstring string)
 {
-  JNIEnv *env = looking->env;
+  JNIEnv *env = describing->env;
   jchar units[TEXT_UNITS_MAX];
   jsize length = (*env)->GetStringLength(env, string);
   if (length > TEXT_UNITS_MAX) {
     (*env)->GetStringRegion(env, string, TEXT_UNITS_MAX - 1, 2, units);
-    bool is_pair = (units[0] & 0xFC00) == 0xD800 && (units[1] & 0xFC00) == 0xDC00; /* which is not cut */
+    bool is_pair =
+        (units[0] & 0xFC00) == 0xD800 && (units[1] & 0xFC00) == 0xDC00; /* a surrogate pair is not cut */
     length = is_pair ? TEXT_UNITS_MAX - 1 : TEXT_UNITS_MAX;
   }
   (*env)->GetStringRegion(env, string, 0, length, units);
-  looking->look->text = jvm_text_of_units(units, (size_t)length, looking->request->arena);
-  return looking->look->text.data != NULL || outcome_fail_memory(looking->outcome) == JP_OK;
+  describing->description->text = jvm_text_of_units(units, (size_t)length, describing->request->arena);
+  return describing->description->text.data != NULL || outcome_fail_memory(describing->outcome) == JP_OK;
 }
 
-static bool find_text(struct looking *looking)
+static bool find_text(struct describing *describing)
 {
   static const struct named_method to_string = {"toString", "()Ljava/lang/String;"};
-  JNIEnv *env = looking->env;
-  const struct jvm_known *known = &looking->request->thread->jvm->known;
-  looking->look->text = TEXT_ABSENT;
-  if (!may_call(looking, known->class_object, to_string))
+  JNIEnv *env = describing->env;
+  const struct jvm_known *known = &describing->request->thread->jvm->known;
+  describing->description->text = TEXT_ABSENT;
+  if (!may_call(describing, known->class_object, to_string))
     return true;
-  jstring string = (*env)->CallObjectMethod(env, looking->object, known->method_object_to_string);
-  if (throwable_take(looking->request->thread, NULL) || string == NULL)
+  jstring string = (*env)->CallObjectMethod(env, describing->object, known->method_object_to_string);
+  if (throwable_take(describing->request->thread, NULL) || string == NULL)
     return true;
-  bool read = read_text(looking, string);
+  bool read = read_text(describing, string);
   (*env)->DeleteLocalRef(env, string);
   return read;
 }
 
-/* The length of an array or a String is told with every ref; a collection's or map's is a call of its size. */
-static void find_length(struct looking *looking)
+/* An array's or String's length needs no permission; a collection's or map's is a call of its size. */
+static void find_length(struct describing *describing)
 {
   static const struct named_method size = {"size", "()I"};
-  JNIEnv *env = looking->env;
-  const struct jvm_known *known = &looking->request->thread->jvm->known;
-  bool is_collection = (*env)->IsInstanceOf(env, looking->object, known->class_collection);
-  bool is_map = !is_collection && (*env)->IsInstanceOf(env, looking->object, known->class_map);
-  if ((is_collection && !may_call(looking, known->class_collection, size)) ||
-      (is_map && !may_call(looking, known->class_map, size)))
+  JNIEnv *env = describing->env;
+  const struct jvm_known *known = &describing->request->thread->jvm->known;
+  bool is_collection = (*env)->IsInstanceOf(env, describing->object, known->class_collection);
+  bool is_map = !is_collection && (*env)->IsInstanceOf(env, describing->object, known->class_map);
+  if ((is_collection && !may_call(describing, known->class_collection, size)) ||
+      (is_map && !may_call(describing, known->class_map, size)))
     return;
-  looking->look->has_length =
-      result_find_length(looking->request, looking->class, looking->object, &looking->look->length);
+  describing->description->has_length = result_find_length(
+      describing->request, describing->class, describing->object, &describing->description->length);
 }
 
-/* ---- its class ---- */
+/* ---- the object's class ---- */
 
-static bool find_class_shapes(struct looking *looking)
+static bool find_class_shapes(struct describing *describing)
 {
-  const struct jvm_request *request = looking->request;
-  if (find_shapes(request, looking->class, looking->object_class, looking->look))
+  const struct jvm_request *request = describing->request;
+  if (find_shapes(request, describing->class, describing->object_class, describing->description))
     return true;
   return throwable_take_outcome(request->thread, request->arena, request->limits->stack_frames_max,
-                                looking->outcome)
+                                describing->outcome)
              ? false
-             : outcome_fail_memory(looking->outcome) == JP_OK;
+             : outcome_fail_memory(describing->outcome) == JP_OK;
 }
 
-/* Reflection tells it, which loads the classes that the methods name and initialises none. */
-static void find_function(const struct looking *looking)
+/* Uses reflection, which loads the classes that the methods name, but initialises none. */
+static void find_function(const struct describing *describing)
 {
-  struct jvm_thread *thread = looking->request->thread;
-  struct op_look *look = looking->look;
-  look->function_name = TEXT_ABSENT;
-  int arity =
-      looking->class->is_interface ? callback_function_arity(thread, looking->class) : CALLBACK_NO_FUNCTION;
+  struct jvm_thread *thread = describing->request->thread;
+  struct op_description *description = describing->description;
+  description->function_name = TEXT_ABSENT;
+  int arity = describing->class->is_interface ? callback_function_arity(thread, describing->class)
+                                              : CALLBACK_NO_FUNCTION;
   if (arity == CALLBACK_NO_FUNCTION)
     return;
-  look->function_name = callback_function_name(thread, looking->class, looking->request->arena);
-  look->function_arity = (size_t)arity;
+  description->function_name = callback_function_name(thread, describing->class, describing->request->arena);
+  description->function_arity = (size_t)arity;
 }
 
-bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
+bool jvm_describe(const struct jvm_request *request, struct op_description *description,
+                  struct outcome *outcome)
 {
-  struct looking looking = {
-      .env = request->thread->env, .request = request, .look = look, .outcome = outcome};
-  if (!open_object(&looking))
+  struct describing describing = {
+      .env = request->thread->env, .request = request, .description = description, .outcome = outcome};
+  if (!open_object(&describing))
     return false;
-  looking.object_class = looking.class;
-  look->class_name = looking.class->name;
-  look->judged_name = looking.class->element_name;
-  look->text = TEXT_ABSENT;
+  describing.object_class = describing.class;
+  description->class_name = describing.class->name;
+  description->judged_name = describing.class->element_name;
+  description->text = TEXT_ABSENT;
   if (request->operation->members_only)
-    return find_class_shapes(&looking);
-  find_length(&looking);
-  return find_text(&looking) && find_class_shapes(&looking);
+    return find_class_shapes(&describing);
+  find_length(&describing);
+  return find_text(&describing) && find_class_shapes(&describing);
 }
 
-bool jvm_look_class(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
+bool jvm_describe_class(const struct jvm_request *request, struct op_description *description,
+                        struct outcome *outcome)
 {
-  struct looking looking = {
-      .env = request->thread->env, .request = request, .look = look, .outcome = outcome};
-  looking.class = resolve_named_class(request, look->only_ancestors, &looking.object_class, outcome);
-  if (looking.class == NULL)
+  struct describing describing = {
+      .env = request->thread->env, .request = request, .description = description, .outcome = outcome};
+  describing.class =
+      resolve_named_class(request, description->only_ancestors, &describing.object_class, outcome);
+  if (describing.class == NULL)
     return false;
-  look->class_name = looking.class->name;
-  look->judged_name = looking.class->element_name;
-  if (look->is_of_class)
-    find_function(&looking);
-  return find_class_shapes(&looking);
+  description->class_name = describing.class->name;
+  description->judged_name = describing.class->element_name;
+  if (description->is_of_class)
+    find_function(&describing);
+  return find_class_shapes(&describing);
 }
