@@ -421,6 +421,8 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* The session's name, where messages have it; else absent. Constant: without the lock. */
 struct text client_name_in_messages(const struct jp_client *client);
+/* Whether messages that name refs have the epoch as a member. */
+bool client_tells_epoch_in_messages(const struct jp_client *client);
 /* What is written before each message: refs that are let go of. within: the call of Java that it is nested
  * in, or absent. */
 void client_write_releases(struct jp_client *client, struct text within);

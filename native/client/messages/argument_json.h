@@ -24,6 +24,8 @@ uint64_t message_ref_epoch(const struct jp_ref *ref);
 bool message_may_name(const struct jp_ref *ref, uint64_t epoch);
 /* Notes that the message names the ref. False: it may not. */
 bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref);
+/* The same of refs that the caller says to be of that epoch, by their numbers. */
+bool message_name_epoch(struct message_refs *refs, uint64_t epoch);
 /* JP_CLIENT_STALE, with a line about the ref. */
 enum jp_client_status message_fail_stale(const struct jp_ref *ref, struct jp_client_error *error);
 /* Which step of its batch a named argument means. NULL names: there is no batch, and a named argument is an

@@ -59,14 +59,16 @@ struct request_text {
   struct text method; /* a JSON string */
   struct text params;
   struct text options;
-  bool has_within; /* options say what the request is nested in */
+  struct text epoch; /* that the refs are of, as JSON */
+  bool has_within;   /* options say what the request is nested in */
+  bool may_name_refs;
   enum answer_form form;
 };
 
 /* JP_CLIENT_INVALID: the text is no request; error says why. */
 enum jp_client_status request_text_read(struct text text, struct request_text *request,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Appends it as a message with how->id, how->peer_id and how->within. */
+/* Appends it as a message with how->id, how->peer_id, how->within and, with how->has_epoch, the epoch of how->refs. */
 void request_text_write(const struct request_text *request, const struct message_json *how,
                         struct buffer *out);
 

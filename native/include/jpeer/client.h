@@ -549,7 +549,7 @@ JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *c
 /*
  * The library by foreign functions (ctypes, koffi, fiddle): of numbers, pointers and NUL-terminated texts alone, with
  * requests and configurations as JSON. With these go the functions above that take no struct by value: jp_answer_kind,
- * _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _release, jp_client_close, jp_peer_client, _stop.
+ * _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _epoch, _release, jp_client_close, jp_peer_client, _stop.
  * docs/c-client.md, "Other languages", has programs.
  */
 
@@ -569,8 +569,9 @@ JP_API enum jp_client_status jp_launch_json(const char *config, struct jp_peer *
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
  * As jp_client_call, of a request as docs/protocol.md has it, {"method": "call", "params": {...}, "options": {...}}; its id
- * is the library's. Objects are named by jp_ref_number, as long as there is a handle: {"ref": 42}. Not for binary
- * messages.
+ * is the library's. Objects are named by jp_ref_number, as long as there is a handle: {"ref": 42}. With a member
+ * "epoch", the 16 hexadecimal digits of their jp_ref_epoch, the request is JP_CLIENT_STALE where the peer has been
+ * started again, as with handles. Not for binary messages.
  */
 JP_API enum jp_client_status jp_client_call_json(struct jp_client *client, const char *text, size_t length,
                                                  int timeout_ms, struct jp_answer **answer,
