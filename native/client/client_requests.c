@@ -522,7 +522,7 @@ struct text client_name_in_messages(const struct jp_client *client)
              : TEXT_ABSENT;
 }
 
-static bool names_epoch_in_messages(const struct jp_client *client)
+bool client_names_epoch_in_messages(const struct jp_client *client)
 {
   return client->url_kind->names_in_messages && ref_table_epoch(&client->refs) != EPOCH_UNKNOWN;
 }
@@ -548,7 +548,7 @@ static enum jp_client_status append_request(struct jp_client *client, const stru
                                .within = callback_within(client),
                                .callbacks = callbacks_begin_message(client),
                                .refs = &client->named,
-                               .has_epoch = names_epoch_in_messages(client)};
+                               .has_epoch = client_names_epoch_in_messages(client)};
     size_t start = out->len;
     enum jp_client_status status = message_write_json(request, &how, out, error);
     size_t max = client->request_max;
@@ -584,7 +584,7 @@ static void write_releases(struct jp_client *client, const struct message_releas
     client->named.are_named = true;
     message_write_release_json(
         releases, count, client_name_in_messages(client), within,
-        names_epoch_in_messages(client) ? ref_table_epoch(&client->refs) : EPOCH_UNKNOWN, out);
+        client_names_epoch_in_messages(client) ? ref_table_epoch(&client->refs) : EPOCH_UNKNOWN, out);
   }
   if (out->failed) /* the refs stay in the peer until the session ends: memory is short */
     client->kind->discard(client->transport);

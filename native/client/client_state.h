@@ -430,6 +430,8 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* The session's name if messages contain it; otherwise absent. Constant: needs no lock. */
 struct text client_name_in_messages(const struct jp_client *client);
+/* Whether messages that name refs have the epoch as a member. */
+bool client_names_epoch_in_messages(const struct jp_client *client);
 /* Writes the queued releases of refs; called before each message. within: the call of Java that the message
  * is nested in, or absent. */
 void client_write_releases(struct jp_client *client, struct text within);

@@ -27,6 +27,23 @@ struct text_call {
   const struct request_text *request;
 };
 
+/* As of refs that are given by their numbers; with an epoch, they are of that one. */
+static enum jp_client_status name_refs(const struct request_text *request, struct message_refs *refs,
+                                       struct jp_client_error *error)
+{
+  if (request->epoch.data == NULL) {
+    refs->are_named = request->may_name_refs;
+    return JP_CLIENT_OK;
+  }
+  struct text digits =
+      request->epoch.len < 2 ? TEXT_ABSENT : text_slice(request->epoch, 1, request->epoch.len - 1);
+  if (message_name_epoch(refs, ref_epoch_parse(digits)))
+    return JP_CLIENT_OK;
+  return client_fail(
+      error, JP_CLIENT_STALE,
+      "the request is for another epoch: its refs are of a peer that has ended, or of another session");
+}
+
 static enum jp_client_status write_text_call(struct exchange *exchange, uint64_t first_id, struct buffer *out,
                                              struct jp_client_error *error)
 {
@@ -35,11 +52,15 @@ static enum jp_client_status write_text_call(struct exchange *exchange, uint64_t
   int length = snprintf(id, sizeof id, "%llu", (unsigned long long)first_id);
   const struct message_json how = {.id = {id, (size_t)length},
                                    .peer_id = client_name_in_messages(client),
-                                   .within = callback_within(client)};
-  (void)callbacks_begin_message(client); /* it gives no callbacks */
-  (void)error;
-  request_text_write(((const struct text_call *)exchange)->request, &how, out);
-  return JP_CLIENT_OK;
+                                   .within = callback_within(client),
+                                   .refs = &client->named,
+                                   .has_epoch = client_names_epoch_in_messages(client)};
+  const struct request_text *request = ((const struct text_call *)exchange)->request;
+  (void)callbacks_begin_message(client); /* the message has no callbacks */
+  enum jp_client_status status = name_refs(request, &client->named, error);
+  if (status == JP_CLIENT_OK)
+    request_text_write(request, &how, out);
+  return status;
 }
 
 enum jp_client_status jp_client_call_json(struct jp_client *client, const char *text, size_t length,

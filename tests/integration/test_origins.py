@@ -129,13 +129,18 @@ class Allowed(PeerCase):
 
 
 class Without(PeerCase):
+    def test_an_origin_in_the_log_cannot_pass_for_another_text(self):
+        peer = self.start()
+        self.assertEqual(403, handshake(peer.address("ws"), Origin='http://a" was served to "b'))
+        peer.await_stderr(r'a web page of "http://a\" was served to \"b" was refused')
+
     def test_no_page_is_let_in(self):
         peer = self.start()
         for arguments, body in ((PREFLIGHT, None), ((), CALL)):
             status, _, text = curl(peer.address("http"), *arguments, origin=APP, body=body)
             self.assertEqual(403, status)
             self.assertIn("--allow-origin", text)
-        peer.await_stderr(f"a web page of {APP} was refused: --allow-origin names")
+        peer.await_stderr(f'a web page of "{APP}" was refused: --allow-origin names')
         self.assertEqual(403, handshake(peer.address("ws"), Origin=APP))
         status, fields, _ = curl(peer.address("http"), body=CALL)
         self.assertEqual(200, status)

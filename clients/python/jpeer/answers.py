@@ -11,6 +11,11 @@ _HEAP_TYPE = 1 << 9  # of type.__flags__: the package's own exceptions have it, 
 _SHAPES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
+def shown(text: str) -> str:
+    """A name of the peer's in an error's text or a traceback: without control characters, which a terminal would obey."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 @contextmanager
 def taken_apart(what: str) -> Iterator[None]:
     """Turns what Python raises about a value of the wrong shape into ProtocolError, as the C half does with answers
@@ -32,11 +37,13 @@ def count_of(answer: Any, what: str) -> int:
 
 def described(answer: Any, what: str) -> dict[str, Any]:
     """The description of a class, when all that the package reads of it has the form that the protocol gives it."""
-    with taken_apart(f"the description of {what[:200]}"):
+    with taken_apart(f"the description of {shown(what[:200])}"):
         for key in ("superclasses", "interfaces"):
             _each(answer[key], str)
         _each(answer.get("nested") or [], str)
-        _optional(answer, str, "class", "modifiers", "text")
+        _optional(answer, str, "modifiers", "text")
+        if answer.get("class") is not None:
+            _text(answer["class"])
         for key in ("fields", "methods", "constructors"):
             for member in _each(answer[key], dict):
                 _member(member, key)
@@ -45,7 +52,7 @@ def described(answer: Any, what: str) -> dict[str, Any]:
 
 def superclasses_in(data: Any, name: str) -> list[str]:
     """Of the data of an error of Java, the nearest first; none where the peer does not say them."""
-    with taken_apart(f"the error's data of {name[:200]}"):
+    with taken_apart(f"the error's data of {shown(name[:200])}"):
         found: list[str] = _each(data.get("superclasses") or [], str)
         return found
 

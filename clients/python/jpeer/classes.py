@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import collections, objects, pages, sequences
 from ._native import Array, Connection, Constructor, Field, Method, Object, ProtocolError, Typed
-from .answers import described, taken_apart
+from .answers import described, shown, taken_apart
 from .exceptions import (
     PYTHON_BASES, BadArgument, Denied, JavaException, NotFound, OutOfRange, PeerError, handle_of, make_throwable,
 )  # fmt: skip
@@ -57,7 +57,7 @@ OBJECT_METHODS = frozenset("equals getClass hashCode notify notifyAll toString w
 ASKED_MAX = 10_000  # names that descriptions do not have
 UNFIT = Typed("int", "")  # an argument that no method takes, so that a request with it runs nothing
 SUPERTYPES_MAX = 64  # classes whose supertypes are being made on one thread
-_under_way = threading.local()
+_under_way = threading.local()  # `names` of these classes, and whether the class of something `thrown` is looked for
 
 
 class JavaClass(type):
@@ -390,7 +390,7 @@ class ClassTable:
             return known
         with self._making(f"{name} of {loader._number}"):
             info = described(self._connection.describe(None, name, False, loader), name)
-            with taken_apart(f"the class {name[:200]}"):
+            with taken_apart(f"the class {shown(name[:200])}"):
                 made = self._make_class(name, info, loader)
         kept = self._loaded.setdefault(key, made)
         if self._has_several(name):
@@ -447,6 +447,17 @@ class ClassTable:
                 return ByLoader(self, name) if self._has_several(name) else made  # type: ignore[return-value]
         return self._classes.get(name) or self._make(name, handle)
 
+    def of_thrown(self, name: str, superclasses: Sequence[str], handle: Any) -> type[JavaException]:
+        """The class of what Java has thrown. Where Java throws at the requests that look for it as well, these errors are
+        suppressed, and their own classes are not looked for."""
+        if _under_way.__dict__.get("thrown"):
+            return JavaException
+        _under_way.thrown = True
+        try:
+            return self.of_throwable(name, superclasses, handle)
+        finally:
+            _under_way.thrown = False
+
     def of_throwable(self, name: str, superclasses: Sequence[str] = (), handle: Any = None) -> type[JavaException]:
         """The class of a throwable, whose superclasses are given, the nearest first. `except` finds it by its name and its
         superclasses, whatever the policy allows: a class that the peer does not describe has these alone. handle: of the
@@ -471,7 +482,7 @@ class ClassTable:
         namespace.update(_java=self._java, _java_name=name, _supertypes=frozenset([name, *above, THROWABLE, OBJECT]))
         namespace.update(_nested=(), _constructor=staticmethod(Constructor(self._connection, name)))
         local = namespace.pop("__name__")
-        with taken_apart(f"the class {name[:200]}"):
+        with taken_apart(f"the class {shown(name[:200])}"):
             made: type[JavaException] = self.throwable_type(local, _with_python_base(name, base), namespace)  # type: ignore[assignment]
         known = self._classes.setdefault(name, made)  # else a class of that name that is no throwable
         return known if issubclass(known, JavaException) else made
@@ -543,7 +554,7 @@ class ClassTable:
         if cls in self._by_object or "_owners" not in cls.__dict__:  # arrays are not described
             return
         info = described(self._connection.describe(instance, members_only=True), cls._java_name)
-        with taken_apart(f"the class {cls._java_name[:200]}"):
+        with taken_apart(f"the class {shown(cls._java_name[:200])}"):
             members = self._members(cls._java_name, info, cls._owners, cls._loader)
         for name, member in _without_mixed_in(members, cls.__bases__).items():
             if name not in cls.__dict__:
@@ -601,7 +612,7 @@ class ClassTable:
     def _make(self, name: str, handle: Object | None) -> type:
         with self._making(name):
             info = None if name.startswith("[") else self._describe(name, handle)
-            with taken_apart(f"the class {name[:200]}"):
+            with taken_apart(f"the class {shown(name[:200])}"):
                 made = self._make_array(name) if info is None else self._make_class(name, info)
         if handle is not None:
             self._by_object.add(made)
@@ -612,7 +623,7 @@ class ClassTable:
         """A class is made after its supertypes; Java's have no circles, and no chain of them is that long."""
         under_way: list[str] = _under_way.__dict__.setdefault("names", [])
         if name in under_way or len(under_way) >= SUPERTYPES_MAX:
-            raise ProtocolError(f"the supertypes of the class {under_way[0][:200]} have no end")
+            raise ProtocolError(f"the supertypes of the class {shown(under_way[0][:200])} have no end")
         under_way.append(name)
         try:
             yield
@@ -870,7 +881,7 @@ def _with_python_base(name: str, base: type) -> tuple[type, ...]:
 
 
 def _names(name: str, info: dict[str, Any]) -> dict[str, Any]:
-    package, _, local = name.rpartition(".")
+    package, _, local = shown(name).rpartition(".")
     lines = [f"{info.get('modifiers') or 'class'} {name}"]
     if info["superclasses"]:
         lines.append(f"extends {info['superclasses'][0]}")

@@ -60,7 +60,7 @@ class Java(ModuleType):
         self._pieces = Pieces(self)
         self._hooks.in_pieces = self._pieces
         self._hooks.make_error = ErrorMaker(
-            self._classes.of_throwable, self._callbacks.thrown.take, self._callbacks.give_otherwise
+            self._classes.of_thrown, self._callbacks.thrown.take, self._callbacks.give_otherwise
         )
         self._added_loaders: list[Any] = []
         self._kinds: dict[str, packages.Kind] = {}

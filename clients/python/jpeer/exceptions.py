@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType, TracebackType
 from typing import Any
 
-from .answers import superclasses_in
+from .answers import shown, superclasses_in
 
 INVALID_PARAMS = -32602
 NOT_FOUND = -32601
@@ -239,6 +239,7 @@ def java_traceback(frames: Sequence[str]) -> TracebackType | None:
 
 def parse_frame(text: str) -> tuple[str, str, int]:
     """Name, file and line of "java.base/java.util.ArrayList.get(ArrayList.java:427)"."""
+    text = shown(text)
     match = _PLACE.match(_PREFIX.sub("", text))
     if match is None:
         return text, "<java>", 1

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import traceback
 import unittest
 
 import jpeer
@@ -169,6 +170,33 @@ class Descriptions(Hostile):
         for reply in (circle, chain):
             with self.subTest(reply=reply.__name__), self.assertRaises(jpeer.ProtocolError):
                 self.connect(reply).A.run()
+
+    def test_a_peer_that_throws_at_every_request(self):
+        """Also when it is asked for the class of what it has thrown, and of that throwable's loader."""
+        for name in ("java.lang.OutOfMemoryError", "app.Odd", "app.Odd\x1b[31m\x9b"):
+            def reply(request, name=name):
+                if request["method"] == "control":
+                    return usual(request)
+                data = {"throwable_type": name, "message": "m", "stack_trace": ["a.B\x1b[0m.run(B.java:7)"], "cause": None,
+                        "superclasses": ["java.lang.RuntimeException", "java.lang.Exception", "java.lang.Throwable"]}
+                return {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32000, "message": "Server error", "data": data}}
+
+            with self.subTest(name=name), HostilePeer(lambda asked, _, reply=reply: reply(asked)) as peer, \
+                    jpeer.connect(peer.url, timeout=SECONDS) as java:
+                with self.assertRaises(jpeer.JavaException) as caught:
+                    java.Evil.run()
+                self.assertEqual(caught.exception.java_class, name)
+                self.assertIn("java.lang.RuntimeException", type(caught.exception)._supertypes)
+                self.assertNotRegex("".join(traceback.format_exception(caught.exception)), r"[\x1b\x9b]")
+
+    def test_names_with_control_characters(self):
+        def reply(request):
+            data = {"throwable_type": "a.B\x1b[31m", "message": "m", "stack_trace": [], "superclasses": ["x\0"], "cause": None}
+            return {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32000, "message": "Server error", "data": data}}
+
+        with self.assertRaises(jpeer.ProtocolError) as caught:
+            self.connect(reply).Evil.run()
+        self.assertIn(r"a.B\x1b[31m", str(caught.exception))
 
     def test_many_members(self):
         java = self.connect_to(value_of("int", "5"), methods=[self.method(f"m{each}") for each in range(100_000)])

@@ -310,6 +310,16 @@ bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref)
   return true;
 }
 
+bool message_name_epoch(struct message_refs *refs, uint64_t epoch)
+{
+  if (refs->epoch == 0 && refs->may_adopt)
+    refs->epoch = epoch;
+  if (epoch == 0 || epoch != refs->epoch)
+    return false;
+  refs->are_named = true;
+  return true;
+}
+
 /* Writes the number of a ref, or the reference to a named result. A bare number has no known epoch. */
 static void write_target(struct argument_writer *writer, const struct jp_argument *argument)
 {

@@ -24,6 +24,8 @@ uint64_t message_ref_epoch(const struct jp_ref *ref);
 bool message_may_name(const struct jp_ref *ref, uint64_t epoch);
 /* Records that the message names the ref. False: the ref belongs to another epoch. */
 bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref);
+/* The same for refs that the caller names by numbers, all of this epoch. */
+bool message_name_epoch(struct message_refs *refs, uint64_t epoch);
 /* JP_CLIENT_STALE; *error describes the ref. */
 enum jp_client_status message_fail_stale(const struct jp_ref *ref, struct jp_client_error *error);
 /* Resolves named results of a batch. NULL names: there is no batch, and a named argument is an error. */

@@ -493,12 +493,23 @@ static enum answer_form form_of(struct json_value method, bool has_elements)
   return ANSWER_PLAIN;
 }
 
-enum { METHOD, PARAMS, OPTIONS, REQUEST_MEMBERS };
+enum { METHOD, PARAMS, OPTIONS, EPOCH, REQUEST_MEMBERS };
+
+/* Never false for a request with a ref whose keys are written without escapes. */
+static bool may_name_refs(struct text params)
+{
+  static const struct text keys[] = {TEXT("\"instance\""), TEXT("\"ref\"")};
+  for (size_t i = 0; params.data != NULL && i < sizeof keys / sizeof keys[0]; i++) {
+    if (memmem(params.data, params.len, keys[i].data, keys[i].len) != NULL)
+      return true;
+  }
+  return false;
+}
 
 enum jp_client_status request_text_read(struct text text, struct request_text *request,
                                         struct jp_client_error *error)
 {
-  static const struct text names[] = {TEXT("method"), TEXT("params"), TEXT("options")};
+  static const struct text names[] = {TEXT("method"), TEXT("params"), TEXT("options"), TEXT("epoch")};
   static const struct text option_names[] = {TEXT("within"), TEXT("elements")};
   const struct json_limits limits = {.max_depth = DEPTH_MAX};
   struct json_fault fault;
@@ -516,6 +527,9 @@ enum jp_client_status request_text_read(struct text text, struct request_text *r
   *request = (struct request_text){.method = members.value[METHOD].span};
   if (members.has[PARAMS])
     request->params = members.value[PARAMS].span;
+  if (members.has[EPOCH])
+    request->epoch = members.value[EPOCH].span;
+  request->may_name_refs = may_name_refs(request->params);
   if (members.has[OPTIONS] && members.value[OPTIONS].kind != JSON_KIND_OBJECT)
     return client_fail(error, JP_CLIENT_INVALID, "the request's options are no object");
   if (members.has[OPTIONS] && json_count(members.value[OPTIONS]) > 0) {
@@ -536,6 +550,8 @@ void request_text_write(const struct request_text *request, const struct message
     BUFFER_LITERAL(out, ",\"peer-id\":");
     json_write_string(out, how->peer_id);
   }
+  if (how->has_epoch && how->refs->are_named)
+    write_epoch(out, how->refs->epoch, &(struct open_object){.out = out, .has_any = true});
   BUFFER_LITERAL(out, ",\"method\":");
   buffer_append_text(out, request->method);
   if (request->params.data != NULL) {

@@ -59,14 +59,16 @@ struct request_text {
   struct text method; /* a JSON string */
   struct text params;
   struct text options;
-  bool has_within; /* the options contain `within` */
+  struct text epoch; /* of the refs, as JSON */
+  bool has_within;   /* the options contain `within` */
+  bool may_name_refs;
   enum answer_form form;
 };
 
 /* JP_CLIENT_INVALID: the text is not a request; error says why. */
 enum jp_client_status request_text_read(struct text text, struct request_text *request,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Writes the request as a message with how->id, how->peer_id and how->within. */
+/* Writes the request as a message with how->id, how->peer_id, how->within and, if how->has_epoch, the epoch of how->refs. */
 void request_text_write(const struct request_text *request, const struct message_json *how,
                         struct buffer *out);
 

@@ -569,8 +569,8 @@ JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *c
 /*
  * The library for foreign functions (ctypes, koffi, fiddle): only numbers, pointers and NUL-terminated texts,
  * with requests and configurations as JSON. Of the functions above, those without structs by value can be
- * used as well: jp_answer_kind, _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _release,
- * jp_client_close, jp_peer_client, _stop. docs/c-client.md, "Other languages", has programs.
+ * used as well: jp_answer_kind, _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _epoch,
+ * _release, jp_client_close, jp_peer_client, _stop. docs/c-client.md, "Other languages", has programs.
  */
 
 /* For the parameter `error` of all functions; reusable. NULL: no memory. */
@@ -590,7 +590,8 @@ JP_API enum jp_client_status jp_launch_json(const char *config, struct jp_peer *
 /*
  * As jp_client_call, for a request as in docs/protocol.md, {"method": "call", "params": {...}, "options":
  * {...}}; the library chooses its id. Objects are named by jp_ref_number, as long as a handle exists: {"ref":
- * 42}. Not for binary messages.
+ * 42}. With a member "epoch", the 16 hexadecimal digits of jp_ref_epoch, the request is JP_CLIENT_STALE if the peer has
+ * been started again, as with handles. Not for binary messages.
  */
 JP_API enum jp_client_status jp_client_call_json(struct jp_client *client, const char *text, size_t length,
                                                  int timeout_ms, struct jp_answer **answer,

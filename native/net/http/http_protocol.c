@@ -303,10 +303,11 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   const struct http_site *site = &http_of(connection)->site;
   http_route(&request, site, limits->message_max, &route);
   if (route.refused_origin.data != NULL) {
-    size_t shown = route.refused_origin.len < ORIGIN_SHOWN ? route.refused_origin.len : ORIGIN_SHOWN;
+    char shown[ORIGIN_SHOWN + 1];
+    text_escape(route.refused_origin, "", "\"\\", shown, sizeof shown);
     log_warn_rarely(
-        "a web page of %.*s was refused: --allow-origin names the origins whose pages may call this peer",
-        (int)shown, route.refused_origin.data);
+        "a web page of \"%s\" was refused: --allow-origin names the origins whose pages may call this peer",
+        shown);
   }
   state->terms = route.terms;
   remember_head(scratch, site, text_slice(connection_input(connection), 0, used), &request, &route);

@@ -1,6 +1,7 @@
 /* client_scenarios URL SCENARIO [binary]: scenarios of test_client.py for the library and a real peer. Ends
  * with 0, or prints the fault in a line. */
 #include "scenario.h"
+#include <inttypes.h>
 
 #include <jpeer/client.h>
 
@@ -653,6 +654,24 @@ static void check_stale(struct jp_client *client, const struct jp_ref *old, cons
   }
 }
 
+/* The same by its number and its epoch, in JSON. */
+static enum jp_client_status size_by_number(struct jp_client *client, const struct jp_ref *list,
+                                            uint64_t epoch)
+{
+  char text[256];
+  struct jp_client_error error;
+  struct jp_answer *answer;
+  int length =
+      snprintf(text, sizeof text,
+               "{\"method\":\"call\",\"params\":{\"type\":\"java.util.ArrayList\",\"method\":\"size\","
+               "\"instance\":%u},\"epoch\":\"%016" PRIx64 "\"}",
+               jp_ref_number(list), epoch);
+  enum jp_client_status status =
+      jp_client_call_json(client, text, (size_t)length, JP_FOREVER, &answer, &error);
+  jp_answer_free(answer);
+  return status;
+}
+
 static void note_status(void *context, enum jp_client_status status, struct jp_answer *answer)
 {
   *(int *)context = (int)status;
@@ -724,6 +743,9 @@ static void run_restart(int first, const char *peer_id)
   CHECK(list != old, "the handles are one");
   jp_answer_free(call(client, add_text(list, &other)));
   check_stale(client, old, list);
+  CHECK(size_by_number(client, old, jp_ref_epoch(old)) == JP_CLIENT_STALE, "the epoch was not looked at");
+  CHECK(size_by_number(client, list, jp_ref_epoch(list)) == JP_CLIENT_OK, "the epoch is refused");
+  CHECK(size_by_number(client, list, 0) == JP_CLIENT_STALE, "an epoch that is none");
   CHECK(jp_chain_send(with_argument, 5000, &error) == JP_CLIENT_STALE, "the chain was sent");
   CHECK(jp_chain_send(chain, 5000, &error) == (first == 2 ? JP_CLIENT_OK : JP_CLIENT_STALE),
         "the chain was sent");
