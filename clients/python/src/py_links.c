@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,10 +295,35 @@ struct link *link_open_for_loop(struct py_connection *connection)
   return may_open(connection) ? open_link(connection, LINK_FOR_LOOP) : NULL;
 }
 
-/* False: a request would wait behind one that nobody waits for any more. */
+/* The peer interrupts a request that was abandoned, and most end at once. The Java thread of this thread holds its locks,
+ * so that a short wait is better than another Java thread. */
+static void await_abandoned(struct link *link)
+{
+  enum { WAIT_MS = 250, STEP_MS = 5 };
+  struct py_connection *connection = link->connection;
+  connection->users++;
+  link_hold(link);
+  Py_BEGIN_ALLOW_THREADS;
+  struct jp_client_error error;
+  enum jp_client_status status = JP_CLIENT_OK;
+  for (int waited = 0; status == JP_CLIENT_OK && waited < WAIT_MS && jp_client_pending(link->client) > 0;
+       waited += STEP_MS) {
+    struct pollfd input = {.fd = jp_client_descriptor(link->client), .events = POLLIN};
+    (void)poll(&input, 1, STEP_MS);
+    status = jp_client_process_answers(link->client, &error);
+  }
+  Py_END_ALLOW_THREADS;
+  link_drop(link);
+  connection_leave(connection);
+}
+
+/* False: a request would wait for one that was abandoned. */
 static bool is_free(struct link *link)
 {
   struct jp_client_error error;
+  if (link->state == LINK_FOR_THREADS && link->was_left && link->is_pinned &&
+      link->thread == PyThread_get_thread_ident())
+    await_abandoned(link);
   if (link->state != LINK_FOR_THREADS)
     return false;
   if (link->was_left) {

@@ -98,6 +98,8 @@ struct py_connection {
   struct answered *answered,
       *answered_before;       /* refs of answers to Java's calls: the last ones, and older ones */
   time_t answered_since;      /* when `answered` began */
+  struct sent *sent;             /* requests of a loop that are not completed; borrowed */
+  unsigned long long sent_count; /* requests that a loop has begun to send */
   struct py_connection *next; /* of those that are open; borrowed */
   PyObject *weak_references;
 };
@@ -432,6 +434,7 @@ PyObject *loop_send(PyObject *self, PyObject *args);
 PyObject *loop_descriptor(PyObject *self, PyObject *args);
 PyObject *loop_process(PyObject *self, PyObject *args);
 PyObject *loop_unanswered(PyObject *self, PyObject *args);
+PyObject *loop_cancel(PyObject *self, PyObject *serial);
 PyObject *loop_learn_epoch(PyObject *self, PyObject *args);
 PyObject *loop_reserve_link(PyObject *self, PyObject *ignored);
 PyObject *loop_open_link(PyObject *self, PyObject *ignored);
