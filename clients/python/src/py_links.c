@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +89,7 @@ const struct link_frame *link_frame(const struct py_connection *connection)
 bool link_can_ask(const struct py_connection *connection)
 {
   const struct link_frame *frame = link_frame(connection);
-  return frame == NULL || !frame->link->was_left;
+  return frame == NULL || frame->link->abandoned == LINK_NOTHING_ABANDONED;
 }
 
 bool link_is_nested(const struct py_connection *connection)
@@ -295,43 +294,57 @@ struct link *link_open_for_loop(struct py_connection *connection)
   return may_open(connection) ? open_link(connection, LINK_FOR_LOOP) : NULL;
 }
 
-/* The peer interrupts a request that was abandoned, and most end at once. The Java thread of this thread holds its locks,
- * so that a short wait is better than another Java thread. */
-static void await_abandoned(struct link *link)
+/* The Java thread of the link serves a request: the call that was abandoned has ended. Waits for a short time. */
+static bool is_served(struct link *link)
 {
-  enum { WAIT_MS = 250, STEP_MS = 5 };
+  enum {
+    WAIT_MS = 250,
+    REFUSED = -32000
+  }; /* the peer refuses calls while the thread of the link does not return */
   struct py_connection *connection = link->connection;
-  connection->users++;
-  link_hold(link);
-  Py_BEGIN_ALLOW_THREADS;
+  const struct jp_request probe =
+      jp_build_static_field_get("java.lang.Integer", "MAX_VALUE"); /* a denial is an answer, too */
   struct jp_client_error error;
-  enum jp_client_status status = JP_CLIENT_OK;
-  for (int waited = 0; status == JP_CLIENT_OK && waited < WAIT_MS && jp_client_pending(link->client) > 0;
-       waited += STEP_MS) {
-    struct pollfd input = {.fd = jp_client_descriptor(link->client), .events = POLLIN};
-    (void)poll(&input, 1, STEP_MS);
-    status = jp_client_process_answers(link->client, &error);
-  }
+  struct jp_answer *answer = NULL;
+  enum jp_client_status status;
+  connection->users++;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_call(link->client, &probe, WAIT_MS, &answer, &error);
   Py_END_ALLOW_THREADS;
-  link_drop(link);
+  bool is_refused = status == JP_CLIENT_REMOTE && jp_answer_error_code(answer) == REFUSED;
+  jp_answer_free(answer);
   connection_leave(connection);
+  return (status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE) && !is_refused;
 }
 
-/* False: a request would wait for one that was abandoned. */
+/*
+ * False: a request would wait for one that was abandoned. The peer interrupts such a request, and most end at once: the
+ * first question waits for that, so that the thread keeps its Java thread, whose locks it may hold.
+ */
 static bool is_free(struct link *link)
 {
-  struct jp_client_error error;
-  if (link->state == LINK_FOR_THREADS && link->was_left && link->is_pinned &&
-      link->thread == PyThread_get_thread_ident())
-    await_abandoned(link);
   if (link->state != LINK_FOR_THREADS)
     return false;
-  if (link->was_left) {
+  if (link->abandoned == LINK_NOTHING_ABANDONED)
+    return true;
+  bool is_first = link->abandoned == LINK_ABANDONED;
+  bool needs_thread =
+      link->is_pinned || link->gives_callbacks; /* the peer gives other links another thread */
+  link->abandoned = LINK_ABANDONED_AND_AWAITED;
+  link_hold(link);
+  bool is_over = is_first && link->is_pinned;
+  if (!is_over) {
+    struct jp_client_error error;
     (void)!jp_client_process_answers(link->client,
-                                     &error); /* the late answer; its end is told by the next call */
-    link->was_left = jp_client_pending(link->client) > 0;
+                                     &error); /* the end of the client is found by the next call */
+    is_over = jp_client_pending(link->client) == 0;
   }
-  return !link->was_left;
+  is_over = is_over && (!needs_thread || is_served(link));
+  if (is_over)
+    link->abandoned = LINK_NOTHING_ABANDONED;
+  is_over = is_over && link->state == LINK_FOR_THREADS; /* the connection may have been closed */
+  link_drop(link);
+  return is_over;
 }
 
 static struct link *find_link(const struct py_connection *connection, unsigned long thread)
@@ -413,7 +426,7 @@ void link_note_status(struct link *link, enum jp_client_status status)
       link != link->connection->links)
     link_set_state(link, LINK_ENDED);
   if (status == JP_CLIENT_INTERRUPTED || status == JP_CLIENT_TIMEOUT) {
-    link->was_left = true;
+    link->abandoned = LINK_ABANDONED;
     listen_if_called(link); /* what Java calls for the request, nobody waits for */
   }
 }

@@ -11,7 +11,7 @@
 /* A request that a loop completes. The connection lists those that have not been completed. The GIL guards the list. */
 struct sent {
   struct sent *previous, *next;
-  unsigned long long serial; /* names the request for loop_cancel: no other of the connection has it */
+  unsigned long long serial;        /* names the request for loop_cancel: no other of the connection has it */
   struct py_connection *connection; /* strong */
   struct link *link;                /* strong; that it goes over */
   PyObject *step;

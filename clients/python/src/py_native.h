@@ -96,11 +96,11 @@ struct py_connection {
   PyObject
       *interruption; /* what has ended a wait within a callback, until the outermost wait ends; NULL: none */
   struct answered *answered,
-      *answered_before;       /* refs of answers to Java's calls: the last ones, and older ones */
-  time_t answered_since;      /* when `answered` began */
+      *answered_before;          /* refs of answers to Java's calls: the last ones, and older ones */
+  time_t answered_since;         /* when `answered` began */
   struct sent *sent;             /* requests of a loop that are not completed; borrowed */
   unsigned long long sent_count; /* requests that a loop has begun to send */
-  struct py_connection *next; /* of those that are open; borrowed */
+  struct py_connection *next;    /* of those that are open; borrowed */
   PyObject *weak_references;
 };
 
@@ -140,6 +140,13 @@ enum link_state {
   LINK_CLOSED       /* the connection of the link is closed */
 };
 
+/* Whether a wait was abandoned, whose request may still be inside Java. */
+enum link_abandoned {
+  LINK_NOTHING_ABANDONED,
+  LINK_ABANDONED, /* the next request of the thread waits a short time for the interrupted request */
+  LINK_ABANDONED_AND_AWAITED /* requests of the thread take another link */
+};
+
 /* A client of the connection's session. Its memory stays as long as it has holders: the connection, the lease of a
  * thread, requests that are being built, callbacks. */
 struct link {
@@ -147,12 +154,12 @@ struct link {
   enum link_state state;
   struct py_connection *connection; /* borrowed */
   struct jp_client *client;
-  unsigned long thread; /* that calls over it; 0: none */
-  unsigned number;      /* of the connection's */
-  bool is_pinned;       /* it has a Java thread of its own */
-  bool was_left;        /* a wait was abandoned: its request may still be inside Java. In any state */
-  bool gives_callbacks; /* it was put into the connection's callbacks_fd. In any state */
-  struct link *next;    /* of the connection; each holds the next */
+  unsigned long thread;          /* that calls over it; 0: none */
+  unsigned number;               /* of the connection's */
+  bool is_pinned;                /* it has a Java thread of its own */
+  enum link_abandoned abandoned; /* in any state */
+  bool gives_callbacks;          /* it was put into the connection's callbacks_fd. In any state */
+  struct link *next;             /* of the connection; each holds the next */
 };
 
 /* A callback that runs on this thread, and by which link it has come. */
