@@ -33,7 +33,8 @@ struct op_control_method {
   enum op_command command;
   bool takes_refs;  /* its arguments are OP_REF values, one at least */
   struct text text; /* the name of its text argument; empty: it has none */
-  bool takes_id; /* its argument is a request's id, which becomes the text: JSON, as json_write_string writes it */
+  bool
+      takes_id; /* its argument is a request's id, which becomes the text: JSON, as json_write_string writes it */
   bool is_addition; /* an addition of this peer, absent with --compat pal */
   bool is_safe;     /* it changes nothing: HTTP GET may call it */
   /* it needs neither Java nor a session: a peer whose threads are all busy answers it */

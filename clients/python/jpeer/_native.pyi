@@ -217,6 +217,7 @@ class Connection:
     def open_link(self) -> int | None: ...  # another one for the loop; None: there can be no more at the moment
     def descriptor(self, link: int = 0) -> int: ...
     def process(self, link: int = 0) -> None: ...  # of answers; Java's calls are for listen()
+    def cancel(self, request: int) -> bool: ...  # true: the request was in flight, and the peer is asked to end it
     def unanswered(self, link: int = 0) -> int: ...  # requests, those that have timed out included
     def send(
         self,
@@ -227,7 +228,7 @@ class Connection:
         link: int = 0,
         link_for_callbacks: int = 0,
         later: Callable[[Callable[[], None]], object] | None = None,
-    ) -> tuple[int, bool]: ...
+    ) -> tuple[int, bool, int]: ...  # the link, whether it gives callbacks, the request's number for cancel()
     # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type, members_only),
     # ("control", method).
     # within: the callback, as calling() names it, on whose Java thread it runs, and whose link is to be given. Without

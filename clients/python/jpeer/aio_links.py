@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 from ._native import Connection
@@ -155,7 +156,7 @@ class Links:
                     raise
 
         try:
-            used, gives_callbacks = self._connection.send(
+            used, gives_callbacks, serial = self._connection.send(
                 call.step, call.timeout, done, within, number, for_callbacks, self._threads.submit
             )
             link = self._links.get(used) or self._add(used, is_ours=False)
@@ -165,11 +166,18 @@ class Links:
             else:
                 _settle(call.future, None, error)
             return
+        call.future.add_done_callback(partial(self._cancel, serial))
         self._take_out(link)
         link.gives_callbacks = gives_callbacks
         link.calls += 1
         links.append(link)
         self._loop.call_soon(self._process, link)  # what came at once may have woken nobody
+
+    def _cancel(self, serial: int, future: "asyncio.Future[Any]") -> None:
+        """Java's call ends with the wait of a task that was cancelled."""
+        if future.cancelled():
+            with contextlib.suppress(ConnectionError):
+                self._connection.cancel(serial)
 
     def _send_later(self, call: Call, number: int, for_callbacks: int, within: str | None, error: StaleObject) -> None:
         """The link may not know yet that there is another peer, and the object may be of that one."""

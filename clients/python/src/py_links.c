@@ -90,7 +90,7 @@ const struct link_frame *link_frame(const struct py_connection *connection)
 bool link_can_ask(const struct py_connection *connection)
 {
   const struct link_frame *frame = link_frame(connection);
-  return frame == NULL || !frame->link->has_abandoned;
+  return frame == NULL || frame->link->abandoned == LINK_NOTHING_ABANDONED;
 }
 
 bool link_is_nested(const struct py_connection *connection)
@@ -295,18 +295,55 @@ struct link *link_open_for_loop(struct py_connection *connection)
   return may_open(connection) ? open_link(connection, LINK_FOR_LOOP) : NULL;
 }
 
-/* False: a new request would wait for an abandoned request. */
+/* True: the Java thread of the link serves requests, because the abandoned call has ended. Waits for a short time. The peer
+ * refuses the probe while the thread does not return. */
+static bool is_served(struct link *link)
+{
+  enum { WAIT_MS = 250, REFUSED = -32000 };
+  struct py_connection *connection = link->connection;
+  const struct jp_request probe =
+      jp_build_static_field_get("java.lang.Integer", "MAX_VALUE"); /* a denial is an answer, too */
+  struct jp_client_error error;
+  struct jp_answer *answer = NULL;
+  enum jp_client_status status;
+  connection->users++;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_call(link->client, &probe, WAIT_MS, &answer, &error);
+  Py_END_ALLOW_THREADS;
+  bool is_refused = status == JP_CLIENT_REMOTE && jp_answer_error_code(answer) == REFUSED;
+  jp_answer_free(answer);
+  connection_leave(connection);
+  return (status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE) && !is_refused;
+}
+
+/*
+ * False: a new request would wait for an abandoned request. The peer interrupts the abandoned request, and most end at
+ * once. The first check waits for that end, so that the Python thread keeps its Java thread, whose locks it may hold.
+ */
 static bool is_free(struct link *link)
 {
-  struct jp_client_error error;
   if (link->state != LINK_FOR_THREADS)
     return false;
-  if (link->has_abandoned) {
+  if (link->abandoned == LINK_NOTHING_ABANDONED)
+    return true;
+  bool is_first = link->abandoned == LINK_ABANDONED;
+  bool needs_thread =
+      link->is_pinned || link->gives_callbacks; /* the peer gives other links another thread */
+  link->abandoned = LINK_ABANDONED_AND_AWAITED;
+  link_hold(link);
+  bool is_over = is_first && link->is_pinned;
+  if (!is_over) {
+    struct jp_client_error error;
     (void)!jp_client_process_answers(link->client,
-                                     &error); /* consumes the late answer; the next call reports an end */
-    link->has_abandoned = jp_client_pending(link->client) > 0;
+                                     &error); /* the end of the client is found by the next call */
+    is_over = jp_client_pending(link->client) == 0;
   }
-  return !link->has_abandoned;
+  is_over = is_over && (!needs_thread || is_served(link));
+  if (is_over)
+    link->abandoned = LINK_NOTHING_ABANDONED;
+  is_over = is_over && link->state == LINK_FOR_THREADS; /* the connection may have been closed */
+  link_drop(link);
+  return is_over;
 }
 
 static struct link *find_link(const struct py_connection *connection, unsigned long thread)
@@ -388,7 +425,7 @@ void link_note_status(struct link *link, enum jp_client_status status)
       link != link->connection->links)
     link_set_state(link, LINK_ENDED);
   if (status == JP_CLIENT_INTERRUPTED || status == JP_CLIENT_TIMEOUT) {
-    link->has_abandoned = true;
+    link->abandoned = LINK_ABANDONED;
     listen_if_called(link); /* no thread waits for calls of the request any more */
   }
 }

@@ -8,8 +8,10 @@
 
 /* ---- a request ---- */
 
-/* A request that a loop completes. */
+/* A request that a loop completes. The connection lists those that have not been completed. The GIL guards the list. */
 struct sent {
+  struct sent *previous, *next;
+  unsigned long long serial;        /* names the request for loop_cancel: no other of the connection has it */
   struct py_connection *connection; /* strong */
   struct link *link;                /* strong; the link that it is sent over */
   PyObject *step;
@@ -24,8 +26,24 @@ struct sent {
   struct builder_out *outs; /* of the arguments of the request in flight */
 };
 
+static void list_sent(struct sent *sent)
+{
+  struct py_connection *connection = sent->connection;
+  sent->serial = ++connection->sent_count;
+  sent->next = connection->sent;
+  if (sent->next != NULL)
+    sent->next->previous = sent;
+  connection->sent = sent;
+}
+
 static void free_sent(struct sent *sent)
 {
+  if (sent->previous != NULL)
+    sent->previous->next = sent->next;
+  else
+    sent->connection->sent = sent->next;
+  if (sent->next != NULL)
+    sent->next->previous = sent->previous;
   Py_DECREF((PyObject *)sent->connection);
   link_drop(sent->link);
   Py_DECREF(sent->step);
@@ -285,17 +303,43 @@ PyObject *loop_send(PyObject *self, PyObject *args)
                         .within = Py_NewRef(within),
                         .timeout_ms = timeout_ms,
                         .operation = request_step_kind(step)};
+  list_sent(sent);
+  unsigned long long serial = sent->serial; /* once the request is on its way, `sent` may be over */
   link_hold(for_callbacks);
   struct link *used = NULL;
   bool good = send_step(sent, within == Py_None ? for_callbacks : NULL, &used);
   PyObject *answer = NULL;
   if (good)
-    answer = Py_BuildValue("(IO)", used->number, used->gives_callbacks ? Py_True : Py_False);
+    answer = Py_BuildValue("(IOK)", used->number, used->gives_callbacks ? Py_True : Py_False, serial);
   else
     free_sent(sent);
   link_drop(used);
   link_drop(for_callbacks);
   return answer;
+}
+
+PyObject *loop_cancel(PyObject *self, PyObject *serial)
+{
+  const struct py_connection *connection = (const struct py_connection *)self;
+  unsigned long long wanted = PyLong_AsUnsignedLongLong(serial);
+  if (PyErr_Occurred())
+    return NULL;
+  struct sent *sent = connection->sent;
+  while (sent != NULL && sent->serial != wanted)
+    sent = sent->next;
+  struct link *link = sent == NULL ? NULL : link_hold(sent->link);
+  struct link *entered = link == NULL ? NULL : connection_enter((struct py_connection *)self, link);
+  bool is_asked = false;
+  if (entered != NULL) {
+    Py_BEGIN_ALLOW_THREADS;
+    is_asked = jp_client_cancel(entered->client, complete, sent);
+    Py_END_ALLOW_THREADS;
+    connection_leave((struct py_connection *)self);
+  }
+  link_drop(link);
+  if (PyErr_Occurred())
+    return NULL;
+  return PyBool_FromLong(is_asked);
 }
 
 /* Enters the link whose number is in the arguments; NULL: an exception. */

@@ -97,9 +97,11 @@ struct py_connection {
   PyObject *classes, *make_class, *from_text, *to_java, *other_to_java, *in_pieces, *make_error;
   PyObject *interruption; /* ended a wait within a callback; kept until the outermost wait ends; NULL: none */
   struct answered *answered,
-      *answered_before;       /* refs in answers to Java's calls: the latest, and older ones */
-  time_t answered_since;      /* the start of `answered` */
-  struct py_connection *next; /* in the list of open connections; borrowed */
+      *answered_before;          /* refs in answers to Java's calls: the latest, and older ones */
+  time_t answered_since;         /* the start of `answered` */
+  struct sent *sent;             /* uncompleted requests of a loop; borrowed */
+  unsigned long long sent_count; /* requests that a loop has begun to send */
+  struct py_connection *next;    /* in the list of open connections; borrowed */
   PyObject *weak_references;
 };
 
@@ -141,6 +143,13 @@ enum link_state {
   LINK_CLOSED       /* the connection of the link is closed */
 };
 
+/* Whether a wait was abandoned while its request may still run in Java. */
+enum link_abandoned {
+  LINK_NOTHING_ABANDONED,
+  LINK_ABANDONED, /* the next request of the thread waits a short time for the interrupted request */
+  LINK_ABANDONED_AND_AWAITED /* requests of the thread take another link */
+};
+
 /* A client of the connection's session. Its memory is freed after its last holder: the connection, the lease
  * of a thread, requests that are being built, callbacks. */
 struct link {
@@ -148,12 +157,12 @@ struct link {
   enum link_state state;
   struct py_connection *connection; /* borrowed */
   struct jp_client *client;
-  unsigned long thread; /* the thread that uses it; 0: none */
-  unsigned number;      /* the link's number in its connection */
-  bool is_pinned;       /* it has a Java thread of its own */
-  bool has_abandoned;   /* a wait was abandoned: its request may still run in Java. In any state */
-  bool gives_callbacks; /* added to the connection's callbacks_fd. In any state */
-  struct link *next;    /* in the connection's list */
+  unsigned long thread;          /* the thread that uses it; 0: none */
+  unsigned number;               /* the link's number in its connection */
+  bool is_pinned;                /* it has a Java thread of its own */
+  enum link_abandoned abandoned; /* in any state */
+  bool gives_callbacks;          /* added to the connection's callbacks_fd. In any state */
+  struct link *next;             /* in the connection's list */
 };
 
 /* A callback that runs on this thread, and the link that its call arrived over. */
@@ -437,6 +446,7 @@ PyObject *loop_send(PyObject *self, PyObject *args);
 PyObject *loop_descriptor(PyObject *self, PyObject *args);
 PyObject *loop_process(PyObject *self, PyObject *args);
 PyObject *loop_unanswered(PyObject *self, PyObject *args);
+PyObject *loop_cancel(PyObject *self, PyObject *serial);
 PyObject *loop_learn_epoch(PyObject *self, PyObject *args);
 PyObject *loop_reserve_link(PyObject *self, PyObject *ignored);
 PyObject *loop_open_link(PyObject *self, PyObject *ignored);

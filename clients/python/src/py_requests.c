@@ -720,6 +720,7 @@ PyMethodDef connection_methods[] = {
     {"descriptor", loop_descriptor, METH_VARARGS, NULL},
     {"process", loop_process, METH_VARARGS, NULL},
     {"unanswered", loop_unanswered, METH_VARARGS, NULL},
+    {"cancel", loop_cancel, METH_O, NULL},
     {"learn_epoch", loop_learn_epoch, METH_VARARGS, NULL},
     {"reserve_link", loop_reserve_link, METH_NOARGS, NULL},
     {"open_link", loop_open_link, METH_NOARGS, NULL},

@@ -118,6 +118,31 @@ class CallsAtOnce(AioCase):
         self.assertEqual(sorted(map(len, links._free)), [0, len(links._links)])
         self.assertLessEqual(self.link_count, count + 2)
 
+    async def test_a_cancelled_call_ends_in_java(self):
+        queue = await self.java.java.util.concurrent.LinkedTransferQueue()
+
+        async def waits():
+            return await queue.hasWaitingConsumer()
+
+        async def until(waiting):
+            async with asyncio.timeout(SECONDS):
+                while await waits() != waiting:
+                    await asyncio.sleep(0.01)
+
+        for _ in range(3):
+            task = asyncio.create_task(queue.take())
+            await until(True)
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+            await until(False)
+            with self.assertRaises(TimeoutError):
+                await asyncio.wait_for(queue.take(), 0.05)
+            await until(False)
+        links = self.java._links
+        await self.wait_until(lambda: not any(link.calls for link in links._links.values()))
+        self.assertFalse(await self.java.java.lang.Thread.interrupted())
+
     async def test_calls_given_up_before_they_were_sent(self):
         sends = unittest.mock.Mock(wraps=self.java._links._send)
         with unittest.mock.patch.object(self.java._links, "_send", sends):

@@ -360,6 +360,26 @@ class Ends(unittest.TestCase):
                 sleep(SECONDS * 1000)
             other.timeout = SECONDS
 
+    def test_a_call_that_has_timed_out_ends_in_java(self):
+        other = launch()
+        queue, lock = other.java.util.concurrent.LinkedTransferQueue(), other.java.util.concurrent.locks.ReentrantLock()
+        lock.lock()
+        other.timeout = 0.2
+        self.assertRaises(TimeoutError, queue.take)
+        other.timeout = SECONDS
+        lock.unlock()  # by the Java thread that has waited: it is this thread's
+        self.assertFalse(queue.hasWaitingConsumer())
+        self.assertFalse(other.java.lang.Thread.interrupted())
+        other.close()
+
+    def test_a_call_that_was_interrupted_ends_in_java(self):
+        lines = ("import os, signal", "java = jpeer.launch()", "queue = java.java.util.concurrent.LinkedTransferQueue()",
+                 "def interrupt():", " while not queue.hasWaitingConsumer(): time.sleep(0.01)",
+                 " os.kill(os.getpid(), signal.SIGINT)", "print('ready', flush=True)",
+                 "threading.Thread(target=interrupt).start()", "try: queue.take()", "except KeyboardInterrupt: pass",
+                 f"java.timeout = {SECONDS}", "print(queue.hasWaitingConsumer(), java.java.lang.Thread.interrupted())")
+        self.assertEqual(self.run_program(lines, lambda process: None), (0, "False False\n"))
+
     def test_how_the_peer_has_ended(self):
         for end, how in [(lambda other: os.kill(other.process_id, signal.SIGKILL), "signal 9"),
                          (lambda other: other.java.lang.Runtime.getRuntime().halt(7), "exit status 7")]:
