@@ -332,7 +332,7 @@ PyObject *loop_cancel(PyObject *self, PyObject *serial)
   bool is_asked = false;
   if (entered != NULL) {
     Py_BEGIN_ALLOW_THREADS;
-    is_asked = jp_client_cancel(entered->client, complete, sent);
+    is_asked = jp_client_cancel(entered->client, complete_sent, sent);
     Py_END_ALLOW_THREADS;
     connection_leave((struct py_connection *)self);
   }
