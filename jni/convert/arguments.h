@@ -42,6 +42,7 @@ struct conversion {
 
   bool is_put;      /* the value is a put's, not an argument */
   bool is_receiver; /* the value is the instance */
+  bool has_unused;  /* an argument that is an OP_REF was sent in pieces, and is used for the first time */
   const struct argument_path *path;
   const struct element_types
       *elements; /* of the value that is being made; NULL: nothing more is declared of it */
@@ -132,6 +133,12 @@ bool argument_make_array(struct conversion *conversion, struct jvm_class *class,
                          jobject *out);
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
+/*
+ * Makes the elements of a List or Map that was sent in pieces what the place declares (conversion->elements, not NULL), in the
+ * object itself, which nobody else has yet. Elements that the pieces gave as objects, or with a type that has no text, remain.
+ * named: a Map whose keys are the objects that the pieces named by ref, which nothing is changed in; NULL: none.
+ */
+bool argument_fit_pieces(struct conversion *conversion, jobject object, jobject named);
 /* Gives the proxy of an OP_CALLBACK, which it makes where there is none: of the interfaces that the value names, or else
  * of the class, and of what the place declares (conversion->elements). Asks the judge about each method that would be
  * sent. */

@@ -23,14 +23,15 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
                                uint32_t class_id, uint64_t epoch, struct jvm_stored *stored, uint32_t *ref,
                                struct jp_error *error) JP_MUST_CHECK;
 
-/* A local reference, NULL: no such object. *class_id (may be NULL) is what was put beside it. One that is being built is
- * whole from then on; NULL also where Java has no memory to join its pieces. */
+/* A local reference, NULL: no such object. *class_id (may be NULL) is what was put beside it. An object that was built of
+ * pieces is used by this; NULL also where Java has no memory to join the pieces. */
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
 
 /*
- * Objects that clients build of pieces (jpeer.assemble). `letter`: an ArrayList holds the pieces, arrays of primitives of
- * this kind, or Strings ('T'), and the first jvm_objects_get joins them; 0: pieces were added to the object itself.
+ * Objects that clients build of pieces (jpeer.assemble). They take pieces until a request opens them, and their bytes are
+ * counted until a request uses them. `letter`: an ArrayList holds the pieces, arrays of primitives of this kind, or Strings
+ * ('T'), and the first opening joins them; 0: pieces were added to the object itself.
  */
 struct jvm_assembly {
   char letter;
@@ -48,6 +49,18 @@ jobject jvm_objects_assembly(struct jvm_thread *thread, struct jvm_objects *obje
 /* JP_CLOSED: it is whole. JP_LIMIT: as above. */
 enum jp_status jvm_objects_count_piece(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                                        size_t bytes, size_t bytes_max) JP_MUST_CHECK;
+/* As jvm_objects_get, of an object that will be used only if the request is accepted. *is_unused: it was built of pieces, and
+ * jvm_objects_use was not called yet. */
+jobject jvm_objects_open(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                         uint32_t *class_id, bool *is_unused);
+/* Uses an object that was opened. True: it was built of pieces, and this is its first use; *named is what jvm_objects_named
+ * gives. */
+bool jvm_objects_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, jobject *named);
+/* The objects that the pieces of an unused object named by ref: the keys of an IdentityHashMap, a local reference. An object
+ * that has none gets the one that is offered (may be NULL). NULL: there is none, the object was used, or Java's memory is
+ * short. */
+jobject jvm_objects_named(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                          jobject offered);
 
 /*
  * The companion of the object with this ref: kept beside it, and let go with it. An object that has none gets the

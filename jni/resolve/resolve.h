@@ -28,6 +28,7 @@ struct call_frame {
   uint64_t stamp;          /* of the request's judge */
   uint64_t hash;           /* of the operation's key, set by member_cache_find */
   bool has_references;     /* opening or resolving made local ones */
+  bool has_unused;         /* an argument was built of pieces, and this is its first use */
 
   /* Where there are no more arguments than these. */
   struct {
