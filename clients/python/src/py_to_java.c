@@ -346,6 +346,12 @@ static bool is_scalar(PyObject *value)
   return is_zero;
 }
 
+/* The buffer of numpy's masked array has numbers where its elements are missing. */
+static bool has_mask(PyObject *value)
+{
+  return !PyBytes_Check(value) && !PyByteArray_Check(value) && PyObject_HasAttrString(value, "mask");
+}
+
 /* 1: as put_buffer. */
 static int put_elements(struct argument_builder *builder, PyObject *buffer, struct jp_argument *out)
 {
@@ -516,7 +522,7 @@ static bool set_strides(struct argument_builder *builder, Py_buffer *view)
 static int put_buffer(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   struct element element;
-  if (!PyObject_CheckBuffer(value) || is_scalar(value))
+  if (!PyObject_CheckBuffer(value) || is_scalar(value) || has_mask(value))
     return 0;
   struct builder_buffer *buffer = builder_alloc(builder, sizeof *buffer);
   if (buffer == NULL)

@@ -488,6 +488,12 @@ class Buffers(unittest.TestCase):
         self.assertEqual(there_and_back(moments), [datetime.datetime(2024, 2, 29), None])
         days = numpy.array(["2024-02-29"], "datetime64[D]")
         self.assertEqual(list(there_and_back(days)), [datetime.date(2024, 2, 29)])
+        missing = numpy.ma.array([1, 2, 3], mask=[False, True, False])
+        self.assertEqual(list(there_and_back(missing)), [1, None, 3])
+        self.assertIsNone(there_and_back(numpy.ma.masked))
+        with self.assertRaises(TypeError):
+            java.java.util.Arrays.toString(jpeer.cast("int[]", missing))
+        self.assertEqual(java.java.util.Arrays.toString(jpeer.cast("int[]", numpy.ma.array([1, 2]))), "[1, 2]")
         for refused in (numpy.datetime64("2024-02-29T01:02:03.000004001"), numpy.complex128(1j), numpy.clongdouble(1j)):
             self.assertRaises(TypeError, there_and_back, refused)
 
