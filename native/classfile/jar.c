@@ -408,7 +408,7 @@ enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned
 enum jp_status jar_open(struct builder *warnings, const char *path, unsigned feature_version,
                         struct jar **jar, struct jp_error *error)
 {
-  int code;
+  int code = 0;
   struct jar *opened = calloc(1, sizeof *opened);
   *jar = NULL;
   if (opened == NULL)

@@ -72,6 +72,11 @@ PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *cont
   do {
     PyErr_Clear();
     value = try_twice(attempt, &state, context);
+    if (value == NULL && state.fate == BUILDER_TOO_LONG && !state.in_pieces) {
+      PyErr_Clear();
+      state.in_pieces = true;
+      value = try_twice(attempt, &state, context);
+    }
   } while (value == NULL && attempt_next(&state));
   if (value == NULL && first != NULL && state.fate != BUILDER_SENT && PyErr_ExceptionMatches(PyExc_Exception))
     PyErr_SetObject((PyObject *)Py_TYPE(first), first);

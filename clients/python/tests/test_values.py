@@ -517,6 +517,7 @@ class LongValues(unittest.TestCase):
             self.assertEqual(util.Arrays.hashCode(given), util.Arrays.hashCode(self.java.array("byte", data)))
         numbers = list(range(70_001))
         self.assertEqual(list(util.ArrayList(numbers)), numbers)
+        self.assertEqual(list(util.ArrayList(array.array("i", numbers))), numbers)  # as an array it would not be too long
         self.assertEqual(list(util.ArrayList([numbers[:40_000], numbers[:40_000]])), [numbers[:40_000]] * 2)
         self.assertEqual(list(util.ArrayList(["s" * 300_000] * 5)), ["s" * 300_000] * 5)
         self.assertEqual(dict(util.HashMap({str(i): i for i in numbers})), {str(i): i for i in numbers})
