@@ -92,7 +92,7 @@ static bool note_ref(struct assembling *one, uint32_t ref)
 }
 
 /* Notes the objects of all refs in the value. Its levels are those of a message, whose depth has a limit. */
-static bool note_refs(struct assembling *one, const struct op_value *value) /* NOLINT(misc-no-recursion) */
+static bool note_refs(struct assembling *one, const struct op_value *value)
 {
   if (value->kind == OP_REF)
     return note_ref(one, value->ref);

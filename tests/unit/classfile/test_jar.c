@@ -311,6 +311,27 @@ static uint8_t *make_deflated_jar(const struct fixture *fixture, const char *nam
   return files_read(fixture->path, size);
 }
 
+/* The major version of a class in an open jar; 0: it cannot be read. */
+static unsigned open_version_of(struct jar *jar, const char *path)
+{
+  const uint8_t *bytes;
+  size_t size;
+  struct jp_error error;
+  enum jp_status status = jar_find(jar, text_of(path), &bytes, &size, &error);
+  assert_true(status == JP_OK || status == JP_NOT_FOUND);
+  return status == JP_OK ? bytes[7] : 0;
+}
+
+/* The class of a jar with one changed byte is read as it was, or not at all. */
+static void check_open_class(struct fixture *fixture, const char *name, bool is_whole)
+{
+  struct jar *jar;
+  assert_int_equal(jar_open(fixture->builder, fixture->path, FEATURE_VERSION, &jar, &fixture->error), JP_OK);
+  unsigned version = jar == NULL ? 0 : open_version_of(jar, name);
+  assert_true(version == 50 || (version == 0 && !is_whole));
+  jar_close(jar);
+}
+
 UNIT_TEST_WITH(test_a_deflated_class_is_read_as_it_was_or_left_out, open_fixture, close_fixture)
 {
   static const char name[] = "p/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
@@ -327,6 +348,7 @@ UNIT_TEST_WITH(test_a_deflated_class_is_read_as_it_was_or_left_out, open_fixture
     read_bytes(fixture, bytes, size);
     if (i < size)
       bytes[i] ^= 0x10;
+    check_open_class(fixture, name, i == size);
     finish(fixture);
     left_out += fixture->tables.class_count == 0;
     if (fixture->tables.class_count > 0)
@@ -335,17 +357,6 @@ UNIT_TEST_WITH(test_a_deflated_class_is_read_as_it_was_or_left_out, open_fixture
   assert_int_equal(fixture->tables.class_count, 1); /* of the jar that nothing has changed */
   assert_true(left_out > size / 4);
   test_free(bytes);
-}
-
-/* The major version of a class in an open jar; 0: it cannot be read. */
-static unsigned open_version_of(struct jar *jar, const char *path)
-{
-  const uint8_t *bytes;
-  size_t size;
-  struct jp_error error;
-  enum jp_status status = jar_find(jar, text_of(path), &bytes, &size, &error);
-  assert_true(status == JP_OK || status == JP_NOT_FOUND);
-  return status == JP_OK ? bytes[7] : 0;
 }
 
 static void check_open_jar(struct fixture *fixture)
@@ -380,33 +391,6 @@ UNIT_TEST_WITH(test_an_open_jar_is_the_same_with_and_without_a_comment, open_fix
   assert_int_equal(zip_set_archive_comment(jar, "no plain jar", 12), 0);
   jars_close(jar);
   check_open_jar(fixture);
-}
-
-/* Nothing that a byte is changed to gives another class, or crashes. */
-UNIT_TEST_WITH(test_a_class_of_an_open_jar_is_read_as_it_was_or_not_at_all, open_fixture, close_fixture)
-{
-  static const char name[] = "p/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-  struct fixture *fixture = *state;
-  size_t size;
-  unsigned unread = 0;
-  uint8_t *bytes = make_deflated_jar(fixture, name, &size);
-  for (size_t i = 0; i <= size; i++) {
-    struct jar *jar;
-    if (i < size)
-      bytes[i] ^= 0x10;
-    files_write(fixture->folder, "test.jar", bytes, size);
-    if (i < size)
-      bytes[i] ^= 0x10;
-    assert_int_equal(jar_open(fixture->builder, fixture->path, FEATURE_VERSION, &jar, &fixture->error),
-                     JP_OK);
-    unsigned version = jar == NULL ? 0 : open_version_of(jar, name);
-    assert_true(version == 50 || version == 0);
-    unread += version == 0;
-    assert_true(i < size || version == 50);
-    jar_close(jar);
-  }
-  assert_true(unread > size / 4);
-  test_free(bytes);
 }
 
 UNIT_MAIN
