@@ -225,7 +225,9 @@ unsigned argument_cost(struct conversion *conversion, const struct op_value *val
   if (class == NULL)
     return ARGUMENT_COST_NEVER;
   if (value->kind == OP_REF) { /* an element */
-    jobject object = jvm_objects_get(conversion->thread, conversion->request->objects, value->ref, NULL);
+    bool is_unused;
+    jobject object =
+        jvm_objects_open(conversion->thread, conversion->request->objects, value->ref, NULL, &is_unused);
     bool fits = object != NULL &&
                 (*conversion->thread->env)->IsInstanceOf(conversion->thread->env, object, class->ref);
     (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, object);

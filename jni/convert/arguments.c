@@ -423,13 +423,25 @@ static bool make_natural(struct conversion *conversion, struct jvm_class *class,
   return argument_check_instance(conversion, value, *out, class);
 }
 
+/* Uses the object of a ref. What was sent in pieces becomes what its place declares, as if it had been sent whole. */
+static bool use_object(struct conversion *conversion, const struct op_value *value, jobject object)
+{
+  jobject named;
+  if (!jvm_objects_use(conversion->thread, conversion->request->objects, value->ref, &named))
+    return true;
+  bool fits = conversion->elements == NULL || argument_fit_pieces(conversion, object, named);
+  (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, named);
+  return fits;
+}
+
 /* Gets the object of an element that is a ref. */
 static bool get_element(struct conversion *conversion, const struct op_value *value, jobject *out)
 {
   const struct jvm_request *request = conversion->request;
-  *out = jvm_objects_get(conversion->thread, request->objects, value->ref, NULL);
+  bool is_unused;
+  *out = jvm_objects_open(conversion->thread, request->objects, value->ref, NULL, &is_unused);
   if (*out != NULL)
-    return true;
+    return !is_unused || use_object(conversion, value, *out);
   outcome_fail(conversion->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
                "No object found with objRef: %u", value->ref);
   return false;
@@ -630,6 +642,8 @@ static bool convert_to_object(struct conversion *conversion, const struct argume
   } else if (value->kind == OP_REF || object != NULL) {
     out->l = object;
     if (plan->from == 'L' && !argument_check_instance(conversion, value, object, plan->from_class))
+      return false;
+    if (value->kind == OP_REF && conversion->has_unused && !use_object(conversion, value, object))
       return false;
   } else if ((bound = find_bound_class(conversion, value)) != NULL) {
     if (!make_object(conversion, bound, value, &out->l))

@@ -43,6 +43,7 @@ struct conversion {
 
   bool is_put;      /* the value is a put's, not an argument */
   bool is_receiver; /* the value is the instance */
+  bool has_unused;  /* an argument that is an OP_REF was sent in pieces, and is used for the first time */
   const struct argument_path *path;
   /* element types of the value that is being made; NULL: none declared */
   const struct element_types *elements;
@@ -133,6 +134,13 @@ bool argument_make_array(struct conversion *conversion, struct jvm_class *class,
                          jobject *out);
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
+/*
+ * Converts the elements of a List or Map that was sent in pieces to the declared element types (conversion->elements, not
+ * NULL), in the object itself, which no other code has yet. Elements that the pieces gave as objects, or with a type that
+ * has no text, remain. named: a Map whose keys are the objects that the pieces named by ref, which stay unchanged; NULL:
+ * none.
+ */
+bool argument_fit_pieces(struct conversion *conversion, jobject object, jobject named);
 /* Returns the proxy of an OP_CALLBACK, or makes one: with the interfaces that the value names, or else with
  * the class, and with the declared function of the parameter (conversion->elements). Asks the judge about
  * each method that the client would be sent. */

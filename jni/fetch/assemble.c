@@ -11,6 +11,7 @@ struct assembling {
   const struct jvm_request *request;
   struct outcome *outcome;
   jobject piece; /* local */
+  jobject named; /* local: the objects that the piece names by ref, as keys of a Map; NULL: none */
   struct jvm_class *class;
   struct jvm_assembly facts; /* of the piece, and so of the whole object */
 };
@@ -53,12 +54,64 @@ static bool take_exception(const struct assembling *one)
                                 one->request->limits->stack_frames_max, one->outcome);
 }
 
+static bool note_object(struct assembling *one, jobject object)
+{
+  JNIEnv *env = one->env;
+  const struct jvm_known *known = &one->request->thread->jvm->known;
+  if (one->named == NULL)
+    one->named = (*env)->NewObject(env, known->class_identity_hash_map, known->method_identity_hash_map_init);
+  if (!(*env)->ExceptionCheck(env))
+    (*env)->CallObjectMethod(env, one->named, known->method_map_put, object, NULL);
+  return !take_exception(one);
+}
+
+static bool note_all(struct assembling *one, jobject named)
+{
+  JNIEnv *env = one->env;
+  const struct jvm_known *known = &one->request->thread->jvm->known;
+  if (one->named == NULL)
+    one->named = (*env)->NewObject(env, known->class_identity_hash_map, known->method_identity_hash_map_init);
+  if (!(*env)->ExceptionCheck(env))
+    (*env)->CallVoidMethod(env, one->named, known->method_map_put_all, named);
+  return !take_exception(one);
+}
+
+/* Notes the object of a ref in the piece. One that was sent in pieces itself is no object that the client had before. */
+static bool note_ref(struct assembling *one, uint32_t ref)
+{
+  JNIEnv *env = one->env;
+  struct jvm_thread *thread = one->request->thread;
+  bool is_unused;
+  jobject object = jvm_objects_open(thread, one->request->objects, ref, NULL, &is_unused);
+  if (object == NULL) /* making the piece tells it */
+    return true;
+  jobject named = is_unused ? jvm_objects_named(thread, one->request->objects, ref, NULL) : NULL;
+  bool noted = !is_unused ? note_object(one, object) : named == NULL || note_all(one, named);
+  (*env)->DeleteLocalRef(env, named);
+  (*env)->DeleteLocalRef(env, object);
+  return noted;
+}
+
+/* Notes the objects of all refs in the value. Its levels are those of a message, whose depth has a limit. */
+static bool note_refs(struct assembling *one, const struct op_value *value)
+{
+  if (value->kind == OP_REF)
+    return note_ref(one, value->ref);
+  bool noted = true;
+  for (size_t i = 0; noted && value->kind == OP_LIST && i < value->list.count; i++)
+    noted = note_refs(one, &value->list.items[i]);
+  for (size_t i = 0; noted && value->kind == OP_MAP && i < value->map.count; i++)
+    noted = note_refs(one, &value->map.entries[i].value);
+  return noted;
+}
+
 /* Converts the piece like an argument of its type. */
 static bool make_piece(struct assembling *one)
 {
   struct call_frame frame = {.receiver = NULL};
   const struct jvm_known *known = &one->request->thread->jvm->known;
-  if (!call_frame_make_receiver(one->request, &frame, one->outcome))
+  if (!note_refs(one, one->request->operation->receiver) ||
+      !call_frame_make_receiver(one->request, &frame, one->outcome))
     return false;
   one->piece = frame.receiver;
   one->class = jvm_class_by_id(one->request->thread, frame.receiver_class);
@@ -75,6 +128,19 @@ static bool make_piece(struct assembling *one)
     return fail_assembling(one, FAILURE_INVALID_PARAMS,
                            "only an array of primitives, a String, a List or a Map can be assembled");
   return true;
+}
+
+/* Keeps the named objects with those of the pieces before. */
+static bool keep_named(const struct assembling *one, uint32_t ref)
+{
+  if (one->named == NULL)
+    return true;
+  const struct jvm_known *known = &one->request->thread->jvm->known;
+  jobject kept = jvm_objects_named(one->request->thread, one->request->objects, ref, one->named);
+  if (kept != NULL && !(*one->env)->IsSameObject(one->env, kept, one->named))
+    (*one->env)->CallVoidMethod(one->env, kept, known->method_map_put_all, one->named);
+  (*one->env)->DeleteLocalRef(one->env, kept);
+  return !take_exception(one);
 }
 
 /* Adds the piece to the holder of the earlier pieces. */
@@ -107,7 +173,8 @@ static bool begin_object(const struct assembling *one, uint32_t *ref)
   return fail_status(one,
                      jvm_objects_assemble(thread, request->objects, *ref, &one->facts,
                                           request->operation->assemble.size, request->limits->assembled_max),
-                     *ref);
+                     *ref) &&
+         keep_named(one, *ref);
 }
 
 /* With the holder's monitor entered. */
@@ -117,7 +184,7 @@ static bool append_piece(const struct assembling *one, jobject holder, uint32_t 
   enum jp_status status =
       jvm_objects_count_piece(request->thread, request->objects, ref, request->operation->assemble.size,
                               request->limits->assembled_max);
-  return fail_status(one, status, ref) && add_piece(one, holder);
+  return fail_status(one, status, ref) && keep_named(one, ref) && add_piece(one, holder);
 }
 
 static bool continue_object(const struct assembling *one, uint32_t ref)

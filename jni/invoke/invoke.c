@@ -14,7 +14,8 @@ static void declare_elements(struct conversion *conversion, size_t argument)
   struct resolved_member *member = conversion->member;
   const struct element_types *elements = NULL;
   enum op_value_kind kind = request->operation->args[argument].kind;
-  if (member->plans[argument].may_declare && kind != OP_REF && kind != OP_NULL) {
+  bool is_made = kind != OP_NULL && (kind != OP_REF || conversion->has_unused);
+  if (member->plans[argument].may_declare && is_made) {
     size_t last = member->method == NULL ? 0 : member->method->param_count - 1;
     bool is_gathered = member->variable && argument >= last;
     elements =
@@ -632,6 +633,7 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
                                   .member = target->resolved,
                                   .is_put = request->operation->kind == OP_PUT,
                                   .loader = target->frame->loader,
+                                  .has_unused = target->frame->has_unused,
                                   .beside = target->resolved->named};
   if (reserve_place(request, target->resolved, outcome))
     actions[target->resolved->action](&conversion);

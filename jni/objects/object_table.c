@@ -43,12 +43,19 @@ struct chunk {
   struct slot slots[];
 };
 
-/* An object whose pieces are still arriving. */
+enum assembly_state {
+  ASSEMBLY_BUILDING,
+  ASSEMBLY_WHOLE /* takes no more pieces; no request has used the object yet */
+};
+
+/* An object that is built from pieces, until its first use. */
 struct assembly {
   struct assembly *next;
   uint32_t ref;
   size_t bytes; /* included in *assembled of the table */
   struct jvm_assembly facts;
+  enum assembly_state state;
+  jobject named; /* global: the objects that its pieces named by ref, as keys of a Map; NULL: none */
 };
 
 struct jvm_objects {
@@ -242,7 +249,7 @@ static enum jp_status add_chunk(struct jvm_objects *objects, struct chunk *chunk
   return JP_OK;
 }
 
-/* ---- objects whose pieces are arriving: with the lock held, except for joining the pieces ---- */
+/* ---- objects that are built from pieces: with the lock held, except for joining the pieces ---- */
 
 static struct assembly **find_assembly(struct jvm_objects *objects, uint32_t ref)
 {
@@ -252,12 +259,14 @@ static struct assembly **find_assembly(struct jvm_objects *objects, uint32_t ref
   return link;
 }
 
-static void end_assembly(struct jvm_objects *objects, struct assembly **link)
+static void end_assembly(JNIEnv *env, struct jvm_objects *objects, struct assembly **link)
 {
   struct assembly *assembly = *link;
   if (assembly == NULL)
     return;
   *link = assembly->next;
+  if (assembly->named != NULL)
+    (*env)->DeleteGlobalRef(env, assembly->named);
   atomic_fetch_sub(objects->assembled, assembly->bytes);
   free(assembly);
 }
@@ -280,7 +289,7 @@ static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t numb
   uint32_t place = number % CHUNK_SPAN;
   struct slot *slot = &chunk->slots[place];
   if (objects->assemblies != NULL)
-    end_assembly(objects, find_assembly(objects, slot->ref));
+    end_assembly(env, objects, find_assembly(objects, slot->ref));
   hash_index_remove(&objects->by_ref, slot->ref, number);
   hash_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
   (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, NULL);
@@ -547,7 +556,7 @@ enum jp_status jvm_objects_assemble(struct jvm_thread *thread, struct jvm_object
   made->next = objects->assemblies;
   objects->assemblies = made;
   if (find_ref(objects, ref) == HASH_INDEX_NONE) /* the session was deleted */
-    end_assembly(objects, &objects->assemblies);
+    end_assembly(thread->env, objects, &objects->assemblies);
   pthread_mutex_unlock(&objects->lock);
   return JP_OK;
 }
@@ -559,7 +568,8 @@ jobject jvm_objects_assembly(struct jvm_thread *thread, struct jvm_objects *obje
   pthread_mutex_lock(&objects->lock);
   uint32_t number = find_ref(objects, ref);
   const struct assembly *assembly = *find_assembly(objects, ref);
-  *status = number == HASH_INDEX_NONE ? JP_NOT_FOUND : assembly == NULL ? JP_CLOSED : JP_OK;
+  bool is_building = assembly != NULL && assembly->state == ASSEMBLY_BUILDING;
+  *status = number == HASH_INDEX_NONE ? JP_NOT_FOUND : is_building ? JP_OK : JP_CLOSED;
   if (*status == JP_OK) {
     *facts = assembly->facts;
     holder = take_object(thread->env, objects, number);
@@ -574,7 +584,7 @@ enum jp_status jvm_objects_count_piece(struct jvm_thread *thread, struct jvm_obj
   enum jp_status status = JP_OK;
   pthread_mutex_lock(&objects->lock);
   struct assembly *assembly = *find_assembly(objects, ref);
-  if (assembly == NULL)
+  if (assembly == NULL || assembly->state != ASSEMBLY_BUILDING)
     status = JP_CLOSED;
   else if (!count_bytes(&thread->jvm->assembled, bytes, bytes_max))
     status = JP_LIMIT;
@@ -655,9 +665,9 @@ static jobject join_pieces(struct jvm_thread *thread, char letter, jobjectArray 
 static void replace_holder(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject whole,
                            int32_t hash)
 {
-  struct assembly **link = find_assembly(objects, ref);
+  struct assembly *assembly = *find_assembly(objects, ref);
   uint32_t number = find_ref(objects, ref);
-  if (*link == NULL || number == HASH_INDEX_NONE)
+  if (assembly == NULL || number == HASH_INDEX_NONE)
     return;
   struct slot *slot = find_slot(objects, number);
   hash_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
@@ -666,7 +676,7 @@ static void replace_holder(JNIEnv *env, struct jvm_objects *objects, uint32_t re
   (*env)->SetObjectArrayElement(env, objects->chunks[number / CHUNK_SPAN]->array,
                                 (jsize)(number % CHUNK_SPAN), whole);
   (*env)->ExceptionClear(env);
-  end_assembly(objects, link);
+  assembly->state = ASSEMBLY_WHOLE;
 }
 
 /* Call it without the lock. False: Java's memory is short. */
@@ -703,25 +713,92 @@ static bool end_building(struct jvm_thread *thread, struct jvm_objects *objects,
   return is_whole;
 }
 
+/* With the lock, which it leaves meanwhile: joins the pieces, if the object is being built. Gives its assembly; *link NULL:
+ * it has none. False: Java's memory is short. */
+static bool make_whole(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                       struct assembly ***link)
+{
+  *link = find_assembly(objects, ref);
+  while (**link != NULL && (**link)->state == ASSEMBLY_BUILDING) {
+    pthread_mutex_unlock(&objects->lock);
+    bool is_whole = end_building(thread, objects, ref);
+    pthread_mutex_lock(&objects->lock);
+    if (!is_whole)
+      return false;
+    *link = find_assembly(objects, ref);
+  }
+  return true;
+}
+
+static jobject take_slot(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                         uint32_t *class_id)
+{
+  uint32_t number = find_ref(objects, ref);
+  if (number == HASH_INDEX_NONE)
+    return NULL;
+  if (class_id != NULL)
+    *class_id = find_slot(objects, number)->class_id;
+  return take_object(thread->env, objects, number);
+}
+
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id)
 {
   jobject object = NULL;
+  struct assembly **link;
   pthread_mutex_lock(&objects->lock);
-  while (objects->assemblies != NULL && *find_assembly(objects, ref) != NULL) {
-    pthread_mutex_unlock(&objects->lock);
-    if (!end_building(thread, objects, ref))
-      return NULL;
-    pthread_mutex_lock(&objects->lock);
-  }
-  uint32_t number = find_ref(objects, ref);
-  if (number != HASH_INDEX_NONE) {
-    object = take_object(thread->env, objects, number);
-    if (class_id != NULL)
-      *class_id = find_slot(objects, number)->class_id;
+  if (objects->assemblies == NULL) {
+    object = take_slot(thread, objects, ref, class_id);
+  } else if (make_whole(thread, objects, ref, &link)) {
+    end_assembly(thread->env, objects, link);
+    object = take_slot(thread, objects, ref, class_id);
   }
   pthread_mutex_unlock(&objects->lock);
   return object;
+}
+
+jobject jvm_objects_open(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                         uint32_t *class_id, bool *is_unused)
+{
+  jobject object = NULL;
+  struct assembly **link = &objects->assemblies;
+  pthread_mutex_lock(&objects->lock);
+  *is_unused = false;
+  if (objects->assemblies == NULL || make_whole(thread, objects, ref, &link)) {
+    *is_unused = *link != NULL;
+    object = take_slot(thread, objects, ref, class_id);
+  }
+  pthread_mutex_unlock(&objects->lock);
+  return object;
+}
+
+bool jvm_objects_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, jobject *named)
+{
+  *named = NULL;
+  pthread_mutex_lock(&objects->lock);
+  struct assembly **link = find_assembly(objects, ref);
+  bool is_first = *link != NULL && (*link)->state == ASSEMBLY_WHOLE;
+  if (is_first && (*link)->named != NULL)
+    *named = (*thread->env)->NewLocalRef(thread->env, (*link)->named);
+  if (is_first)
+    end_assembly(thread->env, objects, link);
+  pthread_mutex_unlock(&objects->lock);
+  return is_first;
+}
+
+jobject jvm_objects_named(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                          jobject offered)
+{
+  JNIEnv *env = thread->env;
+  jobject named = NULL;
+  pthread_mutex_lock(&objects->lock);
+  struct assembly *assembly = *find_assembly(objects, ref);
+  if (assembly != NULL && assembly->named == NULL && offered != NULL)
+    assembly->named = (*env)->NewGlobalRef(env, offered);
+  if (assembly != NULL && assembly->named != NULL)
+    named = (*env)->NewLocalRef(env, assembly->named);
+  pthread_mutex_unlock(&objects->lock);
+  return named;
 }
 
 /* With the lock held. Returns the ref's companion, which becomes `offered` if there is none yet. *slots: size
@@ -954,7 +1031,7 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
 {
   pthread_mutex_lock(&objects->lock);
   while (objects->assemblies != NULL)
-    end_assembly(objects, &objects->assemblies);
+    end_assembly(thread->env, objects, &objects->assemblies);
   for (size_t i = 0; i < objects->chunk_capacity; i++)
     destroy_chunk(thread->env, objects->chunks[i]);
   free(objects->chunks);

@@ -23,16 +23,15 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
                                uint32_t class_id, uint64_t epoch, struct jvm_stored *stored, uint32_t *ref,
                                struct jp_error *error) JP_MUST_CHECK;
 
-/* A local reference; NULL: no such object. *class_id (may be NULL) is what jvm_objects_put was given. An
- * object whose pieces are still arriving is completed first; NULL also if Java has no memory to join the
- * pieces. */
+/* A local reference; NULL: no such object. *class_id (may be NULL) is what jvm_objects_put was given. The call uses an
+ * object that was built from pieces. NULL also if Java has no memory to join the pieces. */
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
 
 /*
- * Objects that clients build of pieces (jpeer.assemble). letter: of a primitive type, or 'T' for a String: an
- * ArrayList holds arrays of this type or Strings, and the first jvm_objects_get joins them. 0: each piece is
- * added to the object itself.
+ * Objects that clients build from pieces (jpeer.assemble). They accept pieces until a request opens them, and their bytes
+ * are counted until a request uses them. letter: of a primitive type, or 'T' for a String: an ArrayList holds arrays of this
+ * type or Strings, and opening the object joins them. 0: each piece is added to the object itself.
  */
 struct jvm_assembly {
   char letter;
@@ -50,6 +49,18 @@ jobject jvm_objects_assembly(struct jvm_thread *thread, struct jvm_objects *obje
 /* JP_CLOSED: the object is complete. JP_LIMIT: as above. */
 enum jp_status jvm_objects_count_piece(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                                        size_t bytes, size_t bytes_max) JP_MUST_CHECK;
+/* As jvm_objects_get, of an object that will be used only if the request is accepted. *is_unused: it was built of pieces, and
+ * jvm_objects_use was not called yet. */
+jobject jvm_objects_open(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                         uint32_t *class_id, bool *is_unused);
+/* Uses an object that was opened. True: it was built of pieces, and this is its first use; *named is what jvm_objects_named
+ * gives. */
+bool jvm_objects_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, jobject *named);
+/* The objects that the pieces of an unused object named by ref: the keys of an IdentityHashMap, a local reference. An object
+ * that has none gets the one that is offered (may be NULL). NULL: there is none, the object was used, or Java's memory is
+ * short. */
+jobject jvm_objects_named(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                          jobject offered);
 
 /*
  * Returns the companion of the object with this ref: a second Java object that is kept and released with the

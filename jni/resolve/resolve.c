@@ -24,6 +24,7 @@ static enum jp_status open_receiver(const struct jvm_request *request, struct ca
 {
   const struct operation *operation = request->operation;
   frame->receiver = NULL;
+  frame->has_unused = false;
   frame->has_references = operation->has_instance || operation->receiver != NULL;
   frame->receiver_class = 0;
   if (!operation->has_instance)
@@ -63,7 +64,10 @@ static enum jp_status open_arguments(const struct jvm_request *request, struct c
       continue;
     frame->has_references = true;
     frame->unknown_ref = value->ref;
-    frame->objects[i] = jvm_objects_get(request->thread, request->objects, value->ref, &frame->classes[i]);
+    bool is_unused;
+    frame->objects[i] =
+        jvm_objects_open(request->thread, request->objects, value->ref, &frame->classes[i], &is_unused);
+    frame->has_unused = frame->has_unused || is_unused;
     if (frame->objects[i] == NULL)
       return JP_NOT_FOUND;
   }
@@ -202,6 +206,7 @@ static struct resolution begin_resolution(const struct jvm_request *request, str
                      .frame = frame,
                      .member = member,
                      .loader = frame->loader,
+                     .has_unused = frame->has_unused,
                      .is_put = request->operation->kind == OP_PUT},
       .operation = request->operation,
       .arena = request->arena,

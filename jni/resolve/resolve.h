@@ -27,6 +27,7 @@ struct call_frame {
   uint64_t stamp;          /* of the request's judge */
   uint64_t hash;           /* of the operation's key, set by member_cache_find */
   bool has_references;     /* looking up or resolving has made local references */
+  bool has_unused;         /* an argument was built from pieces, and this is its first use */
 
   /* For up to FEW_ARGUMENTS arguments. */
   struct {

@@ -30,6 +30,7 @@
   X(executor, "java/util/concurrent/Executor")                                                               \
   X(float, "java/lang/Float")                                                                                \
   X(hash_map, "java/util/HashMap")                                                                           \
+  X(identity_hash_map, "java/util/IdentityHashMap")                                                          \
   X(illegal_argument_exception, "java/lang/IllegalArgumentException")                                        \
   X(input_stream, "java/io/InputStream")                                                                     \
   X(integer, "java/lang/Integer")                                                                            \
@@ -76,11 +77,17 @@
   X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \
   X(enum_name, enum, "name", "()Ljava/lang/String;")                                                         \
   X(executor_execute, executor, "execute", "(Ljava/lang/Runnable;)V")                                        \
+  X(identity_hash_map_init, identity_hash_map, "<init>", "()V")                                              \
   X(input_stream_read, input_stream, "read", "([BII)I")                                                      \
   X(iterable_iterator, iterable, "iterator", "()Ljava/util/Iterator;")                                       \
+  X(list_set, list, "set", "(ILjava/lang/Object;)Ljava/lang/Object;")                                        \
+  X(map_clear, map, "clear", "()V")                                                                          \
+  X(map_contains_key, map, "containsKey", "(Ljava/lang/Object;)Z")                                           \
   X(map_entry_get_key, map_entry, "getKey", "()Ljava/lang/Object;")                                          \
   X(map_entry_get_value, map_entry, "getValue", "()Ljava/lang/Object;")                                      \
+  X(map_entry_set_value, map_entry, "setValue", "(Ljava/lang/Object;)Ljava/lang/Object;")                    \
   X(map_entry_set, map, "entrySet", "()Ljava/util/Set;")                                                     \
+  X(map_put, map, "put", "(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;")                         \
   X(map_put_all, map, "putAll", "(Ljava/util/Map;)V")                                                        \
   X(map_size, map, "size", "()I")                                                                            \
   X(object_to_string, object, "toString", "()Ljava/lang/String;")                                            \

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/process_limits.h"
+#include "classfile/jar_directory.h"
 #include "classfile/manifest.h"
 
 #include <libdeflate.h>
@@ -25,7 +26,8 @@ struct jar_entry {
 
 struct jar {
   struct builder *builder;
-  zip_t *archive;
+  zip_t *archive;                  /* NULL: the jar is read by its directory */
+  struct jar_directory *directory; /* NULL: the jar is read by libzip */
   const char *name;
   unsigned feature_version;
   unsigned depth;
@@ -94,11 +96,43 @@ static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
   return got == 0 && done == size;
 }
 
+static size_t count_entries(const struct jar *jar)
+{
+  return jar->directory != NULL ? jar_directory_count(jar->directory)
+                                : (size_t)zip_get_num_entries(jar->archive, 0);
+}
+
+static struct text entry_name(const struct jar *jar, size_t index)
+{
+  if (jar->directory != NULL)
+    return jar_directory_item(jar->directory, index)->name;
+  const char *name = zip_get_name(jar->archive, index, ZIP_FL_ENC_RAW);
+  return name == NULL ? TEXT("") : text_of(name);
+}
+
+/* unpack_entry of a jar that is read by its directory. */
+static enum jp_status read_by_directory(struct jar *jar, size_t index, size_t size_max, size_t *size)
+{
+  const struct jar_item *item = jar_directory_item(jar->directory, index);
+  bool is_too_large = item->size > size_max;
+  enum jp_status status = is_too_large ? JP_INVALID : jar_directory_read(jar->directory, item, &jar->bytes);
+  *size = item->size;
+  if (status == JP_NO_MEMORY)
+    return jp_fail_memory(jar->error, jar->name);
+  if (status == JP_INVALID) {
+    struct text name = arena_text(&jar->arena, item->name);
+    warn_of_entry(jar, name.data, is_too_large ? "it is larger than the limit" : "it cannot be unpacked");
+  }
+  return status;
+}
+
 /* Unpacks an entry into jar->bytes. Deflated entries, nearly all of a jar, are unpacked by libdeflate: zlib, which
  * libzip uses, cost half of a scan's time. JP_INVALID: leave the entry out; the log says why. The directory's size is
  * not trusted, but bounds the bytes to read. */
 static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
 {
+  if (jar->directory != NULL)
+    return read_by_directory(jar, (size_t)index, size_max, size);
   const char *name = zip_get_name(jar->archive, index, ZIP_FL_ENC_RAW);
   zip_stat_t facts;
   if (zip_stat_index(jar->archive, index, 0, &facts) != 0 || (facts.valid & ZIP_STAT_SIZE) == 0) {
@@ -126,10 +160,24 @@ static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_
   return whole ? JP_OK : JP_INVALID;
 }
 
+/* -1: there is none. */
+static int64_t find_manifest(const struct jar *jar)
+{
+  static const struct text name = TEXT("META-INF/MANIFEST.MF");
+  if (jar->directory == NULL)
+    return zip_name_locate(jar->archive, name.data, ZIP_FL_NOCASE | ZIP_FL_ENC_RAW);
+  for (size_t i = 0; i < count_entries(jar); i++) {
+    struct text found = entry_name(jar, i);
+    if (text_equal_ignore_case(found, name))
+      return (int64_t)i;
+  }
+  return -1;
+}
+
 static enum jp_status read_manifest(struct jar *jar)
 {
   jar->manifest = (struct manifest){false, TEXT("")};
-  zip_int64_t index = zip_name_locate(jar->archive, "META-INF/MANIFEST.MF", ZIP_FL_NOCASE | ZIP_FL_ENC_RAW);
+  int64_t index = find_manifest(jar);
   if (index < 0)
     return JP_OK;
   size_t size = 0;
@@ -179,13 +227,11 @@ static bool reduce_path(const struct jar *jar, struct jar_entry *entry)
 static enum jp_status list_entries(struct jar *jar)
 {
   static const struct text suffix = TEXT(".class");
-  zip_int64_t count = zip_get_num_entries(jar->archive, 0);
-  for (zip_int64_t i = 0; i < count; i++) {
-    const char *name = zip_get_name(jar->archive, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-    struct text path = name == NULL ? TEXT("") : text_of(name);
+  for (size_t i = 0; i < count_entries(jar); i++) {
+    struct text path = entry_name(jar, i);
     if (!text_ends_with(path, suffix))
       continue;
-    struct jar_entry entry = {.index = (uint64_t)i, .path = text_slice(path, 0, path.len - suffix.len)};
+    struct jar_entry entry = {.index = i, .path = text_slice(path, 0, path.len - suffix.len)};
     if (!reduce_path(jar, &entry))
       continue;
     struct jar_entry *added = array_add(&jar->entries, 1);
@@ -362,7 +408,7 @@ enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned
 enum jp_status jar_open(struct builder *warnings, const char *path, unsigned feature_version,
                         struct jar **jar, struct jp_error *error)
 {
-  int code;
+  int code = 0;
   struct jar *opened = calloc(1, sizeof *opened);
   *jar = NULL;
   if (opened == NULL)
@@ -371,17 +417,17 @@ enum jp_status jar_open(struct builder *warnings, const char *path, unsigned fea
   arena_init(&opened->arena);
   array_init(&opened->entries, sizeof(struct jar_entry));
   opened->name = arena_printf(&opened->arena, "%s", path).data;
-  opened->archive = opened->name == NULL ? NULL : zip_open(path, ZIP_RDONLY, &code);
-  enum jp_status status = JP_OK;
-  if (opened->name == NULL)
+  enum jp_status status = opened->name == NULL ? JP_NO_MEMORY : jar_directory_open(path, &opened->directory);
+  if (status == JP_INVALID)
+    opened->archive = zip_open(path, ZIP_RDONLY, &code);
+  bool is_open = opened->directory != NULL || opened->archive != NULL;
+  if (status == JP_NO_MEMORY)
     status = jp_fail_memory(error, path);
-  else if (opened->archive == NULL)
-    status = warn_of_archive(warnings, path, code, error);
   else
-    status = read_manifest(opened);
-  if (status == JP_OK && opened->archive != NULL)
+    status = is_open ? read_manifest(opened) : warn_of_archive(warnings, path, code, error);
+  if (status == JP_OK && is_open)
     status = list_entries(opened);
-  if (status != JP_OK || opened->archive == NULL) {
+  if (status != JP_OK || !is_open) {
     jar_close(opened);
     return status;
   }
@@ -399,6 +445,7 @@ void jar_close(struct jar *jar)
   free_buffers(jar);
   if (jar->archive != NULL)
     zip_discard(jar->archive);
+  jar_directory_close(jar->directory);
   free(jar);
 }
 
@@ -420,14 +467,12 @@ struct text jar_manifest_class_path(const struct jar *jar)
 bool jar_has_parts(const struct jar *jar)
 {
   const struct jar_entry *entries = jar->entries.items;
-  zip_int64_t count = zip_get_num_entries(jar->archive, 0);
   for (size_t i = 0; i < jar->entries.count; i++) {
     if (entries[i].is_rooted)
       return true;
   }
-  for (zip_int64_t i = 0; i < count; i++) {
-    const char *name = zip_get_name(jar->archive, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-    if (name != NULL && text_ends_with(text_of(name), TEXT(".jar")))
+  for (size_t i = 0; i < count_entries(jar); i++) {
+    if (text_ends_with(entry_name(jar, i), TEXT(".jar")))
       return true;
   }
   return false;

@@ -5,6 +5,8 @@
 
 #include "tests/fuzz/memory_file.h"
 
+enum { FEATURE_VERSION = 17 };
+
 static void read_manifest(struct text input)
 {
   struct arena arena;
@@ -16,9 +18,23 @@ static void read_manifest(struct text input)
   arena_fini(&arena);
 }
 
+/* Its classes one at a time. */
+static void read_classes(struct builder *warnings, const char *path)
+{
+  struct jar *jar;
+  struct jp_error error;
+  require(jar_open(warnings, path, FEATURE_VERSION, &jar, &error) == JP_OK);
+  for (size_t i = 0; jar != NULL && i < jar_class_count(jar); i++) {
+    const uint8_t *bytes;
+    size_t size;
+    enum jp_status status = jar_find(jar, jar_class_path(jar, i), &bytes, &size, &error);
+    require(status == JP_OK || status == JP_NOT_FOUND);
+  }
+  jar_close(jar);
+}
+
 FUZZ_TARGET(input)
 {
-  enum { FEATURE_VERSION = 17 };
   struct jp_error error;
   struct catalog_tables tables;
   char path[FUZZ_PATH_SIZE];
@@ -29,6 +45,7 @@ FUZZ_TARGET(input)
   log_set_level(LOG_LEVEL_ERROR);
   read_manifest(input);
   int file = open_copy(input, path);
+  read_classes(builder, path);
   arena_init(&arena);
   enum jp_status status = jar_read_file(builder, path, FEATURE_VERSION, &arena, &class_path, &error);
   require(status == JP_LIMIT || (status == JP_OK && builder_finish(builder, &tables, &error) == JP_OK));

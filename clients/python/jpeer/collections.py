@@ -12,7 +12,7 @@ from ._native import Object, ProtocolError, Typed
 from .answers import count_of
 from .exceptions import BadArgument, Denied, JavaException
 from .objects import JavaObject, call, callable_name
-from .pages import IterableMixin, MapEntry, elements_of
+from .pages import IterableMixin, MapEntry, elements_of, pages
 
 ORDERED_MAPS = {"java.util.SortedMap", "java.util.LinkedHashMap", "java.util.SequencedMap"}
 BATCH_STEPS = 500
@@ -254,10 +254,10 @@ class ItemsView(collections.abc.Set[Any]):
         self._owner = owner
 
     def __iter__(self) -> Iterator[MapEntry]:
-        for entry in elements_of(self._owner):
-            if type(entry) is not MapEntry:
+        for page in pages(self._owner):
+            if page and set(map(type, page)) != {MapEntry}:
                 raise ProtocolError("the peer's answer is malformed: an entry of a map is no pair")
-            yield entry
+            yield from page
 
     def __len__(self) -> int:
         return len(self._owner)

@@ -77,7 +77,10 @@ def _iterator_by_name(source: Object, why: Denied) -> Any:
 
 def _with_entries(elements: list[Any]) -> list[Any]:
     """A page has tuples only for entries of maps."""
-    if tuple not in set(map(type, elements)):
+    kinds = set(map(type, elements))
+    if kinds == {tuple}:
+        return list(map(MapEntry, elements))
+    if tuple not in kinds:
         return elements
     return [MapEntry(each) if type(each) is tuple else each for each in elements]
 

@@ -1,5 +1,6 @@
 """Lists and arrays of Java as Python's sequences. Slices give Python lists."""
 
+import binascii
 import collections.abc
 import operator
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,7 @@ from .pages import PAGE_MAX, IterableMixin, MapEntry, ScalaPairMixin, elements_o
 SHOWN_MAX = 10  # elements of an array in its repr
 BATCH_STEPS = 500
 NUMPY_TYPES = {"B": "i1", "S": "i2", "I": "i4", "J": "i8", "F": "f4", "D": "f8", "Z": "?", "C": "u2"}
-GATHERED_MAX = 1 << 20  # elements of short rows that Java copies to one array before they are read
+ROWS = 1 << 16  # of an answer, at most
 CHUNK = 1 << 19  # elements in one message, which peers allow 16 MiB
 
 
@@ -334,55 +335,54 @@ class MatrixMixin(ObjectArrayMixin):
 
         if copy is False:
             raise ValueError("the elements of a Java array are copied")
-        rows = list(self)
         try:
-            made = self._matrix_of(rows)
+            made = self._matrix()
         except ValueError:
             if dtype is None or numpy.dtype(dtype) != object:
                 raise
+            rows = list(self)
             made = numpy.empty(len(rows), object)
             for place, row in enumerate(rows):
                 made[place] = row
         return made if dtype is None else made.astype(dtype, copy=False)
 
-    def _matrix_of(self, rows: list[Any]) -> Any:
+    def _matrix(self) -> Any:
         import numpy
 
+        if self._java_type.startswith("[[["):
+            tables = list(self)
+            self._check_rows(tables)
+            if tables:
+                return numpy.stack([table.__array__() for table in tables])
+        rows = self._rows()
+        self._check_rows(rows)
+        kind = numpy.dtype(NUMPY_TYPES[self._java_type[-1]])
+        lengths = {len(row) // kind.itemsize for row in rows}
+        if len(lengths) > 1:
+            raise ValueError(f"the rows of {source_name(self._java_type)} have {min(lengths)} to {max(lengths)} elements")
+        shape = (len(rows), *lengths) if rows else (0,) * self._java_type.count("[")
+        return numpy.frombuffer(bytearray().join(rows), kind).reshape(shape)
+
+    def _check_rows(self, rows: list[Any]) -> None:
         for place, row in enumerate(rows):
             if row is None:
                 raise ValueError(f"{source_name(self._java_type)}: row {place} is null")
-        if rows and self._java_type.startswith("[[["):
-            return numpy.stack([row.__array__() for row in rows])
-        return self._gather(rows)
 
-    def _gather(self, rows: list[Any]) -> Any:
-        """Rows of primitives. Short ones are read together, from an array of Java's, where the policy lets Java copy them."""
+    def _rows(self) -> list[Any]:
+        """The bytes of each row; None for a null."""
+        rows: list[Any] = []
+        done = False
+        while not done:
+            page, done, _ = self._connection.fetch(self, ROWS, len(rows), True)
+            rows += [binascii.a2b_base64(row) if type(row) is str else self._row(row) for row in page]
+        return rows
+
+    @staticmethod
+    def _row(row: Any) -> Any:
+        """Of a row that has no room in an answer."""
         import numpy
 
-        lengths: list[Any] = self._batched([("get", row._java_type, "length", row) for row in rows])
-        width = lengths[0] if rows else 0
-        if any(each != width for each in lengths):
-            raise ValueError(f"the rows of {source_name(self._java_type)} have {min(lengths)} to {max(lengths)} elements")
-        shape = (len(rows), width) if rows else (0,) * self._java_type.count("[")
-        made = numpy.empty(shape, NUMPY_TYPES[self._java_type[-1]])
-        together = max(1, GATHERED_MAX // max(1, width))
-        for begin in range(0, len(rows), together):
-            block = rows[begin : begin + together]
-            made[begin : begin + len(block)] = self._joined(block, width).reshape(len(block), width)
-        return made
-
-    def _joined(self, rows: list[Any], width: int) -> Any:
-        import numpy
-
-        if len(rows) > 1:
-            try:
-                whole = self._connection.new(source_name(rows[0]._java_type), (len(rows) * width,))
-                self._batched([("call", "java.lang.System", "arraycopy", None, (row, 0, whole, place * width, width))
-                               for place, row in enumerate(rows)])
-                return numpy.asarray(whole)
-            except PermissionError:
-                pass
-        return numpy.concatenate([numpy.asarray(row) for row in rows])
+        return None if row is None else numpy.asarray(row).tobytes()
 
 
 class PrimitiveArrayMixin(ArrayMixin):

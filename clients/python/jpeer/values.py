@@ -480,6 +480,8 @@ class OtherValues:
 
 
 def _numpy_value(value: Any) -> Any:
+    if hasattr(value, "mask"):
+        return value.tolist() if value.mask.any() else value.data  # what is missing becomes None
     if value.dtype.kind in "Mm":
         value = _numpy_moment(value)
     if value.ndim == 1:

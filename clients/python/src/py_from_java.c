@@ -344,17 +344,27 @@ static PyObject *page_entry(struct py_connection *connection, struct jp_answer *
 {
   if (!may_nest(depth))
     return NULL;
+  enum { PARTS_MAX = 2 };
+  PyObject *parts[PARTS_MAX];
   struct jp_json_cursor cursor = jp_json_enter(json);
   struct jp_json inside;
-  PyObject *list = PyList_New(0);
-  while (list != NULL && jp_json_next(&cursor, NULL, &inside)) {
-    PyObject *value = page_element(connection, answer, inside, depth + 1);
-    if (value == NULL || PyList_Append(list, value) != 0)
-      Py_CLEAR(list);
-    Py_XDECREF(value);
+  Py_ssize_t count = 0;
+  bool good = true;
+  while (good && jp_json_next(&cursor, NULL, &inside)) {
+    good = count < PARTS_MAX;
+    if (!good)
+      PyErr_SetString(PyExc_ValueError, "an entry of a map has more than a key and a value");
+    else
+      good = (parts[count] = page_element(connection, answer, inside, depth + 1)) != NULL;
+    count += good;
   }
-  PyObject *tuple = list == NULL ? NULL : PyList_AsTuple(list);
-  Py_XDECREF(list);
+  PyObject *tuple = good ? PyTuple_New(count) : NULL;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (tuple == NULL)
+      Py_DECREF(parts[i]);
+    else
+      PyTuple_SetItem(tuple, i, parts[i]);
+  }
   return tuple;
 }
 

@@ -72,6 +72,11 @@ PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *cont
   do {
     PyErr_Clear();
     value = try_twice(attempt, &state, context);
+    if (value == NULL && state.fate == BUILDER_TOO_LONG && !state.in_pieces) {
+      PyErr_Clear();
+      state.in_pieces = true;
+      value = try_twice(attempt, &state, context);
+    }
   } while (value == NULL && attempt_next(&state));
   if (value == NULL && first != NULL && state.fate != BUILDER_SENT && PyErr_ExceptionMatches(PyExc_Exception))
     PyErr_SetObject((PyObject *)Py_TYPE(first), first);
@@ -85,6 +90,8 @@ enum { FETCHED = 1000 };
 static const struct jp_options default_options = {.size = sizeof default_options, .throwables = true};
 static const struct jp_options fetch_options = {
     .size = sizeof fetch_options, .types = true, .throwables = true, .array_value_max = 1};
+/* Elements that are arrays of primitives come as their bytes. */
+static const struct jp_options row_options = {.size = sizeof row_options, .base64 = true, .throwables = true};
 
 /* ---- one request ---- */
 
@@ -355,14 +362,18 @@ static PyObject *operation_control(PyObject *self, PyObject *args)
 
 static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"instance", "maximum", "start", NULL};
+  static char *names[] = {"instance", "maximum", "start", "rows", NULL};
   struct py_connection *connection = (struct py_connection *)self;
   PyObject *instance;
   struct jp_request request = {.operation = JP_FETCH, .options = &fetch_options, .max = FETCHED};
   long long maximum = FETCHED;
   long long start = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|LL:fetch", names, &instance, &maximum, &start))
+  int has_rows = false;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|LLp:fetch", names, &instance, &maximum, &start,
+                                   &has_rows))
     return NULL;
+  if (has_rows)
+    request.options = &row_options;
   request.max = maximum;
   request.from = start;
   struct argument_builder builder;

@@ -347,12 +347,24 @@ static bool is_scalar(PyObject *value)
   return is_zero;
 }
 
+/* The buffer of a masked numpy array has numbers for the masked elements. */
+static bool has_mask(PyObject *value)
+{
+  return !PyBytes_Check(value) && !PyByteArray_Check(value) && PyObject_HasAttrString(value, "mask");
+}
+
+static int put_in_pieces(struct argument_builder *builder, PyObject *value, PyObject *type,
+                         struct jp_argument *out);
+
 /* Returns 1 or -1, as put_buffer. */
 static int put_elements(struct argument_builder *builder, PyObject *buffer, struct jp_argument *out)
 {
   PyObject *list = PyObject_HasAttrString(buffer, "tolist") ? PyObject_CallMethod(buffer, "tolist", NULL)
                                                             : PySequence_List(buffer);
-  return own_value(builder, list) && put_items(builder, list, NULL, out) ? 1 : -1;
+  if (!own_value(builder, list))
+    return -1;
+  int done = put_in_pieces(builder, list, Py_None, out);
+  return done != 0 ? done : put_items(builder, list, NULL, out) ? 1 : -1;
 }
 
 /* The arrays that a buffer may become, in the order in which they are tried; after them, a list. */
@@ -520,7 +532,7 @@ static bool set_strides(struct argument_builder *builder, Py_buffer *view)
 static int put_buffer(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   struct element element;
-  if (!PyObject_CheckBuffer(value) || is_scalar(value))
+  if (!PyObject_CheckBuffer(value) || is_scalar(value) || has_mask(value))
     return 0;
   struct builder_buffer *buffer = builder_alloc(builder, sizeof *buffer);
   if (buffer == NULL)
@@ -747,6 +759,13 @@ static bool put_other(struct argument_builder *builder, PyObject *value, struct 
   return put_converted(builder, builder->connection->other_to_java, value, out);
 }
 
+/* True for a buffer that was refused as what its pieces would become. */
+static bool is_later_form(const struct argument_builder *builder, PyObject *value)
+{
+  return builder->place < FORM_PLACES && builder->choice.form[builder->place] > 0 &&
+         PyObject_CheckBuffer(value);
+}
+
 bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   PyTypeObject *type = Py_TYPE(value);
@@ -770,7 +789,8 @@ bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argume
     return put_object(builder, value, out);
   if (type == types.typed)
     return put_typed(builder, value, out);
-  if (builder->in_pieces && type != types.callback && type != types.result && type != types.forms) {
+  if (builder->in_pieces && !is_later_form(builder, value) && type != types.callback &&
+      type != types.result && type != types.forms) {
     int done = put_in_pieces(builder, value, Py_None, out);
     if (done != 0)
       return done > 0;

@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 import re
+import sys
 import tempfile
 import unittest
 import weakref
@@ -315,8 +316,12 @@ class Mistakes(unittest.TestCase):
         point = java.java.awt.Point()
         self.assertEqual(str(inspect.signature(java.java.awt.Point.translate)), "(self, /, dx, dy)")
         self.assertEqual(str(inspect.signature(point.translate)), "(dx, dy)")
-        with self.assertRaises(ValueError):  # overloads
-            inspect.signature(point.setLocation)
+        try:
+            found = str(inspect.signature(point.setLocation))  # overloads
+        except ValueError:
+            self.assertLess(sys.version_info, (3, 13))
+        else:
+            self.assertEqual(found, "(*args, **kwargs)")
 
     def test_classes_that_make_no_objects(self):
         with self.assertRaises(java.java.lang.InstantiationException):

@@ -399,7 +399,7 @@ class Ends(unittest.TestCase):
     def run_program(self, lines, act, **environment):
         """Runs it until it has printed a line; what acts on the process; its status and what it has printed beside."""
         program = [sys.executable, "-c", "import threading, time\nimport jpeer\n" + "\n".join(lines)]
-        variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment}
+        variables = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment}
         with subprocess.Popen(program, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
             timer = threading.Timer(SECONDS, process.kill)
             timer.start()

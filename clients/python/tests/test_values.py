@@ -488,6 +488,12 @@ class Buffers(unittest.TestCase):
         self.assertEqual(there_and_back(moments), [datetime.datetime(2024, 2, 29), None])
         days = numpy.array(["2024-02-29"], "datetime64[D]")
         self.assertEqual(list(there_and_back(days)), [datetime.date(2024, 2, 29)])
+        missing = numpy.ma.array([1, 2, 3], mask=[False, True, False])
+        self.assertEqual(list(there_and_back(missing)), [1, None, 3])
+        self.assertIsNone(there_and_back(numpy.ma.masked))
+        with self.assertRaises(TypeError):
+            java.java.util.Arrays.toString(jpeer.cast("int[]", missing))
+        self.assertEqual(java.java.util.Arrays.toString(jpeer.cast("int[]", numpy.ma.array([1, 2]))), "[1, 2]")
         for refused in (numpy.datetime64("2024-02-29T01:02:03.000004001"), numpy.complex128(1j), numpy.clongdouble(1j)):
             self.assertRaises(TypeError, there_and_back, refused)
 
@@ -511,6 +517,7 @@ class LongValues(unittest.TestCase):
             self.assertEqual(util.Arrays.hashCode(given), util.Arrays.hashCode(self.java.array("byte", data)))
         numbers = list(range(70_001))
         self.assertEqual(list(util.ArrayList(numbers)), numbers)
+        self.assertEqual(list(util.ArrayList(array.array("i", numbers))), numbers)  # as an array it would not be too long
         self.assertEqual(list(util.ArrayList([numbers[:40_000], numbers[:40_000]])), [numbers[:40_000]] * 2)
         self.assertEqual(list(util.ArrayList(["s" * 300_000] * 5)), ["s" * 300_000] * 5)
         self.assertEqual(dict(util.HashMap({str(i): i for i in numbers})), {str(i): i for i in numbers})
@@ -542,6 +549,60 @@ class LongValues(unittest.TestCase):
         for _ in range(3):
             self.assertEqual(self.java.java.lang.String.length("x" * 2_000_000), 2_000_000)
         self.assertLessEqual(self.java.stats()["objects"], before + 1)
+
+
+class Pieces(unittest.TestCase):
+    """What is sent in pieces becomes what it would have become whole."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.java = cls.enterClassContext(launch(classpath=FIXTURES, options=["--message-max", "4k"]))
+
+    def test_elements_are_what_the_place_declares(self):
+        typed, keyed = self.java.fixtures.Typed, self.java.fixtures.Keyed
+        instance = typed({})
+
+        def construct(value):
+            return typed(value).made()
+
+        def put(value):
+            self.java._connection.put("fixtures.Typed", "bytes", instance, value)
+            return instance.bytesPut()
+
+        def many(value):
+            return dict(value, **{str(at): each for at, each in enumerate(list(value.values()) * 3_000)})
+
+        lists = [(typed.longs, [1, None]), (typed.texts, ["a", 5]), (typed.units, ["SECONDS"]), (typed.own, [1, 2.5]),
+                 (typed.extendLong, [1]), (typed.extend, [1, 0.5]), (typed.longArrays, [[1, 2]]), (typed.any, [1, 2**40]),
+                 (typed.ShortHolder().keep, [3]), (typed.longs, [jpeer.jlong(1)])]
+        for call, few in lists:
+            with self.subTest(call, few=few):
+                self.assertEqual(set(call(few * 3_000)[1:-1].split(", ")), set(call(few)[1:-1].split(", ")))
+        self.assertIn("[[Long:1, Long:1", typed.spread([1] * 3_000))
+        self.assertIn("[Long:1, Long:1", typed.arrays([[1] * 3_000, [2]]))
+        dicts = [(construct, {"0": 1}), (put, {"0": 5}), (typed.nested, {"0": [{"x": 1}]}),
+                 (keyed.longs, {"0": "x"}), (keyed.nested, {"0": {"2": 3}})]
+        for call, few in dicts:
+            with self.subTest(call, few=few):
+                self.assertEqual({each.partition("=")[2] for each in call(many(few))[1:-1].split(", ")},
+                                 {each.partition("=")[2] for each in call(few)[1:-1].split(", ")})
+        self.assertTrue(keyed.longs(many({"0": "x"})).startswith("[Long:0="))
+        for call, value, said in [
+            (typed.longs, [1] * 3_000 + [1.5], r"argument 0\[3000\]: 1.5: not an integer for long"),
+            (typed.longs, [2**63] * 3_000, r"argument 0\[0\]: 9223372036854775808: out of range for long"),
+            (typed.longArrays, [[datetime.date(2024, 2, 29)]] * 3_000, "sent in pieces, it does not become"),
+            (keyed.longs, many({"x": "x"}), 'the key "x"'),
+            (keyed.longs, many({"0": "x"}) | {"-0": "y"}, "two of its keys are the same"),
+        ]:
+            with self.subTest(call, said=said):
+                self.assertRaisesRegex((TypeError, ValueError, OverflowError), said, call, value)
+
+    def test_elements_that_java_has_are_not_changed(self):
+        typed, util = self.java.fixtures.Typed, self.java.java.util
+        held = util.ArrayList([{"x": 7}])
+        said = typed.nested({str(at): held if at % 2 else [{"x": 8}] for at in range(3_000)})
+        self.assertEqual((said.count("[[x=Integer:7]]"), said.count("[[x=Short:8]]")), (1_500, 1_500))
+        self.assertEqual(type(held[0]["x"]), int)
 
 
 class Keys(unittest.TestCase):

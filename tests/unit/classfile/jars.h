@@ -45,6 +45,7 @@ static inline void jars_add(zip_t *jar, const char *path, const void *bytes, siz
     assert_non_null(copy);
     memcpy(copy, bytes, size);
   }
+  /* libzip frees the copy. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
   zip_source_t *source = zip_source_buffer(jar, copy, size, 1);
   assert_non_null(source);
   assert_true(zip_file_add(jar, path, source, ZIP_FL_ENC_UTF_8) >= 0);

@@ -311,6 +311,27 @@ static uint8_t *make_deflated_jar(const struct fixture *fixture, const char *nam
   return files_read(fixture->path, size);
 }
 
+/* The major version of a class in an open jar; 0: it cannot be read. */
+static unsigned open_version_of(struct jar *jar, const char *path)
+{
+  const uint8_t *bytes;
+  size_t size;
+  struct jp_error error;
+  enum jp_status status = jar_find(jar, text_of(path), &bytes, &size, &error);
+  assert_true(status == JP_OK || status == JP_NOT_FOUND);
+  return status == JP_OK ? bytes[7] : 0;
+}
+
+/* The class of a jar with one changed byte is read as it was, or not at all. */
+static void check_open_class(struct fixture *fixture, const char *name, bool is_whole)
+{
+  struct jar *jar;
+  assert_int_equal(jar_open(fixture->builder, fixture->path, FEATURE_VERSION, &jar, &fixture->error), JP_OK);
+  unsigned version = jar == NULL ? 0 : open_version_of(jar, name);
+  assert_true(version == 50 || (version == 0 && !is_whole));
+  jar_close(jar);
+}
+
 UNIT_TEST_WITH(test_a_deflated_class_is_read_as_it_was_or_left_out, open_fixture, close_fixture)
 {
   static const char name[] = "p/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
@@ -327,6 +348,7 @@ UNIT_TEST_WITH(test_a_deflated_class_is_read_as_it_was_or_left_out, open_fixture
     read_bytes(fixture, bytes, size);
     if (i < size)
       bytes[i] ^= 0x10;
+    check_open_class(fixture, name, i == size);
     finish(fixture);
     left_out += fixture->tables.class_count == 0;
     if (fixture->tables.class_count > 0)
@@ -335,6 +357,40 @@ UNIT_TEST_WITH(test_a_deflated_class_is_read_as_it_was_or_left_out, open_fixture
   assert_int_equal(fixture->tables.class_count, 1); /* of the jar that nothing has changed */
   assert_true(left_out > size / 4);
   test_free(bytes);
+}
+
+static void check_open_jar(struct fixture *fixture)
+{
+  struct jar *jar;
+  assert_int_equal(jar_open(fixture->builder, fixture->path, FEATURE_VERSION, &jar, &fixture->error), JP_OK);
+  assert_non_null(jar);
+  assert_int_equal(jar_class_count(jar), 2);
+  assert_text(jar_class_path(jar, 0), "p/A");
+  assert_text(jar_class_path(jar, 1), "p/B");
+  assert_text(jar_manifest_class_path(jar), "more.jar");
+  assert_false(jar_has_parts(jar));
+  assert_int_equal(open_version_of(jar, "p/A"), 52);
+  assert_int_equal(open_version_of(jar, "p/B"), 53);
+  assert_int_equal(open_version_of(jar, "p/C"), 0);
+  jar_close(jar);
+}
+
+UNIT_TEST_WITH(test_an_open_jar_is_the_same_with_and_without_a_comment, open_fixture, close_fixture)
+{
+  struct fixture *fixture = *state;
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_text(jar, "meta-inf/Manifest.MF", "Multi-Release: true\nClass-Path: more.jar\n\n");
+  jars_add_class(jar, "p/B.class", "p/B", 53);
+  jars_add_class(jar, "p/A.class", "p/A", 50);
+  jars_add_class(jar, "META-INF/versions/11/p/A.class", "p/A", 52);
+  jars_add_text(jar, "p/", "");
+  jars_close(jar);
+  check_open_jar(fixture);
+  jar = zip_open(fixture->path, 0, NULL);
+  assert_non_null(jar);
+  assert_int_equal(zip_set_archive_comment(jar, "no plain jar", 12), 0);
+  jars_close(jar);
+  check_open_jar(fixture);
 }
 
 UNIT_MAIN
