@@ -188,8 +188,13 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
 {
   /* Reading shows whether the peer closed the idle connection. */
   if (client_is_open(client) && client->kind->ends_when_idle && client->pending.count == 0 &&
-      !client_is_polled(client))
+      !client_is_polled(client)) {
     client_read(client);
+    bool is_refused =
+        !client_is_open(client) && !client_is_closed(client) && client->ended.status != JP_CLIENT_CLOSED;
+    if (is_refused) /* the peer has refused a notification: the next call reports that */
+      return client_report_end(client, error);
+  }
   while (client->state == CLIENT_OPENING || client->state == CLIENT_BREAKING) {
     enum jp_client_status status = await_change(client, deadline_ns, error);
     if (status != JP_CLIENT_OK)
