@@ -15,13 +15,15 @@
  *   - Only a visitor interrupts, inside its visit. The call cannot end while somebody visits it (base/in_call.h), so that
  *     Thread.interrupt has returned before the thread leaves the call.
  *   - The visitor first compares what it was asked to end with the call that it finds: the crew the steps of the member, of
- *     which each message has its own (net/workers/crew.h), and rpc_call_interrupt the number of the call (`calls`), of which
+ *     which each message has its own (net/workers/crew.h), and rpc_call_end_held the number of the call (`calls`), of which
  *     each request of a batch has its own.
  *   - rpc_call_end_visited clears the interrupt flag before the thread goes on, also where the thread is pinned and keeps
  *     its flag from one call to the next otherwise. So no flag that the peer has set reaches the next request.
- *   - A request that is nested in a callback runs on the same thread, inside the visited call. While one runs (`nested`,
+ *   - A request that is nested in a callback runs on the same thread, inside the visited call. While one runs (`inner`,
  *     under the lock), the interrupt is kept back (RPC_INTERRUPT_DUE), and a flag that was set just before is taken away;
  *     the thread interrupts itself when the nested request has ended.
+ * A nested request has a watch of its own, which is found from that of the call around it, and times out by itself: all of
+ * the above holds for it.
  * The thread of an executor is never interrupted: its caller's call ends when the executor has run the request.
  */
 #include "base/in_call.h"
@@ -63,16 +65,19 @@ struct rpc_call_watch {
   enum rpc_call_cause
       of_message; /* likewise, of all calls of the message; the thread forgets it with the next one */
   enum rpc_call_interrupt interrupt; /* under the lock */
-  unsigned nested;                   /* requests inside one another that run in the call; under the lock */
+  /* Of the request that is nested in the call and runs now; NULL: none does. Changed under the lock. */
+  struct rpc_call_watch *_Atomic inner;
+  struct rpc_call_watch *meant; /* a visitor's, from rpc_call_end_held to rpc_call_release: this, or of an inner call */
+  const _Atomic int64_t *arrived_ns; /* when the message was received (clock_now_ns), 0: unknown; NULL: unknown */
+  _Atomic int64_t own_arrived_ns;    /* which that of a nested request points to */
   char own_name[RPC_WORKER_NAME_MAX];
 
   /* The watcher's: */
   uint32_t seen_calls;
   int64_t seen_ms; /* when it first saw so many */
   bool was_told;   /* that this call wants a name */
-  bool is_timed;   /* the four below are of the call timed_call */
+  bool is_timed;   /* the two below are of the call timed_call */
   uint32_t timed_call;
-  int64_t timed_since_ms;
   int64_t deadline_ms;
 };
 
@@ -119,18 +124,36 @@ static inline enum rpc_call_cause rpc_call_ended_by(const struct rpc_call_watch 
 /* Makes *outcome the error of a call that was ended. */
 void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcome *outcome);
 
-/* Around each request that is nested in a callback, on the thread of the call, without an exception pending. */
-void rpc_call_begin_nested(struct rpc_call_watch *watch, struct jvm_thread *thread);
-void rpc_call_end_nested(struct rpc_call_watch *watch, struct jvm_thread *thread);
+/* As rpc_call_find_lateness, where there is a reason to look. */
+enum rpc_call_cause rpc_call_find_late(const struct rpc_call_watch *watch, int64_t of_all_ms,
+                                       const struct operation *operation);
+/* Why the operation must not begin: its message was ended, or its timeout has passed while it waited. RPC_CALL_RETURNS: it
+ * may. of_all_ms: --call-timeout. On the thread. */
+static inline enum rpc_call_cause rpc_call_find_lateness(const struct rpc_call_watch *watch, int64_t of_all_ms,
+                                                         const struct operation *operation)
+{
+  if (watch == NULL ||
+      (watch->of_message == RPC_CALL_RETURNS && of_all_ms == 0 && operation->timeout_ms == 0))
+    return RPC_CALL_RETURNS;
+  return rpc_call_find_late(watch, of_all_ms, operation);
+}
 
-/* rpc_service.tell_call, wants_name, hold_call, name_call, find_deadline and interrupt_call. */
+/* Around each request that is nested in a callback, on the thread of the call, without an exception pending. own: of the
+ * thread's worker; inner: the one of the nested request, from then on. arrived_ns: as in the struct. */
+void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner, struct jvm_thread *thread,
+                           int64_t arrived_ns);
+void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread);
+
+/* rpc_service.tell_call, wants_name, hold_call, name_call, find_deadline, end_call, interrupt_call and release_call. */
 bool rpc_call_tell(void *context, struct rpc_worker *worker, char *name, size_t size);
 bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_ms);
 bool rpc_call_hold(void *context, struct rpc_worker *worker);
 void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *held);
-int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms, int64_t now_ms,
-                               uint32_t *call);
-bool rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker *held,
-                        const struct rpc_call_end *end);
+int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms,
+                               struct rpc_call_end *end);
+bool rpc_call_end_held(void *context, struct rpc_worker *held, const struct rpc_call_end *end, char *name,
+                       size_t size);
+void rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker *held);
+void rpc_call_release(void *context, struct rpc_worker *held);
 
 #endif

@@ -110,7 +110,7 @@ struct rpc_codec {
   /* Appends the ids of the requests of a message, each followed by a line break that no id has, in the form that
    * rpc_beside.cancel gets; of notifications alone nothing. Any thread. NULL where serve_beside is. */
   void (*list_ids)(void *context, struct text message, struct buffer *ids);
-  /* Answers every request of the message with the error of a call that was ended (rpc_service.interrupt_call). Any thread.
+  /* Answers every request of the message with the error of a call that was ended (rpc_service.end_call). Any thread.
    * NULL where serve_beside is. */
   enum rpc_served (*answer_ended)(void *context, struct text message, enum rpc_call_cause cause,
                                   struct buffer *out);

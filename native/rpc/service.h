@@ -10,6 +10,8 @@
 #include "rpc/address.h"
 #include "rpc/codec.h"
 
+#include <stdatomic.h>
+
 /* A connection on which both sides may speak at any time: the transport's. */
 struct rpc_duplex;
 /* The callbacks of a client: the service's. A client has the same from its first callback on. */
@@ -99,13 +101,16 @@ struct rpc_waits {
   /* Lets the wait ask is_over again; one that comes before the wait is not lost. Any thread, with any lock held:
    * it takes none. */
   void (*wake)(void *thread);
+  /* When the message that the thread serves was received (clock_now_ns); 0: unknown. The transport writes it before serve. */
+  _Atomic int64_t arrived_ns;
 };
 
-/* What interrupt_call is to end. */
+/* What end_call is to end. */
 struct rpc_call_end {
   enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
   bool is_any;               /* whatever call the thread is in, and all that is left of its message */
-  uint32_t call;             /* else that of this number (find_deadline) */
+  uint32_t call;             /* else that of this number */
+  uint32_t level; /* and so deep in callbacks: 0 for the message's own call; of both, find_deadline */
 };
 
 struct rpc_service {
@@ -139,21 +144,27 @@ struct rpc_service {
    * for it. One thread, four times a second or more; waits for nobody. */
   bool (*wants_name)(void *context, struct rpc_worker *worker, int64_t now_ms);
   /* Holds the worker's thread at the end of its call. False: it is in none. Any thread, while the worker lives; waits for
-   * nobody. name_call follows, on the same thread. */
+   * nobody. name_call or release_call follows, on the same thread. */
   bool (*hold_call)(void *context, struct rpc_worker *worker);
   /* Gives the thread of `held` a name for its call, until the end of that, and lets it go. own: the calling thread's
    * worker, whose JVM may keep it waiting. */
   void (*name_call)(void *context, struct rpc_worker *own, struct rpc_worker *held);
   /*
-   * When the call that the worker's thread is in has to be ended, and in *call its number; INT64_MAX: never, or there is
-   * none. since_ms: when the message that the thread serves was received. One thread, again and again; waits for nobody.
+   * When the call that the worker's thread is in, or one that is nested in it, has to be ended, and in *end which; INT64_MAX:
+   * never, it is ended already, or there is none. since_ms: when the thread was first seen to serve its message, for one of
+   * which rpc_waits.arrived_ns is unknown. One thread, again and again; waits for nobody.
    */
-  int64_t (*find_deadline)(void *context, struct rpc_worker *worker, int64_t since_ms, int64_t now_ms,
-                           uint32_t *call);
-  /* After hold_call, in place of name_call: ends the call that is held, where it is the one that is meant: interrupts its
-   * thread, whose request is answered with an error. Lets it go in any case. False: another call was meant. */
-  bool (*interrupt_call)(void *context, struct rpc_worker *own, struct rpc_worker *held,
-                         const struct rpc_call_end *end);
+  int64_t (*find_deadline)(void *context, struct rpc_worker *worker, int64_t since_ms,
+                           struct rpc_call_end *end);
+  /* Between hold_call and release_call: ends the call that is held, where it is the one that is meant, so that its request
+   * is answered with an error. name: as of tell_call; size 0: it is not wanted. False: another call is meant. Waits for
+   * nobody. */
+  bool (*end_call)(void *context, struct rpc_worker *held, const struct rpc_call_end *end, char *name,
+                   size_t size);
+  /* After end_call: interrupts the thread of the call, once, unless that waits for the end of a nested request. Code of the
+   * application may run in it, and it may never return. own: the calling thread's worker. */
+  void (*interrupt_call)(void *context, struct rpc_worker *own, struct rpc_worker *held);
+  void (*release_call)(void *context, struct rpc_worker *held);
 
   /* --- threads that are lost: they do not come back from a call that was ended --- */
 

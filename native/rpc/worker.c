@@ -138,6 +138,7 @@ void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct
   (void)context;
   pthread_mutex_lock(&workers_lock);
   worker->waits = waits;
+  worker->watch.arrived_ns = waits == NULL ? NULL : &waits->arrived_ns;
   pthread_mutex_unlock(&workers_lock);
 }
 

@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+import os
+import random
 import socket
 import time
 import unittest
+
+import websockets
 
 from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixWebSocketClient, WebSocketClient,
                              ZmqClient, await_running, call_request, plain)
@@ -276,6 +280,26 @@ class StubbornCalls(PeerCase):
             self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
             await_running(self.client, 1)  # the third request would have let it pass, had it run
             self.client.call(BLOCKERS, "open")
+
+    def test_an_interrupt_that_never_returns_holds_nothing(self):
+        """It closes a channel of the application, which blocks. There are more of them than interrupting threads at first."""
+        clients = [self.connect(WebSocketClient) for _ in range(6)]
+        for client in clients:
+            client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))
+        for client in clients:
+            self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
+            self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
+        await_running(self.client, 12)
+        for client in self.each(*READ_AHEAD):
+            begin = time.monotonic()
+            self.client.control("stats")
+            client.send(json.dumps(call_request(1, BLOCKERS, "sleep", 60000)))
+            client.send(json.dumps(cancel_request(2, 1)))
+            answers = {one["id"]: one for one in (json.loads(client.receive()) for _ in range(2))}
+            self.assertEqual("cancelled", answers[1]["error"]["data"]["reason"])
+            self.assertLess(time.monotonic() - begin, 5)
+        self.peer.await_stderr("fixtures.Blockers.passInChannel has lasted")
+
     def test_a_connection_goes_on_without_the_thread(self):
         for client in self.each(*READ_AHEAD):
             kept = client.new("java.util.ArrayList")
@@ -342,7 +366,7 @@ class LostThreads(PeerCase):
         eventually(lambda: self.is_refused(steering, "this client"))
         self.assertEqual("3", other.call("fixtures.Calculator", "add", 1, 2))
         self.assertIsNone(steering.control("ping"))
-        peer.await_stderr("fixtures.Blockers.passStubbornly was interrupted")
+        peer.await_stderr("fixtures.Blockers.passStubbornly has lasted")
         other.call(BLOCKERS, "open")
         eventually(lambda: not self.is_refused(steering, "this client"))
 
@@ -353,6 +377,41 @@ class LostThreads(PeerCase):
             client = self.connect(kind)
             eventually(lambda client=client: self.is_refused(client, "threads of the peer"))
             self.assertIsNone(client.control("ping"))
+
+
+class Races(PeerCase):
+    """No interrupt hits another request than the one that it is for."""
+
+    options = ()
+    CANCELS = int(os.environ.get("JPEER_RACE_CANCELS", "3000"))  # a release has a million
+    CONNECTIONS = 32
+
+    async def race(self, seed):
+        """Cancels calls at random moments. Each call says whether its thread was interrupted at its beginning."""
+        chance = random.Random(seed)
+        found = 0
+        async with websockets.connect(self.peer.address("ws")) as socket:
+            number = 0
+            while found < self.CANCELS // self.CONNECTIONS:
+                number += 1
+                await socket.send(json.dumps(call_request(number, BLOCKERS, "await", chance.randrange(4000, 14000))))
+                await asyncio.sleep(chance.random() * 0.014)
+                await socket.send(json.dumps(cancel_request("cancel", number)))
+                answers = {one["id"]: one for one in [json.loads(await socket.recv()) for _ in range(2)]}
+                was_found = answers["cancel"]["result"]["value"]["value"] == "true"
+                found += was_found
+                if "result" in answers[number]:
+                    self.assertEqual("false", answers[number]["result"]["value"]["value"])
+                else:
+                    self.assertEqual("cancelled", answers[number]["error"]["data"]["reason"])
+                    self.assertTrue(was_found)
+        return found
+
+    def test_a_cancel_hits_no_other_request(self):
+        async def race_all():
+            return await asyncio.gather(*(self.race(seed) for seed in range(self.CONNECTIONS)))
+        asyncio.run(race_all())
+        self.assertEqual("0", self.client.call(BLOCKERS, "stray"))
 
 
 class CallTimeout(PeerCase):

@@ -56,7 +56,7 @@ def begin_callback(client):
 
 
 class ShareCase(PeerCase):
-    options = ("--message-max", "1m", "--on-disconnect", "finish")
+    options = ("--message-max", "1m")
     peer_arguments = {"sockets": True}
 
     def pass_all(self):
@@ -244,6 +244,10 @@ class TheOrder(ShareCase):
 
 
 class BadInput(ShareCase):
+    """Without the interrupt of what runs, which each end of the input is by default."""
+
+    options = (*ShareCase.options, "--on-disconnect", "finish")
+
     def test_thousands_of_requests_for_the_name(self):
         """Read as they come, or only at the end: each is answered once, in order, and before the call."""
         count = 3000

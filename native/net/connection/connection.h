@@ -152,6 +152,7 @@ struct connection {
   bool has_sent;      /* the client took something in this turn */
   bool is_midway;     /* the protocol is inside a message, or HTTP has read a head that it has not served */
   int64_t since_ms;   /* see crew_message */
+  int64_t received_ns; /* when it last got input (clock_now_ns) */
   int64_t began_ms;   /* when the head, the body or the message under way began; 0: none */
   int64_t stalled_ms; /* since when the client takes nothing; 0: nothing waits for it */
   int64_t linger_end_ms; /* while it is lingering */

@@ -1,5 +1,6 @@
 #include "net/connection/connection_collect.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "net/connection/connection_table.h"
 
@@ -54,12 +55,14 @@ static bool fill_message(struct duplex_message *made, struct buffer *message)
 
 bool connection_collect_queue(struct connection *connection, bool at_front)
 {
+  const struct connection_duplex *duplex = connection->duplex;
   struct duplex_message *made = calloc(1, sizeof *made);
   if (made == NULL || !fill_message(made, &connection->message)) {
     free(made);
     return false;
   }
   made->is_too_long = connection->is_too_long;
+  made->arrived_ns = at_front && duplex->arrived_ns != 0 ? duplex->arrived_ns : connection->received_ns;
   connection->is_too_long = false;
   append_message(connection->duplex, made, at_front);
   connection_count_input(connection);
@@ -79,6 +82,7 @@ bool connection_collect_next(struct connection *connection)
   connection->message = first->text;
   connection->has_message = true;
   connection->is_too_long = first->is_too_long;
+  duplex->arrived_ns = first->arrived_ns;
   duplex_set_message(duplex, DUPLEX_MESSAGE_OFFERED);
   buffer_fini(&first->ids);
   free(first);
@@ -347,8 +351,10 @@ static enum collected collect_input(struct connection *connection)
   pthread_mutex_unlock(&connection->lock);
   connection->since_ms =
       since_ms; /* the time for which a message waits for a member begins with that message */
-  if (has_received)
+  if (has_received) {
+    connection->received_ns = clock_now_ns();
     return COLLECTED_SOME;
+  }
   if (is_broken)
     return end_input(connection, COLLECTED_END, STEP_DROPS);
   return connection_is_at_end(connection) ? end_input(connection, COLLECTED_END, STEP_ENDS) : COLLECTED_ALL;

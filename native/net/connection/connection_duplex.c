@@ -337,6 +337,7 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
     connection->has_message = false;
   }
   duplex_set_message(duplex, DUPLEX_MESSAGE_NEW);
+  duplex->arrived_ns = 0;
   if (connection->message.data != NULL) {
     buffer_fini(&duplex->in_hand); /* the next message has begun, in a buffer of its own */
   } else {

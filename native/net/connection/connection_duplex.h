@@ -116,7 +116,8 @@ struct duplex_message {
   struct buffer text;
   struct buffer ids; /* of its requests (rpc_codec.list_ids), once somebody has asked for them */
   bool has_ids;
-  bool is_too_long; /* as connection->is_too_long */
+  bool is_too_long;   /* as connection->is_too_long */
+  int64_t arrived_ns; /* as connection->received_ns, after its end */
 };
 
 struct connection_duplex {
@@ -149,6 +150,7 @@ struct connection_duplex {
   enum step last_step; /* once the input has ended */
   enum duplex_message_state message;
   struct buffer in_hand; /* the message that is served */
+  int64_t arrived_ns;    /* of the message that is served next, or is served, where it has waited in the queue; else 0 */
   struct buffer ids;     /* as in duplex_message, of the message that is served */
   bool has_ids;
   struct buffer collected; /* the beginning of the next message, while `message` is one of the queue */

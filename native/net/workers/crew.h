@@ -30,9 +30,9 @@
  * While a message has been inside the service for 5 ms, its source reads ahead. One that has been there for
  * long_call_ms is looked after, four times a second: its source closes what a client that has left holds, and the
  * thread that is reserved for control names the member's thread, because the JVM may keep who does that
- * waiting. That thread also interrupts the threads of calls that are to be ended (crew_end_message), because their timeouts
- * have passed, or because their clients say so. What is to be ended is a message: the member's steps tell one from the
- * next. Where all of threads_max are inside Java, and a caller was refused or a call is older than report_ms,
+ * waiting. Calls are ended (crew_end_message) where their timeouts have passed, or their clients say so, by threads that do
+ * nothing else (crew_interrupts.c): an interrupt runs code of the application where the call is inside an interruptible
+ * channel, and may never return. What is to be ended is a message: the member's steps tell one from the next. Where all of threads_max are inside Java, and a caller was refused or a call is older than report_ms,
  * the log gets a line with the members that are served, at most one in report_ms.
  *
  * Two more threads are reserved, one for each lane but RPC_LANE_ALL: `control` and `meta` are answered while every
@@ -136,8 +136,6 @@ struct crew_call {
   int64_t since_ms; /* when it first saw them */
   bool has_left;    /* the client */
   bool is_read_ahead;
-  bool is_ended; /* its timeout has passed, and the end of the call `ended` was asked for */
-  uint32_t ended;
 };
 
 /* Whether a member's thread has not come back from a call for a second after that was ended. The thread leaves the state. */
@@ -147,8 +145,19 @@ enum crew_lost {
   CREW_LOST_PARTED /* its source is another's */
 };
 
+/* Who holds a member's thread in the call that is ended (rpc_service.hold_call), under the crew's lock. */
+enum crew_hold {
+  CREW_HELD_BY_NONE,        /* of these */
+  CREW_HELD_BY_INTERRUPTER, /* which interrupts the thread, for as long as that takes */
+  CREW_HELD_BY_BOTH,        /* the watcher uses the interrupter's hold, which waits for it */
+  CREW_HELD_BY_WATCHER
+};
+
+enum { CREW_CALL_NAME_MAX = 160 };
+
 /* What was interrupted of a member, under the crew's lock. */
 struct crew_ended {
+  char name[CREW_CALL_NAME_MAX]; /* of the call */
   enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
   bool is_any;               /* of struct rpc_call_end */
   bool is_answered;          /* by the watcher */
@@ -229,6 +238,7 @@ struct crew_member {
   struct crew_call call;
   bool wants_name;     /* for the call that its thread is in; under the crew's lock */
   struct crew_end end; /* under the crew's lock */
+  enum crew_hold hold; /* likewise */
   struct crew_ended ended;
   _Atomic enum crew_lost
       lost; /* under the crew's lock, while the thread is held in its call; the thread reads it then */
@@ -395,6 +405,7 @@ struct crew_message {
   struct text text;
   size_t reply_max;  /* rpc_codec.serve */
   int64_t *since_ms; /* when the message first came while no member was free; 0 before. Kept by the source */
+  int64_t arrived_ns; /* when it was received (clock_now_ns); 0: unknown */
 };
 
 enum crew_served {
@@ -432,8 +443,7 @@ bool crew_leaves_to_others(const struct crew_member *member, const struct crew_m
 void crew_take_back(struct crew_member *member, struct rpc_client *client);
 
 /*
- * Ends the message that the worker's thread serves: the thread that is reserved for control interrupts the worker's, as soon
- * as it is in a call. False: the message has been served. Any thread that keeps the worker from its next message; waits
+ * Ends the message that the worker's thread serves: an interrupter interrupts that thread as soon as it is in a call. False: the message has been served. Any thread that keeps the worker from its next message; waits
  * for nobody.
  */
 bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum rpc_call_cause cause);

@@ -68,8 +68,14 @@ struct crew {
       lock; /* guards all below; of each member `worker`, and `state` except to and from WAITING */
   pthread_cond_t changed; /* a member left */
   pthread_cond_t
-      lane_wanted; /* a source with a lane was submitted, a call is to be ended, or the crew stops */
-  unsigned ends;   /* members with an `end` */
+      lane_wanted; /* a source with a lane was submitted, a thread is to get a name, or the crew stops */
+  pthread_cond_t end_wanted; /* a call is to be ended, or the crew stops */
+  pthread_cond_t parted;     /* the watcher uses the hold of an interrupter no longer (crew_end_part) */
+  unsigned ends;             /* members with an `end` */
+  struct crew_interrupter *interrupters; /* threads that end calls */
+  unsigned interrupters_idle;
+  uint64_t interrupts;      /* so far */
+  uint64_t interrupts_seen; /* by the watcher's last look */
   struct crew_source *first_ready;
   struct crew_source *last_ready;
   _Atomic unsigned lost; /* members that are lost; changed under the lock */
@@ -129,12 +135,25 @@ void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch);
 /* Starts one more member; false if there is no place or no thread for it. */
 bool crew_add_member(struct crew *crew);
 void crew_wake_one(struct crew *crew);
-/* Has the member's message, or a call of it, ended (crew_end). Under the lock. */
-void crew_want_end(struct crew_member *member, const struct crew_end *end);
 /* The first of the ready queue, or NULL. */
 struct crew_source *crew_take_ready(struct crew *crew);
 /* The source of the next event; NULL after timeout_ms without one. */
 struct crew_source *crew_take_event(struct crew *crew, int timeout_ms);
+
+/* --- crew_interrupts.c --- */
+
+/* Has the member's message, or a call of it, ended (crew_end). Under the lock. */
+void crew_want_end(struct crew_member *member, const struct crew_end *end);
+enum jp_status crew_add_interrupter(struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
+/* The watcher's look: adds interrupters where calls are to be ended and all interrupters are inside an interrupt. True: calls
+ * are to be ended. */
+bool crew_look_at_interrupters(struct crew *crew);
+/* Under the lock: true while there is one whose thread may still come back. */
+bool crew_has_returning_interrupter(struct crew *crew);
+/* Holds the member's thread in its call for the watcher, also while an interrupter holds it, and until crew_end_part. False:
+ * it is in no call, or is looked at by another thread. Under the lock, for both. */
+bool crew_begin_part(struct crew_member *member);
+void crew_end_part(struct crew_member *member);
 
 /* --- crew_watcher.c --- */
 

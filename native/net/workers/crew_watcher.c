@@ -16,7 +16,7 @@ enum {
   CALLS_LOOK_MS = 250,
   READ_AHEAD_MS = 5, /* less than QUIET_LOOKS take together */
   GROUPS_MAX = 8,    /* members that the log's line names */
-  NAME_SIZE = 160,
+  NAME_SIZE = CREW_CALL_NAME_MAX,
   LOST_AFTER_MS = 1000 /* a thread that was interrupted is lost then */
 };
 
@@ -106,10 +106,12 @@ static void gather_calls(struct crew *crew, struct call_report *report)
 {
   const struct rpc_service *service = crew->service;
   pthread_mutex_lock(&crew->lock);
+  const bool are_replaced = crew->lost_serving <= crew->config.lost_max; /* those that are lost */
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     const struct crew_member *member = crew->members[i];
     char name[NAME_SIZE];
-    if (!is_inside(member) || crew_is_pinned(member) ||
+    const bool is_lost = atomic_load_explicit(&member->lost, memory_order_relaxed) != CREW_NOT_LOST;
+    if (!is_inside(member) || crew_is_pinned(member) || (is_lost && are_replaced) ||
         atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_SERVING)
       continue;
     if (service->tell_call == NULL ||
@@ -202,16 +204,11 @@ enum { ANSWERED_AFTER_MS = 10 /* so long a thread that was interrupted has to an
 static bool lose_member(struct crew *crew, struct crew_member *member, const struct crew_ended *ended,
                         int64_t now_ms)
 {
-  static const struct rpc_call_end none = {.cause = RPC_CALL_RETURNS};
   const struct rpc_service *service = crew->service;
-  char name[NAME_SIZE] = "a call";
   pthread_mutex_lock(&crew->lock);
   struct rpc_worker *worker = member->worker;
   bool is_waiting = atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_SERVING;
-  if (worker != NULL && service->tell_call != NULL)
-    (void)service->tell_call(service->context, worker, name, sizeof name);
-  bool is_held = worker != NULL && !is_waiting && service->note_lost != NULL &&
-                 service->hold_call(service->context, worker);
+  bool is_held = worker != NULL && !is_waiting && service->note_lost != NULL && crew_begin_part(member);
   pthread_mutex_unlock(&crew->lock);
   if (!is_held)
     return false;
@@ -225,21 +222,22 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
     is_it = !is_later;
   }
   unsigned count = 0;
-  if (is_it) {
+  if (is_it)
     service->note_lost(service->context, worker, true);
-    pthread_mutex_lock(&crew->lock);
+  pthread_mutex_lock(&crew->lock);
+  if (is_it) {
     atomic_store(&member->lost, is_parted ? CREW_LOST_PARTED : CREW_LOST_OWNER);
     count = atomic_fetch_add(&crew->lost, 1) + 1;
     crew->lost_serving += !crew_is_pinned(member);
     if (is_parted)
       atomic_store_explicit(&member->current, &crew->wake, memory_order_relaxed);
-    pthread_mutex_unlock(&crew->lock);
   }
-  (void)service->interrupt_call(service->context, NULL, worker, &none);
+  crew_end_part(member);
+  pthread_mutex_unlock(&crew->lock);
   if (is_it)
-    log_warn("%s was interrupted %" PRId64 " ms ago and does not return: its thread is lost, one of %u "
-             "(lost-threads-max is %u)",
-             name, now_ms - ended->at_ms, count, crew->config.lost_max);
+    log_warn("%s has lasted %" PRId64 " ms, was interrupted %" PRId64 " ms ago and does not return: its thread "
+             "is lost, one of %u (lost-threads-max is %u)",
+             ended->name, now_ms - member->call.since_ms, now_ms - ended->at_ms, count, crew->config.lost_max);
   return is_it;
 }
 
@@ -295,20 +293,11 @@ static int64_t look_for_timeouts(struct crew *crew, int64_t now_ms)
     struct crew_end end = {{.cause = RPC_CALL_TIMED_OUT}, member->call.steps};
     if (!is_inside(member) || member->worker == NULL || now_ms - member->call.since_ms < READ_AHEAD_MS)
       continue;
-    int64_t at_ms = service->find_deadline(service->context, member->worker, member->call.since_ms, now_ms,
-                                           &end.call.call);
+    int64_t at_ms = service->find_deadline(service->context, member->worker, member->call.since_ms, &end.call);
     if (at_ms > now_ms)
       due_ms = at_ms < due_ms ? at_ms : due_ms;
-    else if (!member->call.is_ended || member->call.ended != end.call.call)
+    else
       crew_want_end(member, &end);
-    if (at_ms <= now_ms) {
-      member->call.is_ended = true;
-      member->call.ended = end.call.call;
-    }
-  }
-  if (crew->ends > 0) { /* those of messages whose call was not found before */
-    pthread_cond_broadcast(&crew->lane_wanted);
-    due_ms = now_ms + LOOK_EVERY_MS;
   }
   pthread_mutex_unlock(&crew->lock);
   return due_ms;
@@ -321,6 +310,8 @@ static void look_after_calls(struct crew *crew, int64_t now_ms)
   bool is_due = now_ms - crew->calls_looked_ms >= CALLS_LOOK_MS;
   have_read_ahead(crew, now_ms, is_due);
   crew->call_due_ms = look_for_timeouts(crew, now_ms);
+  if (crew_look_at_interrupters(crew)) /* tries again calls that could not be held */
+    crew->call_due_ms = now_ms + LOOK_EVERY_MS;
   int64_t answer_due_ms = find_oldest(crew) == INT64_MAX ? INT64_MAX : answer_ended(crew, now_ms);
   if (answer_due_ms < crew->call_due_ms)
     crew->call_due_ms = answer_due_ms;
