@@ -90,6 +90,7 @@
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \
   X(string_of_bytes, string, "<init>", "([BIII)V") /* the upper byte of all characters, from, count */       \
   X(thread_get_context_class_loader, thread, "getContextClassLoader", "()Ljava/lang/ClassLoader;")           \
+  X(thread_get_stack_trace, thread, "getStackTrace", "()[Ljava/lang/StackTraceElement;")                     \
   X(thread_get_thread_group, thread, "getThreadGroup", "()Ljava/lang/ThreadGroup;")                          \
   X(thread_interrupt, thread, "interrupt", "()V")                                                            \
   X(thread_is_interrupted, thread, "isInterrupted", "()Z")                                                   \

@@ -1,6 +1,7 @@
 #include "rpc/call_watch.h"
 
 #include "base/clock.h"
+#include "json/writer.h"
 #include "rpc/peer_state.h"
 
 #include <inttypes.h>
@@ -195,14 +196,7 @@ void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *hel
   end_visit(watch);
 }
 
-/* ---- the end of a call ---- */
-
-/* 0: none. */
-static int64_t find_timeout(int64_t of_all, const struct operation *operation)
-{
-  const int64_t own = operation->timeout_ms;
-  return own == 0 || (of_all != 0 && of_all < own) ? of_all : own;
-}
+/* ---- the list of calls ---- */
 
 /* INT64_MAX: unknown. */
 static int64_t arrival_of(const struct rpc_call_watch *watch)
@@ -210,6 +204,56 @@ static int64_t arrival_of(const struct rpc_call_watch *watch)
   const int64_t ns =
       watch->arrived_ns == NULL ? 0 : atomic_load_explicit(watch->arrived_ns, memory_order_relaxed);
   return ns == 0 ? INT64_MAX : ns / 1000000;
+}
+
+/* principal: there is one kind, as long as clients show no evidence of who they are. */
+static void begin_entry(const struct rpc_call_watch *watch, uint64_t number, struct buffer *list)
+{
+  const int64_t since_ms = arrival_of(watch);
+  buffer_printf(list, "{\"call\":%" PRIu64 ",\"principal\":\"owner\",\"session\":%" PRIu64 ",\"thread\":", number,
+                watch->client);
+  json_write_string(list, text_of(watch->own_name));
+  if (since_ms != INT64_MAX)
+    buffer_printf(list, ",\"ms\":%" PRId64, clock_now_ms() - since_ms);
+}
+
+void rpc_call_list(struct rpc_worker *held, struct jvm_thread *by, uint64_t number, struct arena *arena,
+                   struct buffer *list)
+{
+  enum { LISTED_FRAMES = 32 };
+  struct text frames[LISTED_FRAMES];
+  struct rpc_call_watch *watch = &held->watch;
+  char name[MEMBER_NAME_MAX];
+  size_t count = 0;
+  begin_entry(watch, number, list);
+  write_name(watch, name, sizeof name);
+  buffer_append_text(list, TEXT(",\"member\":"));
+  json_write_string(list, text_of(name));
+  if (!watch->is_elsewhere)
+    count = jvm_thread_trace(by, held->runner.thread, arena, frames, LISTED_FRAMES);
+  end_visit(watch);
+  buffer_append_text(list, TEXT(",\"stack\":["));
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0)
+      buffer_append_char(list, ',');
+    json_write_string(list, frames[i]);
+  }
+  buffer_append_text(list, TEXT("]}"));
+}
+
+void rpc_call_list_unheld(const struct rpc_worker *worker, uint64_t number, struct buffer *list)
+{
+  begin_entry(&worker->watch, number, list);
+  buffer_append_text(list, TEXT(",\"member\":null,\"stack\":[]}"));
+}
+
+/* ---- the end of a call ---- */
+
+/* 0: none. */
+static int64_t find_timeout(int64_t of_all, const struct operation *operation)
+{
+  const int64_t own = operation->timeout_ms;
+  return own == 0 || (of_all != 0 && of_all < own) ? of_all : own;
 }
 
 enum rpc_call_cause rpc_call_find_late(const struct rpc_call_watch *watch, int64_t of_all_ms,

@@ -144,10 +144,17 @@ void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *in
                            int64_t arrived_ns);
 void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread);
 
-/* rpc_service.tell_call, wants_name, hold_call, name_call, find_deadline, end_call, interrupt_call and release_call. */
+/* rpc_service.hold_call */
+bool rpc_call_hold(void *context, struct rpc_worker *worker);
+/* Appends the call that is held, an object of JSON, and lets it go. by: the calling thread's, which may be that of the call. */
+void rpc_call_list(struct rpc_worker *held, struct jvm_thread *by, uint64_t number, struct arena *arena,
+                   struct buffer *list);
+/* The same of a call that cannot be held, because it is being ended. */
+void rpc_call_list_unheld(const struct rpc_worker *worker, uint64_t number, struct buffer *list);
+
+/* rpc_service.tell_call, wants_name, name_call, find_deadline, end_call, interrupt_call and release_call. */
 bool rpc_call_tell(void *context, struct rpc_worker *worker, char *name, size_t size);
 bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_ms);
-bool rpc_call_hold(void *context, struct rpc_worker *worker);
 void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *held);
 int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms,
                                struct rpc_call_end *end);

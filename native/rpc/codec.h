@@ -110,6 +110,9 @@ struct rpc_codec {
   /* Appends the ids of the requests of a message, each followed by a line break that no id has, in the form that
    * rpc_beside.cancel gets; of notifications alone nothing. Any thread. NULL where serve_beside is. */
   void (*list_ids)(void *context, struct text message, struct buffer *ids);
+  /* How long a message that is a single request may wait before it is answered with that error, in ms (options.timeout, and
+   * call-timeout for a call of a member); 0: for ever, or it is none. Any thread. NULL where serve_beside is. */
+  int64_t (*find_timeout)(void *context, struct text message);
   /* Answers every request of the message with the error of a call that was ended (rpc_service.end_call). Any thread.
    * NULL where serve_beside is. */
   enum rpc_served (*answer_ended)(void *context, struct text message, enum rpc_call_cause cause,

@@ -187,6 +187,16 @@ static void tell_session(struct rpc_run *run, const struct operation *operation,
             outcome);
 }
 
+static void tell_calls(struct rpc_run *run, struct outcome *outcome)
+{
+  struct arena *arena = &run->runner->arena;
+  struct buffer list;
+  buffer_init(&list);
+  rpc_workers_list_calls(run->runner->thread, arena, &list);
+  tell_text(list.failed ? TEXT_ABSENT : arena_text(arena, buffer_text(&list)), outcome);
+  buffer_fini(&list);
+}
+
 void rpc_control_tell_cancelled(bool is_found, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VALUE,
@@ -251,8 +261,12 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
   case OP_SESSION:
     tell_session(run, operation, outcome);
     return;
-  case OP_CANCEL: /* what runs or waits is found by the transport, before this request has its turn */
-    rpc_control_tell_cancelled(false, outcome);
+  case OP_CALLS:
+    tell_calls(run, outcome);
+    return;
+  case OP_CANCEL: /* a request that runs or waits is found by the transport, before this one has its turn */
+    rpc_control_tell_cancelled(operation->command_call != 0 && rpc_workers_end_call(operation->command_call),
+                               outcome);
     return;
   case OP_PIN_THREAD:
     pin_thread(run, operation, outcome);

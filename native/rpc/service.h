@@ -88,6 +88,14 @@ enum rpc_taken {
   RPC_TAKEN     /* an answer, or a nested request: nothing is left to do but to send what take has written */
 };
 
+/* What end_call is to end. */
+struct rpc_call_end {
+  enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
+  bool is_any;               /* whatever call the thread is in, and all that is left of its message */
+  uint32_t call;             /* else that of this number */
+  uint32_t level; /* and so deep in callbacks: 0 for the message's own call; of both, find_deadline */
+};
+
 /* How the thread of a worker waits inside the service for what a client sends. */
 struct rpc_waits {
   void *thread;
@@ -101,16 +109,11 @@ struct rpc_waits {
   /* Lets the wait ask is_over again; one that comes before the wait is not lost. Any thread, with any lock held:
    * it takes none. */
   void (*wake)(void *thread);
+  /* Ends the call of the thread, as end_call and interrupt_call do, soon after. False: the thread serves no message. Any
+   * thread; waits for nobody, and takes locks of the transport. */
+  bool (*end)(void *thread, const struct rpc_call_end *end);
   /* When the message that the thread serves was received (clock_now_ns); 0: unknown. The transport writes it before serve. */
   _Atomic int64_t arrived_ns;
-};
-
-/* What end_call is to end. */
-struct rpc_call_end {
-  enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
-  bool is_any;               /* whatever call the thread is in, and all that is left of its message */
-  uint32_t call;             /* else that of this number */
-  uint32_t level; /* and so deep in callbacks: 0 for the message's own call; of both, find_deadline */
 };
 
 struct rpc_service {

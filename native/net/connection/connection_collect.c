@@ -8,11 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  COPIED_MAX =
-      16 * 1024,        /* a message that waits has a buffer of its size; a longer one keeps the one it has */
-  AHEAD_MAX = 64 * 1024 /* bytes that are read ahead, except the last read */
-};
+/* A message that waits has a buffer of its size; a longer one keeps the one it has. */
+enum { COPIED_MAX = 16 * 1024 };
 
 /* --- the queue --- */
 
@@ -53,6 +50,15 @@ static bool fill_message(struct duplex_message *made, struct buffer *message)
   return true;
 }
 
+/* When the request is answered without having run. A batch waits. */
+static int64_t find_expiry(const struct connection *connection, struct text message, int64_t arrived_ns)
+{
+  const struct rpc_codec *codec = connection_codec(connection);
+  const int64_t timeout_ms =
+      codec->find_timeout == NULL ? 0 : codec->find_timeout(connection_service(connection)->context, message);
+  return timeout_ms == 0 ? INT64_MAX : arrived_ns / 1000000 + timeout_ms;
+}
+
 bool connection_collect_queue(struct connection *connection, bool at_front)
 {
   const struct connection_duplex *duplex = connection->duplex;
@@ -64,7 +70,14 @@ bool connection_collect_queue(struct connection *connection, bool at_front)
   made->is_too_long = connection->is_too_long;
   made->arrived_ns = at_front && duplex->arrived_ns != 0 ? duplex->arrived_ns : connection->received_ns;
   connection->is_too_long = false;
+  made->expires_ms = INT64_MAX;
+  if (!at_front && !made->is_too_long)
+    made->expires_ms = find_expiry(connection, buffer_text(&made->text), made->arrived_ns);
   append_message(connection->duplex, made, at_front);
+  if (made->expires_ms < atomic_load_explicit(&connection->source.expires_ms, memory_order_relaxed)) {
+    atomic_store_explicit(&connection->source.expires_ms, made->expires_ms, memory_order_relaxed);
+    crew_rouse(connection->table->crew);
+  }
   connection_count_input(connection);
   return true;
 }
@@ -95,6 +108,15 @@ static bool is_full(const struct connection *connection, size_t length)
   size_t max = connection->limits->message_max;
   return duplex->queued >= DUPLEX_QUEUE_MAX || duplex->queued_bytes > max ||
          length > max - duplex->queued_bytes;
+}
+
+/* No more is read ahead: there are message_max bytes, or more than a few where all input together is too much. */
+bool connection_collect_is_full(struct connection *connection)
+{
+  const struct connection_duplex *duplex = connection->duplex;
+  const size_t held = duplex->queued_bytes + connection->message.len;
+  return duplex->queued >= DUPLEX_QUEUE_MAX || held >= connection->limits->message_max ||
+         (held >= INPUT_SMALL && input_budget_is_short(connection->table->input));
 }
 
 /* --- output while the owner is inside the service --- */
@@ -243,19 +265,29 @@ static void unlink_message(struct duplex_message **link, struct connection_duple
 }
 
 /* Answers the message that waits in the queue in the place of the service. */
-static void answer_cancelled(struct connection *connection, struct text message)
+static void answer_unserved(struct connection *connection, struct text message, enum rpc_call_cause cause)
 {
   const struct rpc_service *service = connection_service(connection);
   struct buffer answer;
   buffer_init(&answer);
   enum rpc_served served =
-      connection_codec(connection)->answer_ended(service->context, message, RPC_CALL_CANCELLED, &answer);
+      connection_codec(connection)->answer_ended(service->context, message, cause, &answer);
   if (service->refused != NULL)
     service->refused(service->context, connection->client, message);
   if (served == RPC_NO_REPLY)
     buffer_clear(&answer);
   send_answer(connection, &answer);
   buffer_fini(&answer);
+}
+
+static void end_queued(struct connection *connection, struct duplex_message **link, enum rpc_call_cause cause)
+{
+  struct duplex_message *message = *link;
+  unlink_message(link, connection->duplex);
+  answer_unserved(connection, buffer_text(&message->text), cause);
+  buffer_fini(&message->text);
+  buffer_fini(&message->ids);
+  free(message);
 }
 
 /* rpc_beside.cancel, with the connection. The owner of a message that is served does not leave it: it takes the input back
@@ -271,16 +303,32 @@ static bool cancel_request(void *state, struct text id)
   while (*link != NULL && ((*link)->is_too_long || !has_id(connection, buffer_text(&(*link)->text),
                                                            &(*link)->ids, &(*link)->has_ids, id)))
     link = &(*link)->next;
-  struct duplex_message *found = *link;
-  if (found == NULL)
+  if (*link == NULL)
     return false;
-  unlink_message(link, duplex);
-  answer_cancelled(connection, buffer_text(&found->text));
-  buffer_fini(&found->text);
-  buffer_fini(&found->ids);
-  free(found);
+  end_queued(connection, link, RPC_CALL_CANCELLED);
   connection_count_input(connection);
   return true;
+}
+
+/* Answers the requests of the queue whose timeouts have passed. */
+static void expire_queued(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  const int64_t now_ms = clock_now_ms();
+  int64_t first_ms = INT64_MAX;
+  if (atomic_load_explicit(&connection->source.expires_ms, memory_order_relaxed) > now_ms)
+    return;
+  struct duplex_message **link = &duplex->first_queued;
+  while (*link != NULL) {
+    if ((*link)->expires_ms <= now_ms) {
+      end_queued(connection, link, RPC_CALL_TIMED_OUT);
+      continue;
+    }
+    first_ms = (*link)->expires_ms < first_ms ? (*link)->expires_ms : first_ms;
+    link = &(*link)->next;
+  }
+  atomic_store_explicit(&connection->source.expires_ms, first_ms, memory_order_relaxed);
+  connection_count_input(connection);
 }
 
 /* True if the message was answered, although an earlier message is being served. */
@@ -406,8 +454,7 @@ static enum collected collect_part(struct connection *connection, struct crew_me
   /* No more is read ahead before the request that is being served has ended: the socket, or the ring, holds the client
    * back. */
   if (!connection_duplex_is_urgent(connection) &&
-      (duplex->queued >= DUPLEX_QUEUE_MAX || duplex->queued_bytes + connection->message.len >= AHEAD_MAX ||
-       connection_must_pause(connection)))
+      (connection_collect_is_full(connection) || connection_must_pause(connection)))
     return COLLECTED_FULL;
   enum step step = connection->protocol->collect(connection, member, &duplex->replies);
   if (step == STEP_ENDS || step == STEP_DROPS)
@@ -434,6 +481,7 @@ enum collected connection_collect(struct connection *connection, struct crew_mem
   struct connection_duplex *duplex = connection->duplex;
   if (atomic_load_explicit(&duplex->refuses, memory_order_relaxed))
     refuse_queued(connection);
+  expire_queued(connection);
   enum collected collected = collect_part(connection, member);
   if (!duplex_has_ended(duplex))
     duplex_set_input(duplex, collected);

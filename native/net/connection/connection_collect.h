@@ -15,6 +15,8 @@ bool connection_collect_queue(struct connection *connection, bool at_front) JP_M
 bool connection_collect_next(struct connection *connection);
 /* Shows the message that is to be served to the service; true: that has taken it. The owner. */
 bool connection_collect_offer(struct connection *connection);
+/* True where no more is read ahead. Who has the input side, or holds the lock while nobody reads. */
+bool connection_collect_is_full(struct connection *connection);
 /* Bytes of input that the duplex holds. */
 size_t connection_collect_held(const struct connection_duplex *duplex);
 

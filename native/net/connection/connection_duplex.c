@@ -71,6 +71,7 @@ void connection_duplex_detach(struct connection *connection)
   pthread_mutex_unlock(&duplex->lock);
   pthread_mutex_lock(&connection->lock);
   connection->duplex = NULL;
+  atomic_store(&connection->source.expires_ms, INT64_MAX);
   pthread_mutex_unlock(&connection->lock);
   free_input(duplex);
   release_duplex(duplex);
@@ -538,14 +539,33 @@ static void begin_reading_ahead(struct connection *connection)
     connection_duplex_begin_call(connection);
   }
   atomic_store(&duplex->reads_ahead, true);
+  /* There may be room again: other clients' input was served, or a request that waited was cancelled. */
+  if (duplex_is_unread(duplex) && duplex_input(duplex) == COLLECTED_FULL &&
+      !connection_collect_is_full(connection)) {
+    duplex_set_input(duplex, COLLECTED_SOME);
+    arm_for_others(connection, true);
+  }
   if (duplex_reader(duplex) == DUPLEX_NOBODY && wants_input(duplex))
     arm_for_others(connection, true);
 }
 
+/* True where the timeout of a request in the queue has passed: connection_duplex_read, which is due then, answers it. A thread
+ * that reads does that by itself. Under the lock, in call. */
+static bool has_expired(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  const bool is_due = atomic_load_explicit(&connection->source.expires_ms, memory_order_relaxed) <= clock_now_ms() &&
+                      duplex_is_unread(duplex) && !duplex_has_ended(duplex);
+  if (is_due && duplex_reader(duplex) == DUPLEX_NOBODY)
+    duplex_set_reader(connection, DUPLEX_ARMED);
+  return is_due;
+}
+
 /* A request that has just come may have put the connection in call: it is only read earlier than it need be. */
-static void read_ahead(struct crew_source *source)
+static void read_ahead(struct crew_source *source, struct crew_member *watcher)
 {
   struct connection *connection = connection_of(source);
+  bool is_due = false;
   pthread_mutex_lock(&connection->lock);
   if (in_call_visit(&connection->in_call)) {
     if (connection->protocol->collect != NULL && connection_codec(connection)->serve_beside != NULL &&
@@ -556,9 +576,12 @@ static void read_ahead(struct crew_source *source)
     if (duplex != NULL && duplex_has_ended(duplex) && duplex->message == DUPLEX_MESSAGE_SERVED)
       connection_end_left(connection, &duplex->ids,
                           &duplex->has_ids); /* the message had waited in the queue */
+    is_due = duplex != NULL && has_expired(connection);
     in_call_leave(&connection->in_call);
   }
   pthread_mutex_unlock(&connection->lock);
+  if (is_due)
+    connection_duplex_read(connection, watcher);
 }
 
 bool connection_duplex_may_part(const struct connection_duplex *duplex)

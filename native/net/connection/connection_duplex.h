@@ -41,7 +41,8 @@
  * bytes at most; beyond, and above INPUT_SMALL where the bound on all input is short, each is refused at once. They count
  * in that bound. While calls are open the owner, too, takes all input into the queue before it serves the next message,
  * so that no answer stays behind one that has to wait. What is read ahead while none is open is never refused: at
- * DUPLEX_QUEUE_MAX messages or 64 KiB, and where the client leaves its answers, no more is read.
+ * DUPLEX_QUEUE_MAX messages or message_max bytes, at INPUT_SMALL where the bound on all input is short, and where the
+ * client leaves its answers, no more is read.
  *
  * Sending: in call, or while nobody owns the connection, a message is appended to `out` under the lock, and sent as far as
  * the client takes it. While somebody owns it and is not in call, it waits in `pushed`, which the owner appends to `out`
@@ -118,6 +119,7 @@ struct duplex_message {
   bool has_ids;
   bool is_too_long;   /* as connection->is_too_long */
   int64_t arrived_ns; /* as connection->received_ns, after its end */
+  int64_t expires_ms; /* when it is answered without having run (clock_now_ms); INT64_MAX: never */
 };
 
 struct connection_duplex {

@@ -60,7 +60,7 @@ static enum jp_status open_descriptors(struct crew *crew, struct jp_error *error
 static void init_member(struct crew *crew, struct crew_member *member)
 {
   member->crew = crew;
-  member->waits = (struct rpc_waits){.thread = member, .wait = crew_wait, .wake = crew_wake};
+  member->waits = (struct rpc_waits){.thread = member, .wait = crew_wait, .wake = crew_wake, .end = crew_end_call};
   atomic_init(&member->wait_fd, -1);
   scratch_init(&member->scratch);
 }

@@ -111,9 +111,9 @@ struct crew_meanwhile {
    * again. */
   bool (*look_after)(struct crew_source *source, bool had_left);
   /* A turn of the source has been inside the service for a while, and may still be. Has the input read from now on by
-   * whoever gets its event, so that what need not wait for the turn is answered. The watcher's thread, again and again.
-   * NULL: nothing can be answered. */
-  void (*read_ahead)(struct crew_source *source);
+   * whoever gets its event, so that what need not wait for the turn is answered. The watcher's thread, again and again, and
+   * once crew_source.expires_ms has come. NULL: nothing can be answered. */
+  void (*read_ahead)(struct crew_source *source, struct crew_member *watcher);
   /*
    * The message that the member serves was ended, and its thread has not come back: answers it in the thread's place,
    * where the member's steps are still these. is_patient: the requests of a batch wait on, because only one of them was
@@ -160,6 +160,7 @@ struct crew_ended {
   char name[CREW_CALL_NAME_MAX]; /* of the call */
   enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
   bool is_any;               /* of struct rpc_call_end */
+  uint32_t call;             /* likewise */
   bool is_answered;          /* by the watcher */
   uint64_t steps;            /* of the message; with other steps it is over */
   int64_t at_ms;
@@ -281,6 +282,7 @@ struct crew_source {
       lane; /* of the message that it waits with; its owner writes it before crew_submit, perhaps
                                * while the owner before submits it */
   _Atomic bool is_awake;
+  _Atomic int64_t expires_ms; /* when read_ahead is due; 0 or INT64_MAX: whenever. The source's, which rouses the crew */
   size_t awake_at; /* its place among those that are awake */
 
   /* The crew's own, of a source with a lookout. They belong to the owner. */
@@ -447,6 +449,9 @@ void crew_take_back(struct crew_member *member, struct rpc_client *client);
  * for nobody.
  */
 bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum rpc_call_cause cause);
+
+/* rpc_waits.end */
+bool crew_end_call(void *thread, const struct rpc_call_end *call);
 
 /*
  * rpc_waits.wait and wake: `thread` is the member. A member that waits is none of threads_max: the watcher may add

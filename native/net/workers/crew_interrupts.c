@@ -58,16 +58,32 @@ bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum r
   return is_served;
 }
 
+bool crew_end_call(void *thread, const struct rpc_call_end *call)
+{
+  struct crew_member *member = thread;
+  struct crew *crew = member->crew;
+  pthread_mutex_lock(&crew->lock);
+  const struct crew_end end = {*call, atomic_load_explicit(&member->steps, memory_order_relaxed)};
+  const bool is_served = end.steps % 2 != 0;
+  if (is_served)
+    crew_want_end(member, &end);
+  pthread_mutex_unlock(&crew->lock);
+  crew_rouse(crew);
+  return is_served;
+}
+
 /* ---- one call ---- */
 
 static void note_ended(struct crew_member *member, const struct crew_end *end, const char *name)
 {
-  if (member->ended.steps == end->steps) {
-    member->ended.is_any |= end->call.is_any;
+  struct crew_ended *before = &member->ended;
+  if (before->steps == end->steps && (end->call.is_any || before->is_any || before->call == end->call.call)) {
+    before->is_any |= end->call.is_any;
     return;
   }
   member->ended = (struct crew_ended){.cause = end->call.cause,
                                       .is_any = end->call.is_any,
+                                      .call = end->call.call,
                                       .steps = end->steps,
                                       .at_ms = clock_now_ms()};
   snprintf(member->ended.name, sizeof member->ended.name, "%s", name);
@@ -95,7 +111,8 @@ static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_memb
   /* The message cannot end now. Before, it may have. */
   if (atomic_load_explicit(&member->steps, memory_order_relaxed) == end.steps &&
       service->end_call(service->context, held, &end.call, name, sizeof name)) {
-    note_ended(member, &end, name);
+    if (end.call.is_any || end.call.level == 0)
+      note_ended(member, &end, name);
     member->hold = CREW_HELD_BY_INTERRUPTER;
     pthread_mutex_unlock(&crew->lock);
     crew_rouse(crew);
@@ -108,6 +125,22 @@ static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_memb
   }
   service->release_call(service->context, held);
   return true;
+}
+
+bool crew_is_still_ended(struct crew_member *member)
+{
+  const struct rpc_service *service = member->crew->service;
+  const struct crew_ended *ended = &member->ended;
+  const struct rpc_call_end end = {.cause = ended->cause, .call = ended->call};
+  if (ended->is_any || member->hold != CREW_HELD_BY_NONE)
+    return true;
+  if (member->worker == NULL || !service->hold_call(service->context, member->worker))
+    return false;
+  const bool is_it = service->end_call(service->context, member->worker, &end, NULL, 0);
+  service->release_call(service->context, member->worker);
+  if (!is_it)
+    member->ended = (struct crew_ended){0};
+  return is_it;
 }
 
 bool crew_begin_part(struct crew_member *member)

@@ -150,6 +150,8 @@ enum jp_status crew_add_interrupter(struct crew *crew, struct jp_error *error) J
 bool crew_look_at_interrupters(struct crew *crew);
 /* Under the lock: true while there is one whose thread may still come back. */
 bool crew_has_returning_interrupter(struct crew *crew);
+/* False: the call of a batch that was ended has returned, and the thread is in another one, or perhaps in none. Under the lock. */
+bool crew_is_still_ended(struct crew_member *member);
 /* Holds the member's thread in its call for the watcher, also while an interrupter holds it, and until crew_end_part. False:
  * it is in no call, or is looked at by another thread. Under the lock, for both. */
 bool crew_begin_part(struct crew_member *member);

@@ -45,19 +45,25 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
   return sum;
 }
 
-/* A source that gives up reading, because its thread waits for its client, is asked again. */
-static void have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
+/* A source that gives up reading, because its thread waits for its client, is asked again. Returns when one has to be. */
+static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
+  int64_t due_ms = INT64_MAX;
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
-    if (!is_inside(member) || now_ms - member->call.since_ms < READ_AHEAD_MS ||
-        (member->call.is_read_ahead && !again))
+    if (!is_inside(member) || now_ms - member->call.since_ms < READ_AHEAD_MS)
       continue;
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
-    if (source != NULL && source->meanwhile != NULL && source->meanwhile->read_ahead != NULL)
-      source->meanwhile->read_ahead(source);
+    if (source == NULL || source->meanwhile == NULL || source->meanwhile->read_ahead == NULL)
+      continue;
+    int64_t expires_ms = atomic_load_explicit(&source->expires_ms, memory_order_relaxed);
+    expires_ms = expires_ms == 0 ? INT64_MAX : expires_ms;
+    if (!member->call.is_read_ahead || again || expires_ms <= now_ms)
+      source->meanwhile->read_ahead(source, &crew->watcher);
     member->call.is_read_ahead = true;
+    due_ms = expires_ms < due_ms ? expires_ms : due_ms;
   }
+  return due_ms > now_ms ? due_ms : now_ms + LOOK_EVERY_MS;
 }
 
 /* --- the line in the log --- */
@@ -241,42 +247,53 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   return is_it;
 }
 
+/* Answers the member's message in the place of its thread. False: it is tried again. */
+static bool answer_in_place(struct crew *crew, struct crew_member *member, const struct crew_ended *ended,
+                            int64_t now_ms)
+{
+  const struct crew_end rest = {{.cause = ended->cause, .is_any = true}, ended->steps};
+  struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+  const bool is_patient = !ended->is_any && now_ms < ended->at_ms + LOST_AFTER_MS;
+  if (now_ms < ended->at_ms + ANSWERED_AFTER_MS ||
+      !source->meanwhile->answer_ended(source, member, ended->steps, ended->cause, is_patient))
+    return false;
+  pthread_mutex_lock(&crew->lock);
+  member->ended.is_answered |= member->ended.steps == ended->steps;
+  if (!ended->is_any) /* what is left of a batch does not run */
+    crew_want_end(member, &rest);
+  pthread_mutex_unlock(&crew->lock);
+  return true;
+}
+
+/* A thread is not lost before its message is answered, where that can be: the connection that goes on without the thread
+ * would never answer. Returns when the next step is due. */
 static int64_t answer_ended(struct crew *crew, int64_t now_ms)
 {
   int64_t due_ms = INT64_MAX;
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
     pthread_mutex_lock(&crew->lock);
+    const bool is_ended = member->ended.cause != RPC_CALL_RETURNS && member->ended.steps == member->call.steps &&
+                          atomic_load_explicit(&member->lost, memory_order_relaxed) == CREW_NOT_LOST;
+    const bool is_in_it = is_ended && crew_is_still_ended(member);
     const struct crew_ended ended = member->ended;
     pthread_mutex_unlock(&crew->lock);
-    if (ended.cause == RPC_CALL_RETURNS || ended.steps != member->call.steps ||
-        atomic_load_explicit(&member->lost, memory_order_relaxed) != CREW_NOT_LOST)
+    if (is_ended && !is_in_it)
+      due_ms = now_ms + LOOK_EVERY_MS;
+    if (!is_in_it)
       continue;
-    const int64_t lost_at_ms = ended.at_ms + LOST_AFTER_MS;
-    if (now_ms >= lost_at_ms && (ended.is_answered || now_ms >= lost_at_ms + LOOK_EVERY_MS) &&
-        lose_member(crew, member, &ended, now_ms))
+    const struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+    const bool has_answer =
+        source != NULL && source->meanwhile != NULL && source->meanwhile->answer_ended != NULL;
+    const bool is_answered =
+        ended.is_answered || !has_answer || answer_in_place(crew, member, &ended, now_ms);
+    const int64_t at_ms = ended.at_ms + (is_answered ? LOST_AFTER_MS : ANSWERED_AFTER_MS);
+    if (is_answered && now_ms >= at_ms && lose_member(crew, member, &ended, now_ms))
       continue;
-    due_ms = lost_at_ms < due_ms ? lost_at_ms : due_ms;
-    if (ended.is_answered)
-      continue;
-    const int64_t at_ms = ended.at_ms + ANSWERED_AFTER_MS;
-    struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
-    if (source == NULL || source->meanwhile == NULL || source->meanwhile->answer_ended == NULL)
-      continue;
-    const bool is_patient = !ended.is_any && now_ms < ended.at_ms + LOST_AFTER_MS;
-    if (now_ms >= at_ms &&
-        source->meanwhile->answer_ended(source, member, ended.steps, ended.cause, is_patient)) {
-      const struct crew_end rest = {{.cause = ended.cause, .is_any = true}, ended.steps};
-      pthread_mutex_lock(&crew->lock);
-      member->ended.is_answered |= member->ended.steps == ended.steps;
-      if (!ended.is_any) /* what is left of a batch does not run */
-        crew_want_end(member, &rest);
-      pthread_mutex_unlock(&crew->lock);
-    } else {
-      due_ms = at_ms > now_ms && at_ms < due_ms ? at_ms : due_ms;
-    }
+    const int64_t next_ms = at_ms > now_ms ? at_ms : now_ms + LOOK_EVERY_MS;
+    due_ms = next_ms < due_ms ? next_ms : due_ms;
   }
-  return due_ms < now_ms ? now_ms + LOOK_EVERY_MS : due_ms;
+  return due_ms;
 }
 
 /* Has the calls ended whose timeouts have passed. Returns when the next one will have. A call of a batch that begins while
@@ -308,8 +325,10 @@ static int64_t look_for_timeouts(struct crew *crew, int64_t now_ms)
 static void look_after_calls(struct crew *crew, int64_t now_ms)
 {
   bool is_due = now_ms - crew->calls_looked_ms >= CALLS_LOOK_MS;
-  have_read_ahead(crew, now_ms, is_due);
+  const int64_t read_due_ms = have_read_ahead(crew, now_ms, is_due);
   crew->call_due_ms = look_for_timeouts(crew, now_ms);
+  if (read_due_ms < crew->call_due_ms)
+    crew->call_due_ms = read_due_ms;
   if (crew_look_at_interrupters(crew)) /* tries again calls that could not be held */
     crew->call_due_ms = now_ms + LOOK_EVERY_MS;
   int64_t answer_due_ms = find_oldest(crew) == INT64_MAX ? INT64_MAX : answer_ended(crew, now_ms);
