@@ -89,8 +89,10 @@ void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread)
   pthread_mutex_lock(&watch->lock);
   atomic_store_explicit(&watch->inner, NULL, memory_order_relaxed);
   const bool is_due = watch->interrupt == RPC_INTERRUPT_DUE;
-  if (is_due)
+  if (is_due) {
     watch->interrupt = RPC_INTERRUPT_SENT;
+    watch->interrupted_ms = clock_now_ms();
+  }
   pthread_mutex_unlock(&watch->lock);
   if (is_due)
     jvm_thread_interrupt(thread, thread);
@@ -362,6 +364,17 @@ void rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker
     return;
   jvm_thread_interrupt(own->runner.thread, held->runner.thread);
   watch->interrupt = RPC_INTERRUPT_SENT;
+  watch->interrupted_ms = clock_now_ms();
+}
+
+int64_t rpc_call_find_interrupt(void *context, struct rpc_worker *held, int64_t now_ms)
+{
+  (void)context;
+  const struct rpc_call_watch *watch = &held->watch;
+  const int64_t at_ms[] = {[RPC_INTERRUPT_NONE] = 0,
+                           [RPC_INTERRUPT_DUE] = now_ms,
+                           [RPC_INTERRUPT_SENT] = watch->interrupted_ms};
+  return at_ms[watch->interrupt];
 }
 
 void rpc_call_release(void *context, struct rpc_worker *held)

@@ -65,6 +65,7 @@ struct rpc_call_watch {
   enum rpc_call_cause
       of_message; /* likewise, of all calls of the message; the thread forgets it with the next one */
   enum rpc_call_interrupt interrupt; /* under the lock */
+  int64_t interrupted_ms;            /* likewise: clock_now_ms, where it was sent */
   /* Of the request that is nested in the call and runs now; NULL: none does. Changed under the lock. */
   struct rpc_call_watch *_Atomic inner;
   struct rpc_call_watch *meant; /* a visitor's, from rpc_call_end_held to rpc_call_release: this, or of an inner call */
@@ -152,7 +153,7 @@ void rpc_call_list(struct rpc_worker *held, struct jvm_thread *by, uint64_t numb
 /* The same of a call that cannot be held, because it is being ended. */
 void rpc_call_list_unheld(const struct rpc_worker *worker, uint64_t number, struct buffer *list);
 
-/* rpc_service.tell_call, wants_name, name_call, find_deadline, end_call, interrupt_call and release_call. */
+/* rpc_service.tell_call, wants_name, name_call, find_deadline, end_call, interrupt_call, find_interrupt and release_call. */
 bool rpc_call_tell(void *context, struct rpc_worker *worker, char *name, size_t size);
 bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_ms);
 void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *held);
@@ -161,6 +162,7 @@ int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t
 bool rpc_call_end_held(void *context, struct rpc_worker *held, const struct rpc_call_end *end, char *name,
                        size_t size);
 void rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker *held);
+int64_t rpc_call_find_interrupt(void *context, struct rpc_worker *held, int64_t now_ms);
 void rpc_call_release(void *context, struct rpc_worker *held);
 
 #endif

@@ -39,6 +39,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                        .find_deadline = rpc_call_find_deadline,
                                        .end_call = rpc_call_end_held,
                                        .interrupt_call = rpc_call_interrupt,
+                                       .find_interrupt = rpc_call_find_interrupt,
                                        .release_call = rpc_call_release,
                                        .note_lost = rpc_worker_note_lost,
                                        .count_lost = rpc_workers_count_lost,

@@ -167,6 +167,9 @@ struct rpc_service {
   /* After end_call: interrupts the thread of the call, once, unless that waits for the end of a nested request. Code of the
    * application may run in it, and it may never return. own: the calling thread's worker. */
   void (*interrupt_call)(void *context, struct rpc_worker *own, struct rpc_worker *held);
+  /* Between hold_call and release_call, of a call that was ended: when its thread was interrupted (clock_now_ms). now_ms: the
+   * interrupt waits for the end of a nested request; 0: the thread is not interrupted. */
+  int64_t (*find_interrupt)(void *context, struct rpc_worker *held, int64_t now_ms);
   void (*release_call)(void *context, struct rpc_worker *held);
 
   /* --- threads that are lost: they do not come back from a call that was ended --- */

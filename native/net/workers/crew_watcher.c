@@ -215,6 +215,14 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   struct rpc_worker *worker = member->worker;
   bool is_waiting = atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_SERVING;
   bool is_held = worker != NULL && !is_waiting && service->note_lost != NULL && crew_begin_part(member);
+  int64_t interrupted_ms = 0;
+  if (is_held && member->hold == CREW_HELD_BY_WATCHER)
+    interrupted_ms = service->find_interrupt(service->context, worker, now_ms);
+  if (interrupted_ms > now_ms - LOST_AFTER_MS) { /* it came late, or is still to come */
+    member->ended.at_ms = interrupted_ms;
+    crew_end_part(member);
+    is_held = false;
+  }
   pthread_mutex_unlock(&crew->lock);
   if (!is_held)
     return false;
