@@ -74,9 +74,9 @@ bool connection_collect_queue(struct connection *connection, bool at_front)
   if (!at_front && !made->is_too_long)
     made->expires_ms = find_expiry(connection, buffer_text(&made->text), made->arrived_ns);
   append_message(connection->duplex, made, at_front);
-  if (made->expires_ms < atomic_load_explicit(&connection->source.expires_ms, memory_order_relaxed)) {
-    atomic_store_explicit(&connection->source.expires_ms, made->expires_ms, memory_order_relaxed);
-    crew_rouse(connection->table->crew);
+  if (made->expires_ms < atomic_load_explicit(&connection->duplex->expires_ms, memory_order_relaxed)) {
+    atomic_store_explicit(&connection->duplex->expires_ms, made->expires_ms, memory_order_relaxed);
+    crew_read_ahead_at(connection->table->crew, made->expires_ms);
   }
   connection_count_input(connection);
   return true;
@@ -316,7 +316,7 @@ static void expire_queued(struct connection *connection)
   struct connection_duplex *duplex = connection->duplex;
   const int64_t now_ms = clock_now_ms();
   int64_t first_ms = INT64_MAX;
-  if (atomic_load_explicit(&connection->source.expires_ms, memory_order_relaxed) > now_ms)
+  if (atomic_load_explicit(&connection->duplex->expires_ms, memory_order_relaxed) > now_ms)
     return;
   struct duplex_message **link = &duplex->first_queued;
   while (*link != NULL) {
@@ -327,7 +327,7 @@ static void expire_queued(struct connection *connection)
     first_ms = (*link)->expires_ms < first_ms ? (*link)->expires_ms : first_ms;
     link = &(*link)->next;
   }
-  atomic_store_explicit(&connection->source.expires_ms, first_ms, memory_order_relaxed);
+  atomic_store_explicit(&connection->duplex->expires_ms, first_ms, memory_order_relaxed);
   connection_count_input(connection);
 }
 

@@ -32,6 +32,7 @@ static struct connection_duplex *make_duplex(struct connection *connection, stru
   pthread_mutex_init(&duplex->lock, NULL);
   pthread_cond_init(&duplex->given_back, NULL);
   duplex->connection = connection;
+  atomic_init(&duplex->expires_ms, INT64_MAX);
   atomic_init(&duplex->callbacks, callbacks);
   atomic_init(&duplex->holders, callbacks == NULL ? 1 : 2);
   return duplex;
@@ -71,7 +72,6 @@ void connection_duplex_detach(struct connection *connection)
   pthread_mutex_unlock(&duplex->lock);
   pthread_mutex_lock(&connection->lock);
   connection->duplex = NULL;
-  atomic_store(&connection->source.expires_ms, INT64_MAX);
   pthread_mutex_unlock(&connection->lock);
   free_input(duplex);
   release_duplex(duplex);
@@ -553,9 +553,13 @@ static void begin_reading_ahead(struct connection *connection)
  * that reads does that by itself. Under the lock, in call. */
 static bool has_expired(struct connection *connection)
 {
+  enum { AGAIN_MS = 5 };
   struct connection_duplex *duplex = connection->duplex;
-  const bool is_due = atomic_load_explicit(&connection->source.expires_ms, memory_order_relaxed) <= clock_now_ms() &&
-                      duplex_is_unread(duplex) && !duplex_has_ended(duplex);
+  const int64_t now_ms = clock_now_ms();
+  const int64_t at_ms = atomic_load_explicit(&duplex->expires_ms, memory_order_relaxed);
+  const bool is_due = at_ms <= now_ms && duplex_is_unread(duplex) && !duplex_has_ended(duplex);
+  if (at_ms != INT64_MAX && !is_due)
+    crew_read_ahead_at(connection->table->crew, at_ms > now_ms ? at_ms : now_ms + AGAIN_MS);
   if (is_due && duplex_reader(duplex) == DUPLEX_NOBODY)
     duplex_set_reader(connection, DUPLEX_ARMED);
   return is_due;

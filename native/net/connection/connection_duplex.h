@@ -160,6 +160,7 @@ struct connection_duplex {
   struct duplex_message *last_queued;
   size_t queued;
   size_t queued_bytes;
+  _Atomic int64_t expires_ms; /* no later than the first of the queue's; read without the role */
   struct buffer replies;    /* pongs and refusals, framed, on their way to `out` */
   struct buffer last_words; /* a close frame, which follows the answers */
   bool has_unsent;          /* output was left when it was last sent, as the input side has seen it */

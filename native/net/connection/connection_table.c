@@ -87,7 +87,6 @@ static bool add_chunk(struct connection_table *table)
     place->table = table;
     place->limits = &table->limits;
     place->fd = -1;
-    atomic_init(&place->source.expires_ms, INT64_MAX);
     place->deadline_ms = &chunk->deadlines_ms[i % CHUNK_LINES][i / CHUNK_LINES];
     atomic_store(place->deadline_ms, INT64_MAX);
     pthread_mutex_init(&place->lock, NULL);

@@ -76,6 +76,7 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   if (made->config.report_ms == 0)
     made->config.report_ms = REPORT_MS;
   atomic_init(&made->looker, NULL);
+  atomic_init(&made->read_ahead_ms, INT64_MAX);
   pthread_mutex_init(&made->look_lock, NULL);
   made->epoll_fd = made->wake_fd = made->stop_fd = -1;
   pthread_mutex_init(&made->lock, NULL);
@@ -248,6 +249,14 @@ void crew_submit(struct crew *crew, struct crew_source *source)
     crew_wake_one(crew);
   if (is_first)
     rouse_watcher(crew);
+}
+
+void crew_read_ahead_at(struct crew *crew, int64_t at_ms)
+{
+  int64_t before_ms = atomic_load(&crew->read_ahead_ms);
+  while (at_ms < before_ms && !atomic_compare_exchange_weak(&crew->read_ahead_ms, &before_ms, at_ms)) {
+  }
+  rouse_watcher(crew);
 }
 
 void crew_rouse(struct crew *crew)

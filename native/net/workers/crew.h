@@ -112,7 +112,7 @@ struct crew_meanwhile {
   bool (*look_after)(struct crew_source *source, bool had_left);
   /* A turn of the source has been inside the service for a while, and may still be. Has the input read from now on by
    * whoever gets its event, so that what need not wait for the turn is answered. The watcher's thread, again and again, and
-   * once crew_source.expires_ms has come. NULL: nothing can be answered. */
+   * at the time of crew_read_ahead_at. NULL: nothing can be answered. */
   void (*read_ahead)(struct crew_source *source, struct crew_member *watcher);
   /*
    * The message that the member serves was ended, and its thread has not come back: answers it in the thread's place,
@@ -282,7 +282,6 @@ struct crew_source {
       lane; /* of the message that it waits with; its owner writes it before crew_submit, perhaps
                                * while the owner before submits it */
   _Atomic bool is_awake;
-  _Atomic int64_t expires_ms; /* when read_ahead is due; 0 or INT64_MAX: whenever. The source's, which rouses the crew */
   size_t awake_at; /* its place among those that are awake */
 
   /* The crew's own, of a source with a lookout. They belong to the owner. */
@@ -346,6 +345,9 @@ enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, i
 /* Puts source at the end of the ready queue and wakes an idle member. Does nothing if it is in the queue
  * already. Any thread. */
 void crew_submit(struct crew *crew, struct crew_source *source);
+/* The sources of messages that last are asked to read ahead at this time (clock_now_ms), too: once, for the earliest of all
+ * that were asked for since. Any thread. */
+void crew_read_ahead_at(struct crew *crew, int64_t at_ms);
 /* The tick may be wanted earlier than it has said. Any thread. */
 void crew_rouse(struct crew *crew);
 

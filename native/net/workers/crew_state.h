@@ -36,6 +36,8 @@ struct crew {
   _Atomic unsigned waiting; /* members in crew_wait, except those that are pinned */
   _Atomic unsigned polling; /* pinned members that poll */
 
+  _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: nobody has asked */
+
   _Atomic bool watcher_sleeps; /* or is about to; a thread that finds work wakes it */
   _Atomic bool takes_awake;    /* sources may become awake; changed under look_lock */
   bool growth_failed;          /* used by crew_start, then by the watcher */

@@ -45,25 +45,24 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
   return sum;
 }
 
-/* A source that gives up reading, because its thread waits for its client, is asked again. Returns when one has to be. */
+/* A source that gives up reading, because its thread waits for its client, is asked again. Returns when all have to be. */
 static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
-  int64_t due_ms = INT64_MAX;
+  if (atomic_load(&crew->read_ahead_ms) <= now_ms) {
+    atomic_store(&crew->read_ahead_ms, INT64_MAX); /* before they are asked, which may ask for the next time */
+    again = true;
+  }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
-    if (!is_inside(member) || now_ms - member->call.since_ms < READ_AHEAD_MS)
+    if (!is_inside(member) || now_ms - member->call.since_ms < READ_AHEAD_MS ||
+        (member->call.is_read_ahead && !again))
       continue;
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
-    if (source == NULL || source->meanwhile == NULL || source->meanwhile->read_ahead == NULL)
-      continue;
-    int64_t expires_ms = atomic_load_explicit(&source->expires_ms, memory_order_relaxed);
-    expires_ms = expires_ms == 0 ? INT64_MAX : expires_ms;
-    if (!member->call.is_read_ahead || again || expires_ms <= now_ms)
+    if (source != NULL && source->meanwhile != NULL && source->meanwhile->read_ahead != NULL)
       source->meanwhile->read_ahead(source, &crew->watcher);
     member->call.is_read_ahead = true;
-    due_ms = expires_ms < due_ms ? expires_ms : due_ms;
   }
-  return due_ms > now_ms ? due_ms : now_ms + LOOK_EVERY_MS;
+  return atomic_load(&crew->read_ahead_ms);
 }
 
 /* --- the line in the log --- */
