@@ -32,7 +32,7 @@ struct operation {
       value_refs; /* primitives (boxed), wrappers and Strings have a ref, too: the oldest of them beyond a number end */
   bool collection_values;      /* a small collection or map of values has their JSON text beside its ref */
   struct text thread_affinity; /* the executor that the caller wants to run it; data NULL: any */
-  int64_t timeout_ms; /* the caller waits at most this long; 0: without a limit */
+  int64_t timeout_ms;          /* the caller waits at most this long; 0: without a limit */
 
   /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH has the instance alone, OP_DESCRIBE the instance or the type */
   struct text type;   /* as the caller wrote it; data NULL: the class of the instance */

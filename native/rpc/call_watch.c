@@ -1,8 +1,8 @@
 #include "rpc/call_watch.h"
 
 #include "base/clock.h"
-#include "json/writer.h"
 #include "rpc/peer_state.h"
+#include "json/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,8 +63,8 @@ static struct rpc_call_watch *inner_of(const struct rpc_call_watch *watch)
   return atomic_load_explicit(&watch->inner, memory_order_relaxed);
 }
 
-void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner, struct jvm_thread *thread,
-                           int64_t arrived_ns)
+void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner,
+                           struct jvm_thread *thread, int64_t arrived_ns)
 {
   struct rpc_call_watch *watch = own;
   while (inner_of(watch) != NULL)
@@ -212,7 +212,8 @@ static int64_t arrival_of(const struct rpc_call_watch *watch)
 static void begin_entry(const struct rpc_call_watch *watch, uint64_t number, struct buffer *list)
 {
   const int64_t since_ms = arrival_of(watch);
-  buffer_printf(list, "{\"call\":%" PRIu64 ",\"principal\":\"owner\",\"session\":%" PRIu64 ",\"thread\":", number,
+  buffer_printf(list,
+                "{\"call\":%" PRIu64 ",\"principal\":\"owner\",\"session\":%" PRIu64 ",\"thread\":", number,
                 watch->client);
   json_write_string(list, text_of(watch->own_name));
   if (since_ms != INT64_MAX)
@@ -271,8 +272,7 @@ enum rpc_call_cause rpc_call_find_late(const struct rpc_call_watch *watch, int64
 
 static bool is_known(const struct rpc_call_watch *watch)
 {
-  return watch->is_timed &&
-         watch->timed_call == atomic_load_explicit(&watch->calls, memory_order_relaxed);
+  return watch->is_timed && watch->timed_call == atomic_load_explicit(&watch->calls, memory_order_relaxed);
 }
 
 /* In a visit. */
@@ -371,9 +371,8 @@ int64_t rpc_call_find_interrupt(void *context, struct rpc_worker *held, int64_t 
 {
   (void)context;
   const struct rpc_call_watch *watch = &held->watch;
-  const int64_t at_ms[] = {[RPC_INTERRUPT_NONE] = 0,
-                           [RPC_INTERRUPT_DUE] = now_ms,
-                           [RPC_INTERRUPT_SENT] = watch->interrupted_ms};
+  const int64_t at_ms[] = {
+      [RPC_INTERRUPT_NONE] = 0, [RPC_INTERRUPT_DUE] = now_ms, [RPC_INTERRUPT_SENT] = watch->interrupted_ms};
   return at_ms[watch->interrupt];
 }
 

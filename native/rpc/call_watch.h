@@ -68,9 +68,11 @@ struct rpc_call_watch {
   int64_t interrupted_ms;            /* likewise: clock_now_ms, where it was sent */
   /* Of the request that is nested in the call and runs now; NULL: none does. Changed under the lock. */
   struct rpc_call_watch *_Atomic inner;
-  struct rpc_call_watch *meant; /* a visitor's, from rpc_call_end_held to rpc_call_release: this, or of an inner call */
-  const _Atomic int64_t *arrived_ns; /* when the message was received (clock_now_ns), 0: unknown; NULL: unknown */
-  _Atomic int64_t own_arrived_ns;    /* which that of a nested request points to */
+  struct rpc_call_watch
+      *meant; /* a visitor's, from rpc_call_end_held to rpc_call_release: this, or of an inner call */
+  const _Atomic int64_t
+      *arrived_ns; /* when the message was received (clock_now_ns), 0: unknown; NULL: unknown */
+  _Atomic int64_t own_arrived_ns; /* which that of a nested request points to */
   char own_name[RPC_WORKER_NAME_MAX];
 
   /* The watcher's: */
@@ -130,8 +132,8 @@ enum rpc_call_cause rpc_call_find_late(const struct rpc_call_watch *watch, int64
                                        const struct operation *operation);
 /* Why the operation must not begin: its message was ended, or its timeout has passed while it waited. RPC_CALL_RETURNS: it
  * may. of_all_ms: --call-timeout. On the thread. */
-static inline enum rpc_call_cause rpc_call_find_lateness(const struct rpc_call_watch *watch, int64_t of_all_ms,
-                                                         const struct operation *operation)
+static inline enum rpc_call_cause rpc_call_find_lateness(const struct rpc_call_watch *watch,
+                                                         int64_t of_all_ms, const struct operation *operation)
 {
   if (watch == NULL ||
       (watch->of_message == RPC_CALL_RETURNS && of_all_ms == 0 && operation->timeout_ms == 0))
@@ -141,8 +143,8 @@ static inline enum rpc_call_cause rpc_call_find_lateness(const struct rpc_call_w
 
 /* Around each request that is nested in a callback, on the thread of the call, without an exception pending. own: of the
  * thread's worker; inner: the one of the nested request, from then on. arrived_ns: as in the struct. */
-void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner, struct jvm_thread *thread,
-                           int64_t arrived_ns);
+void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner,
+                           struct jvm_thread *thread, int64_t arrived_ns);
 void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread);
 
 /* rpc_service.hold_call */

@@ -7,7 +7,7 @@
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rpc_worker *workers; /* of all crews; guarded by the lock */
-static uint32_t numbers; /* of workers so far; guarded by the lock */
+static uint32_t numbers;           /* of workers so far; guarded by the lock */
 static _Thread_local struct rpc_worker *worker_now;
 
 struct worker_start {

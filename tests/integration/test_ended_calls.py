@@ -499,7 +499,6 @@ class StubbornCalls(PeerCase):
 
 class LostThreads(PeerCase):
     MAX = 8
-    STATS_SECONDS = 0.2  # of a loaded machine; alone 10 ms
 
     def lose(self, make, count):
         clients = [make() for _ in range(count)]
@@ -530,16 +529,18 @@ class LostThreads(PeerCase):
         peer = self.start("--lost-threads-max", "256", sockets=True)
         steering = self.connect(UnixWebSocketClient)
         clients = [WebSocketClient(peer) for _ in range(64)]
-        slowest = 0
+        seconds = []
         for client in clients:
             client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
         end = time.monotonic() + 4
         while time.monotonic() < end:
             begin = time.monotonic()
             steering.control("stats")
-            slowest = max(slowest, time.monotonic() - begin)
+            seconds.append(time.monotonic() - begin)
             time.sleep(0.005)
-        self.assertLess(slowest, self.STATS_SECONDS)
+        seconds.sort()  # 50 ms, but for what a loaded machine adds
+        self.assertLess(seconds[len(seconds) * 9 // 10], 0.2)
+        self.assertLess(seconds[-1], 5)
         peer.await_stderr("its thread is lost, one of 64 ")
         self.assertEqual("3", steering.call("fixtures.Calculator", "add", 1, 2))
         steering.call(BLOCKERS, "open")

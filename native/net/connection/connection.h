@@ -148,13 +148,13 @@ struct connection {
   enum connection_output output;
   _Atomic enum connection_input input; /* read under the lock, too, while who has the input writes it */
   bool has_message;                    /* a whole message is in `message` */
-  bool is_too_long;   /* that message: its beginning alone is in `message` (net/connection/long_message.h) */
-  bool has_sent;      /* the client took something in this turn */
-  bool is_midway;     /* the protocol is inside a message, or HTTP has read a head that it has not served */
-  int64_t since_ms;   /* see crew_message */
+  bool is_too_long;    /* that message: its beginning alone is in `message` (net/connection/long_message.h) */
+  bool has_sent;       /* the client took something in this turn */
+  bool is_midway;      /* the protocol is inside a message, or HTTP has read a head that it has not served */
+  int64_t since_ms;    /* see crew_message */
   int64_t received_ns; /* when it last got input (clock_now_ns) */
-  int64_t began_ms;   /* when the head, the body or the message under way began; 0: none */
-  int64_t stalled_ms; /* since when the client takes nothing; 0: nothing waits for it */
+  int64_t began_ms;    /* when the head, the body or the message under way began; 0: none */
+  int64_t stalled_ms;  /* since when the client takes nothing; 0: nothing waits for it */
   int64_t linger_end_ms; /* while it is lingering */
 
   struct buffer in;

@@ -152,8 +152,9 @@ struct connection_duplex {
   enum step last_step; /* once the input has ended */
   enum duplex_message_state message;
   struct buffer in_hand; /* the message that is served */
-  int64_t arrived_ns;    /* of the message that is served next, or is served, where it has waited in the queue; else 0 */
-  struct buffer ids;     /* as in duplex_message, of the message that is served */
+  int64_t
+      arrived_ns; /* of the message that is served next, or is served, where it has waited in the queue; else 0 */
+  struct buffer ids; /* as in duplex_message, of the message that is served */
   bool has_ids;
   struct buffer collected; /* the beginning of the next message, while `message` is one of the queue */
   struct duplex_message *first_queued;
@@ -161,9 +162,9 @@ struct connection_duplex {
   size_t queued;
   size_t queued_bytes;
   _Atomic int64_t expires_ms; /* no later than the first of the queue's; read without the role */
-  struct buffer replies;    /* pongs and refusals, framed, on their way to `out` */
-  struct buffer last_words; /* a close frame, which follows the answers */
-  bool has_unsent;          /* output was left when it was last sent, as the input side has seen it */
+  struct buffer replies;      /* pongs and refusals, framed, on their way to `out` */
+  struct buffer last_words;   /* a close frame, which follows the answers */
+  bool has_unsent;            /* output was left when it was last sent, as the input side has seen it */
 
   /* The thread's that has the role DUPLEX_WAITER alone: */
   bool has_slept; /* events may have been asked for since a thread of the owner has last looked */

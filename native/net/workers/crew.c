@@ -60,7 +60,8 @@ static enum jp_status open_descriptors(struct crew *crew, struct jp_error *error
 static void init_member(struct crew *crew, struct crew_member *member)
 {
   member->crew = crew;
-  member->waits = (struct rpc_waits){.thread = member, .wait = crew_wait, .wake = crew_wake, .end = crew_end_call};
+  member->waits =
+      (struct rpc_waits){.thread = member, .wait = crew_wait, .wake = crew_wake, .end = crew_end_call};
   atomic_init(&member->wait_fd, -1);
   scratch_init(&member->scratch);
 }
@@ -1038,8 +1039,8 @@ static bool refuse_for_lost(struct crew *crew, const struct crew_message *messag
   const unsigned lost = atomic_load_explicit(&crew->lost, memory_order_relaxed);
   const bool is_over = lost > crew->config.lost_max;
   char reason[200];
-  if (!is_over && (lost < find_share(crew) ||
-                   service->count_lost(service->context, message->client) < find_share(crew)))
+  if (!is_over &&
+      (lost < find_share(crew) || service->count_lost(service->context, message->client) < find_share(crew)))
     return false;
   if (find_lane(crew, message) != RPC_LANE_ALL)
     return false;

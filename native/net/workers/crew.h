@@ -158,11 +158,11 @@ enum { CREW_CALL_NAME_MAX = 160 };
 /* What was interrupted of a member, under the crew's lock. */
 struct crew_ended {
   char name[CREW_CALL_NAME_MAX]; /* of the call */
-  enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
-  bool is_any;               /* of struct rpc_call_end */
-  uint32_t call;             /* likewise */
-  bool is_answered;          /* by the watcher */
-  uint64_t steps;            /* of the message; with other steps it is over */
+  enum rpc_call_cause cause;     /* RPC_CALL_RETURNS: nothing */
+  bool is_any;                   /* of struct rpc_call_end */
+  uint32_t call;                 /* likewise */
+  bool is_answered;              /* by the watcher */
+  uint64_t steps;                /* of the message; with other steps it is over */
   int64_t at_ms;
 };
 
@@ -407,8 +407,8 @@ struct crew_message {
   struct rpc_client *client;
   struct crew_source *source; /* that keeps the message if it has to wait */
   struct text text;
-  size_t reply_max;  /* rpc_codec.serve */
-  int64_t *since_ms; /* when the message first came while no member was free; 0 before. Kept by the source */
+  size_t reply_max;   /* rpc_codec.serve */
+  int64_t *since_ms;  /* when the message first came while no member was free; 0 before. Kept by the source */
   int64_t arrived_ns; /* when it was received (clock_now_ns); 0: unknown */
 };
 

@@ -49,7 +49,8 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
 static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
   if (atomic_load(&crew->read_ahead_ms) <= now_ms) {
-    atomic_store(&crew->read_ahead_ms, INT64_MAX); /* before they are asked, which may ask for the next time */
+    atomic_store(&crew->read_ahead_ms,
+                 INT64_MAX); /* before they are asked, which may ask for the next time */
     again = true;
   }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
@@ -248,9 +249,10 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   crew_end_part(member);
   pthread_mutex_unlock(&crew->lock);
   if (is_it)
-    log_warn("%s has lasted %" PRId64 " ms, was interrupted %" PRId64 " ms ago and does not return: its thread "
-             "is lost, one of %u (lost-threads-max is %u)",
-             ended->name, now_ms - member->call.since_ms, now_ms - ended->at_ms, count, crew->config.lost_max);
+    log_warn(
+        "%s has lasted %" PRId64 " ms, was interrupted %" PRId64 " ms ago and does not return: its thread "
+        "is lost, one of %u (lost-threads-max is %u)",
+        ended->name, now_ms - member->call.since_ms, now_ms - ended->at_ms, count, crew->config.lost_max);
   return is_it;
 }
 
@@ -280,7 +282,8 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
     pthread_mutex_lock(&crew->lock);
-    const bool is_ended = member->ended.cause != RPC_CALL_RETURNS && member->ended.steps == member->call.steps &&
+    const bool is_ended = member->ended.cause != RPC_CALL_RETURNS &&
+                          member->ended.steps == member->call.steps &&
                           atomic_load_explicit(&member->lost, memory_order_relaxed) == CREW_NOT_LOST;
     const bool is_in_it = is_ended && crew_is_still_ended(member);
     const struct crew_ended ended = member->ended;
@@ -317,7 +320,8 @@ static int64_t look_for_timeouts(struct crew *crew, int64_t now_ms)
     struct crew_end end = {{.cause = RPC_CALL_TIMED_OUT}, member->call.steps};
     if (!is_inside(member) || member->worker == NULL || now_ms - member->call.since_ms < READ_AHEAD_MS)
       continue;
-    int64_t at_ms = service->find_deadline(service->context, member->worker, member->call.since_ms, &end.call);
+    int64_t at_ms =
+        service->find_deadline(service->context, member->worker, member->call.since_ms, &end.call);
     if (at_ms > now_ms)
       due_ms = at_ms < due_ms ? at_ms : due_ms;
     else

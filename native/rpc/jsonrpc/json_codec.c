@@ -490,8 +490,8 @@ static void list_ids(void *context, struct text message, struct buffer *ids)
 /* Members of Java are called by own names, too. */
 static bool calls_member(const struct rpc_procedure *procedure)
 {
-  return procedure == NULL ||
-         (procedure->kind == RPC_PROCEDURE_OPERATION && procedure->op != OP_CONTROL && procedure->op != OP_META);
+  return procedure == NULL || (procedure->kind == RPC_PROCEDURE_OPERATION && procedure->op != OP_CONTROL &&
+                               procedure->op != OP_META);
 }
 
 static void handle_timeout(void *context, const struct jsonrpc_request *request,
@@ -501,7 +501,8 @@ static void handle_timeout(void *context, const struct jsonrpc_request *request,
   struct rpc_request_options options;
   struct outcome wrong;
   (void)response;
-  int64_t of_all = calls_member(rpc_procedure_find(request->method)) ? call->peer->config.limits.call_timeout_ms : 0;
+  int64_t of_all =
+      calls_member(rpc_procedure_find(request->method)) ? call->peer->config.limits.call_timeout_ms : 0;
   if (rpc_request_options_read(request, &call->arena, &options, &wrong) != JP_OK)
     options.timeout_ms = 0;
   call->timeout_ms =

@@ -399,8 +399,8 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
 #define CANCELS_VARIABLE "JPEER_RACE_CANCELS"
 enum { CANCELS = 20000 };
 
-static _Atomic unsigned cancels; /* that were asked for, */
-static _Atomic unsigned ended;   /* and calls that were ended by them, */
+static _Atomic unsigned cancels;      /* that were asked for, */
+static _Atomic unsigned ended;        /* and calls that were ended by them, */
 static _Atomic unsigned nested_ended; /* and nested ones */
 static unsigned cancels_wanted;
 
