@@ -530,9 +530,9 @@ class LostThreads(PeerCase):
         steering = self.connect(UnixWebSocketClient)
         clients = [WebSocketClient(peer) for _ in range(64)]
         seconds = []
-        for client in clients:
-            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
-        end = time.monotonic() + 4
+        for client in clients:  # a shorter timeout would pass before all of them have a thread
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": 10 * TIMEOUT_MS})))
+        end = time.monotonic() + 5
         while time.monotonic() < end:
             begin = time.monotonic()
             steering.control("stats")
