@@ -228,6 +228,7 @@ struct crew_member {
   struct spin_policy spin;             /* of crew_stay */
   int64_t looked_ns;            /* the last reading of the clock in crew_polling.c: its work has begun then */
   bool was_slow;                /* its last work for a source with a lookout took long */
+  bool wants_name;              /* for the call that its thread is in; under the crew's lock */
   int64_t asked_ns;             /* when a looker last asked whether others wait for its processor */
   struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
   struct spin_policy wait_spin; /* of crew_wait */
@@ -236,10 +237,9 @@ struct crew_member {
   wake_word waking;       /* of crew_wait */
   _Atomic uint64_t steps; /* odd while a message is inside the service */
   _Atomic enum crew_member_state state;
+  enum crew_hold hold; /* under the crew's lock */
   struct crew_call call;
-  bool wants_name;     /* for the call that its thread is in; under the crew's lock */
   struct crew_end end; /* under the crew's lock */
-  enum crew_hold hold; /* likewise */
   struct crew_ended ended;
   _Atomic enum crew_lost
       lost; /* under the crew's lock, while the thread is held in its call; the thread reads it then */

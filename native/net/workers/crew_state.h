@@ -36,11 +36,11 @@ struct crew {
   _Atomic unsigned waiting; /* members in crew_wait, except those that are pinned */
   _Atomic unsigned polling; /* pinned members that poll */
 
-  _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: nobody has asked */
-
   _Atomic bool watcher_sleeps; /* or is about to; a thread that finds work wakes it */
   _Atomic bool takes_awake;    /* sources may become awake; changed under look_lock */
   bool growth_failed;          /* used by crew_start, then by the watcher */
+
+  _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: nobody has asked */
 
   /* The watcher's. */
   int64_t calls_looked_ms;
@@ -74,10 +74,10 @@ struct crew {
   pthread_cond_t end_wanted; /* a call is to be ended, or the crew stops */
   pthread_cond_t parted;     /* the watcher uses the hold of an interrupter no longer (crew_end_part) */
   unsigned ends;             /* members with an `end` */
-  struct crew_interrupter *interrupters; /* threads that end calls */
   unsigned interrupters_idle;
-  uint64_t interrupts;      /* so far */
-  uint64_t interrupts_seen; /* by the watcher's last look */
+  struct crew_interrupter *interrupters; /* threads that end calls */
+  uint64_t interrupts;                   /* so far */
+  uint64_t interrupts_seen;              /* by the watcher's last look */
   struct crew_source *first_ready;
   struct crew_source *last_ready;
   _Atomic unsigned lost; /* members that are lost; changed under the lock */
