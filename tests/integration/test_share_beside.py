@@ -277,7 +277,7 @@ class BadInput(ShareCase):
         """Sends until the socket takes no more; then all are answered in order."""
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or memory that was freed counts as growth
-        peer = self.start(sockets=True, env=env)
+        peer = self.start("--message-max", "1m", sockets=True, env=env)  # so much is read ahead
         with RawWebSocket(peer) as client:
             client.send(PASS)
             self.await_running()
