@@ -4,7 +4,9 @@
  * The JVM inside the process: finding libjvm, starting it, running main, threads, and stopping. This header
  * does not include <jni.h>, so that the rest of the peer can include it. A process starts one JVM, once.
  */
+#include "base/arena.h"
 #include "base/status.h"
+#include "base/text.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -106,6 +108,11 @@ void jvm_thread_keep_changes(struct jvm_thread *thread);
 /* Thread.interrupt() of `thread`, which is another thread's and must not end during the call. by: the calling thread's,
  * without an exception pending. Code of the application may run in it: that of an interruptible channel. */
 void jvm_thread_interrupt(struct jvm_thread *by, const struct jvm_thread *thread);
+/* The frames of `thread`, which is another thread's and must not end during the call, or the calling one: as
+ * StackTraceElement.toString writes them, the innermost first, max at most, without those of the peer's own class. Their
+ * texts are in the arena. Returns how many. by: as for jvm_thread_interrupt; the JVM may keep it waiting. */
+size_t jvm_thread_trace(struct jvm_thread *by, const struct jvm_thread *thread, struct arena *arena,
+                        struct text *frames, size_t max);
 /* Thread.interrupted(), on the thread itself: the flag is clear afterwards. True: it was set. */
 bool jvm_thread_clear_interrupt(struct jvm_thread *thread);
 

@@ -98,6 +98,7 @@
   X(string_of_bytes, string, "<init>",                                                                       \
     "([BIII)V") /* parameters: high byte of all characters, offset, count */                                 \
   X(thread_get_context_class_loader, thread, "getContextClassLoader", "()Ljava/lang/ClassLoader;")           \
+  X(thread_get_stack_trace, thread, "getStackTrace", "()[Ljava/lang/StackTraceElement;")                     \
   X(thread_get_thread_group, thread, "getThreadGroup", "()Ljava/lang/ThreadGroup;")                          \
   X(thread_interrupt, thread, "interrupt", "()V")                                                            \
   X(thread_is_interrupted, thread, "isInterrupted", "()Z")                                                   \

@@ -324,6 +324,41 @@ bool jvm_thread_clear_interrupt(struct jvm_thread *thread)
   return !throwable_take(thread, NULL) && was_set;
 }
 
+/* Of the peer's own class, below all others. */
+static bool is_own_frame(struct text frame)
+{
+  static const char own[] = "jpeer.peer.PeerThread.";
+  return memmem(frame.data, frame.len, own, sizeof own - 1) != NULL;
+}
+
+/* Code of the JDK alone: the class of the thread overrides neither method. */
+size_t jvm_thread_trace(struct jvm_thread *by, const struct jvm_thread *thread, struct arena *arena,
+                        struct text *frames, size_t max)
+{
+  JNIEnv *env = by->env;
+  const struct jvm_known *known = &by->jvm->known;
+  size_t count = 0;
+  if ((*env)->PushLocalFrame(env, 8) != 0) {
+    (void)throwable_take(by, NULL);
+    return 0;
+  }
+  jobjectArray trace =
+      (*env)->CallObjectMethod(env, thread->java_thread, known->method_thread_get_stack_trace);
+  jsize length = throwable_take(by, NULL) || trace == NULL ? 0 : (*env)->GetArrayLength(env, trace);
+  for (jsize i = 0; i < length && count < max; i++) {
+    jobject element = (*env)->GetObjectArrayElement(env, trace, i);
+    jstring written = (*env)->CallObjectMethod(env, element, known->method_object_to_string);
+    if (!throwable_take(by, NULL) && written != NULL) {
+      frames[count] = jvm_string_get_cut(by, written, arena, 1024);
+      count += frames[count].data != NULL && !is_own_frame(frames[count]);
+    }
+    (*env)->DeleteLocalRef(env, written);
+    (*env)->DeleteLocalRef(env, element);
+  }
+  (void)(*env)->PopLocalFrame(env, NULL);
+  return count;
+}
+
 static bool is_in_exit(struct jvm *jvm, jobject java_thread)
 {
   jvmtiFrameInfo frames[EXIT_DEPTH];

@@ -20,6 +20,7 @@
   ROW(STATS, "stats", .is_safe = true, .is_addition = true, .is_brief = true)                                \
   ROW(SHARE_SESSION, "share_session", .is_addition = true, .is_brief = true)                                 \
   ROW(SESSION, "session", .is_safe = true, .is_addition = true, .is_brief = true, .text = TEXT("process"))   \
+  ROW(CALLS, "calls", .is_safe = true, .is_addition = true, .is_brief = true)                                \
   ROW(CANCEL, "cancel", .is_addition = true, .is_brief = true, .takes_id = true)                             \
   ROW(PIN_THREAD, "pin_thread", .is_addition = true, .text = TEXT("name"))                                   \
   ROW(UNPIN_THREAD, "unpin_thread", .is_addition = true)
@@ -33,8 +34,9 @@ struct op_control_method {
   enum op_command command;
   bool takes_refs;  /* its arguments are OP_REF values, one at least */
   struct text text; /* the name of its text argument; empty: it has none */
-  bool
-      takes_id; /* its argument is a request's id, which becomes the text: JSON, as json_write_string writes it */
+  /* its argument is a request's id, which becomes the text: JSON, as json_write_string writes it; or a call's number, as
+   * written, and the operation's command_call */
+  bool takes_id;
   bool is_addition; /* an addition of this peer, absent with --compat pal */
   bool is_safe;     /* it changes nothing: HTTP GET may call it */
   /* it needs neither Java nor a session: a peer whose threads are all busy answers it */

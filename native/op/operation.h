@@ -51,7 +51,11 @@ struct operation {
   enum op_command command;
 
   union {
-    struct text command_text; /* OP_CONTROL: op_control_method.text; data NULL: none is given */
+    /* OP_CONTROL */
+    struct {
+      struct text command_text; /* op_control_method.text; data NULL: none is given */
+      uint64_t command_call;    /* of cancel: the number of a call; 0: the text is a request's id */
+    };
 
     /* OP_META: fetch_classes_info */
     struct {

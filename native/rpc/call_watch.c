@@ -1,6 +1,8 @@
 #include "rpc/call_watch.h"
 
+#include "base/clock.h"
 #include "rpc/peer_state.h"
+#include "json/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,24 +58,45 @@ void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcom
 
 /* ---- requests that are nested in the call ---- */
 
-void rpc_call_begin_nested(struct rpc_call_watch *watch, struct jvm_thread *thread)
+static struct rpc_call_watch *inner_of(const struct rpc_call_watch *watch)
 {
+  return atomic_load_explicit(&watch->inner, memory_order_relaxed);
+}
+
+void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner,
+                           struct jvm_thread *thread, int64_t arrived_ns)
+{
+  struct rpc_call_watch *watch = own;
+  while (inner_of(watch) != NULL)
+    watch = inner_of(watch);
+  atomic_store_explicit(&inner->own_arrived_ns, arrived_ns, memory_order_relaxed);
+  inner->arrived_ns = &inner->own_arrived_ns;
   pthread_mutex_lock(&watch->lock);
   /* The thread was interrupted, but Java has not read its interrupt flag yet: the flag is not meant for
    * the nested request. */
-  if (watch->nested++ == 0 && watch->interrupt == RPC_INTERRUPT_SENT && jvm_thread_clear_interrupt(thread))
+  if (watch->interrupt == RPC_INTERRUPT_SENT && jvm_thread_clear_interrupt(thread))
     watch->interrupt = RPC_INTERRUPT_DUE;
+  atomic_store_explicit(&watch->inner, inner, memory_order_relaxed);
   pthread_mutex_unlock(&watch->lock);
 }
 
-void rpc_call_end_nested(struct rpc_call_watch *watch, struct jvm_thread *thread)
+/* Without the lock, because the interrupt may run code of the application, which may call the client again: nobody else
+ * interrupts the thread, since its interrupt was sent. */
+void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread)
 {
+  struct rpc_call_watch *watch = own;
+  while (inner_of(inner_of(watch)) != NULL)
+    watch = inner_of(watch);
   pthread_mutex_lock(&watch->lock);
-  if (--watch->nested == 0 && watch->interrupt == RPC_INTERRUPT_DUE) {
-    jvm_thread_interrupt(thread, thread);
+  atomic_store_explicit(&watch->inner, NULL, memory_order_relaxed);
+  const bool is_due = watch->interrupt == RPC_INTERRUPT_DUE;
+  if (is_due) {
     watch->interrupt = RPC_INTERRUPT_SENT;
+    watch->interrupted_ms = clock_now_ms();
   }
   pthread_mutex_unlock(&watch->lock);
+  if (is_due)
+    jvm_thread_interrupt(thread, thread);
 }
 
 /* ---- visitors ---- */
@@ -176,57 +199,191 @@ void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *hel
   end_visit(watch);
 }
 
+/* ---- the list of calls ---- */
+
+/* INT64_MAX: unknown. */
+static int64_t arrival_of(const struct rpc_call_watch *watch)
+{
+  const int64_t ns =
+      watch->arrived_ns == NULL ? 0 : atomic_load_explicit(watch->arrived_ns, memory_order_relaxed);
+  return ns == 0 ? INT64_MAX : ns / 1000000;
+}
+
+/* principal: there is one kind, as long as clients show no evidence of who they are. */
+static void begin_entry(const struct rpc_call_watch *watch, uint64_t number, struct buffer *list)
+{
+  const int64_t since_ms = arrival_of(watch);
+  buffer_printf(list,
+                "{\"call\":%" PRIu64 ",\"principal\":\"owner\",\"session\":%" PRIu64 ",\"thread\":", number,
+                watch->client);
+  json_write_string(list, text_of(watch->own_name));
+  if (since_ms != INT64_MAX)
+    buffer_printf(list, ",\"ms\":%" PRId64, clock_now_ms() - since_ms);
+}
+
+void rpc_call_list(struct rpc_worker *held, struct jvm_thread *by, uint64_t number, struct arena *arena,
+                   struct buffer *list)
+{
+  enum { LISTED_FRAMES = 32 };
+  struct text frames[LISTED_FRAMES];
+  struct rpc_call_watch *watch = &held->watch;
+  char name[MEMBER_NAME_MAX];
+  size_t count = 0;
+  begin_entry(watch, number, list);
+  write_name(watch, name, sizeof name);
+  buffer_append_text(list, TEXT(",\"member\":"));
+  json_write_string(list, text_of(name));
+  if (!watch->is_elsewhere)
+    count = jvm_thread_trace(by, held->runner.thread, arena, frames, LISTED_FRAMES);
+  end_visit(watch);
+  buffer_append_text(list, TEXT(",\"stack\":["));
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0)
+      buffer_append_char(list, ',');
+    json_write_string(list, frames[i]);
+  }
+  buffer_append_text(list, TEXT("]}"));
+}
+
+void rpc_call_list_unheld(const struct rpc_worker *worker, uint64_t number, struct buffer *list)
+{
+  begin_entry(&worker->watch, number, list);
+  buffer_append_text(list, TEXT(",\"member\":null,\"stack\":[]}"));
+}
+
 /* ---- the end of a call ---- */
 
-static int64_t find_timeout(const struct rpc_peer *peer, const struct operation *operation)
+/* 0: none. */
+static int64_t find_timeout(int64_t of_all, const struct operation *operation)
 {
-  const int64_t of_all = peer->config.limits.call_timeout_ms;
   const int64_t own = operation->timeout_ms;
   return own == 0 || (of_all != 0 && of_all < own) ? of_all : own;
 }
 
-/* The first call of a message began when the message was received, or soon after. A later call of a batch
- * counts from the time at which the watcher first saw it. */
-int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms, int64_t now_ms,
-                               uint32_t *call)
+enum rpc_call_cause rpc_call_find_late(const struct rpc_call_watch *watch, int64_t of_all_ms,
+                                       const struct operation *operation)
 {
-  struct rpc_call_watch *watch = &worker->watch;
-  uint32_t calls = atomic_load_explicit(&watch->calls, memory_order_relaxed);
-  if (!watch->is_timed || calls != watch->timed_call || since_ms != watch->timed_since_ms) {
-    if (!begin_visit(watch))
-      return INT64_MAX;
-    calls = atomic_load_explicit(&watch->calls, memory_order_relaxed);
-    int64_t timeout_ms = find_timeout(context, watch->operation);
-    end_visit(watch);
-    int64_t from_ms = watch->is_timed && since_ms == watch->timed_since_ms ? now_ms : since_ms;
-    watch->is_timed = true;
-    watch->timed_call = calls;
-    watch->timed_since_ms = since_ms;
-    watch->deadline_ms = timeout_ms == 0 ? INT64_MAX : from_ms + timeout_ms;
-  }
-  *call = watch->timed_call;
-  return watch->deadline_ms;
+  if (watch->of_message != RPC_CALL_RETURNS)
+    return watch->of_message;
+  const int64_t timeout_ms = find_timeout(of_all_ms, operation);
+  const int64_t since_ms = arrival_of(watch);
+  const bool is_late = timeout_ms != 0 && since_ms != INT64_MAX && clock_now_ms() - since_ms >= timeout_ms;
+  return is_late ? RPC_CALL_TIMED_OUT : RPC_CALL_RETURNS;
 }
 
-bool rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker *held,
-                        const struct rpc_call_end *end)
+static bool is_known(const struct rpc_call_watch *watch)
+{
+  return watch->is_timed && watch->timed_call == atomic_load_explicit(&watch->calls, memory_order_relaxed);
+}
+
+/* In a visit. */
+static void note_deadline(struct rpc_call_watch *watch, const struct rpc_peer *peer, int64_t since_ms)
+{
+  const int64_t timeout_ms = find_timeout(peer->config.limits.call_timeout_ms, watch->operation);
+  const int64_t arrived_ms = arrival_of(watch);
+  watch->is_timed = true;
+  watch->timed_call = atomic_load_explicit(&watch->calls, memory_order_relaxed);
+  watch->deadline_ms =
+      timeout_ms == 0 ? INT64_MAX : (arrived_ms < since_ms ? arrived_ms : since_ms) + timeout_ms;
+}
+
+/* INT64_MAX where its call has been ended. */
+static int64_t pending_deadline(const struct rpc_call_watch *watch)
+{
+  return rpc_call_ended_by(watch) == RPC_CALL_RETURNS ? watch->deadline_ms : INT64_MAX;
+}
+
+/* From each call to the one that is nested in it, which keeps those around it. */
+int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms,
+                               struct rpc_call_end *end)
+{
+  struct rpc_call_watch *watch = &worker->watch;
+  int64_t first_ms = INT64_MAX;
+  end->call = watch->timed_call;
+  end->level = 0;
+  if (is_known(watch) && inner_of(watch) == NULL)
+    return pending_deadline(watch);
+  if (!begin_visit(watch))
+    return INT64_MAX;
+  for (uint32_t level = 0; watch != NULL; level++) {
+    if (!is_known(watch))
+      note_deadline(watch, context, since_ms);
+    if (pending_deadline(watch) < first_ms) {
+      first_ms = pending_deadline(watch);
+      end->call = watch->timed_call;
+      end->level = level;
+    }
+    struct rpc_call_watch *inner = inner_of(watch);
+    const bool is_visited = inner != NULL && begin_visit(inner);
+    end_visit(watch);
+    watch = is_visited ? inner : NULL;
+  }
+  return first_ms;
+}
+
+/* The call at this level, visited; NULL: there is none, or another visitor is there. `outermost` is visited. */
+static struct rpc_call_watch *visit_level(struct rpc_call_watch *outermost, uint32_t level)
+{
+  struct rpc_call_watch *watch = outermost;
+  for (; level > 0 && watch != NULL; level--) {
+    struct rpc_call_watch *inner = inner_of(watch);
+    const bool is_visited = inner != NULL && begin_visit(inner);
+    if (watch != outermost)
+      end_visit(watch);
+    watch = is_visited ? inner : NULL;
+  }
+  return watch;
+}
+
+bool rpc_call_end_held(void *context, struct rpc_worker *held, const struct rpc_call_end *end, char *name,
+                       size_t size)
 {
   (void)context;
-  struct rpc_call_watch *watch = &held->watch;
-  bool is_meant = end->cause != RPC_CALL_RETURNS &&
-                  (end->is_any || end->call == atomic_load_explicit(&watch->calls, memory_order_relaxed));
-  if (is_meant && end->is_any)
+  struct rpc_call_watch *outermost = &held->watch;
+  struct rpc_call_watch *watch = visit_level(outermost, end->is_any ? 0 : end->level);
+  outermost->meant = watch;
+  if (watch == NULL ||
+      (!end->is_any && end->call != atomic_load_explicit(&watch->calls, memory_order_relaxed)))
+    return false;
+  if (size > 0)
+    write_name(watch, name, size);
+  if (end->is_any)
     watch->of_message = end->cause;
-  if (is_meant && rpc_call_ended_by(watch) == RPC_CALL_RETURNS) {
+  if (rpc_call_ended_by(watch) == RPC_CALL_RETURNS) {
     atomic_store_explicit(&watch->cause, end->cause, memory_order_relaxed);
     watch->is_marked = true;
-    if (watch->nested > 0) {
-      watch->interrupt = RPC_INTERRUPT_DUE;
-    } else if (!watch->is_elsewhere) {
-      jvm_thread_interrupt(own->runner.thread, held->runner.thread);
-      watch->interrupt = RPC_INTERRUPT_SENT;
-    }
+    watch->interrupt = watch->is_elsewhere ? RPC_INTERRUPT_NONE : RPC_INTERRUPT_DUE;
   }
-  end_visit(watch);
-  return is_meant;
+  return true;
+}
+
+void rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker *held)
+{
+  (void)context;
+  struct rpc_call_watch *watch = held->watch.meant;
+  if (watch->interrupt != RPC_INTERRUPT_DUE || inner_of(watch) != NULL)
+    return;
+  jvm_thread_interrupt(own->runner.thread, held->runner.thread);
+  watch->interrupt = RPC_INTERRUPT_SENT;
+  watch->interrupted_ms = clock_now_ms();
+}
+
+int64_t rpc_call_find_interrupt(void *context, struct rpc_worker *held, int64_t now_ms)
+{
+  (void)context;
+  const struct rpc_call_watch *watch = &held->watch;
+  const int64_t at_ms[] = {
+      [RPC_INTERRUPT_NONE] = 0, [RPC_INTERRUPT_DUE] = now_ms, [RPC_INTERRUPT_SENT] = watch->interrupted_ms};
+  return at_ms[watch->interrupt];
+}
+
+void rpc_call_release(void *context, struct rpc_worker *held)
+{
+  (void)context;
+  struct rpc_call_watch *outermost = &held->watch;
+  struct rpc_call_watch *meant = outermost->meant;
+  outermost->meant = NULL;
+  if (meant != NULL && meant != outermost)
+    end_visit(meant);
+  end_visit(outermost);
 }

@@ -15,13 +15,15 @@
  *   - Only a visitor interrupts, during its visit. The call cannot end during a visit (base/in_call.h), so
  *     Thread.interrupt has returned before the thread leaves the call.
  *   - The visitor first checks that it visits the call that it was asked to end. The crew compares the steps of the
- *     member, which differ for each message (net/workers/crew.h). rpc_call_interrupt compares the number of the call
+ *     member, which differ for each message (net/workers/crew.h). rpc_call_end_held compares the number of the call
  *     (`calls`), which differs for each request of a batch.
  *   - rpc_call_end_visited clears the interrupt flag before the thread continues, even if the thread is pinned and
  *     otherwise keeps its flag from one call to the next. No flag that the peer has set reaches the next request.
  *   - A request that is nested in a callback runs on the same thread, inside the visited call. While one runs
- *     (`nested`, under the lock), the interrupt is delayed (RPC_INTERRUPT_DUE), and a flag that was set just before
+ *     (`inner`, under the lock), the interrupt is delayed (RPC_INTERRUPT_DUE), and a flag that was set just before
  *     is cleared; the thread interrupts itself when the nested request has ended.
+ * A nested request has a watch of its own, which is found from the watch of the call around it, and has a timeout of its own:
+ * all of the above holds for the nested request.
  * The thread of an executor is never interrupted: its caller's call ends when the executor has run the request.
  */
 #include "base/in_call.h"
@@ -62,16 +64,22 @@ struct rpc_call_watch {
   enum rpc_call_cause
       of_message; /* likewise, for all calls of the message; the thread clears it for the next message */
   enum rpc_call_interrupt interrupt; /* under the lock */
-  unsigned nested;                   /* depth of the nested requests that run in the call; under the lock */
+  int64_t interrupted_ms;            /* when the interrupt was sent (clock_now_ms); under the lock */
+  /* The watch of the nested request that runs now; NULL: none. Changed under the lock. */
+  struct rpc_call_watch *_Atomic inner;
+  struct rpc_call_watch
+      *meant; /* a visitor's, from rpc_call_end_held to rpc_call_release: this watch, or an inner one */
+  const _Atomic int64_t
+      *arrived_ns; /* when the message was received (clock_now_ns), 0: unknown; NULL: unknown */
+  _Atomic int64_t own_arrived_ns; /* the target of arrived_ns of a nested request */
   char own_name[RPC_WORKER_NAME_MAX];
 
   /* Used by the watcher only: */
   uint32_t seen_calls;
   int64_t seen_ms;   /* when it first saw this count */
   bool was_reported; /* the watcher has reported that this call wants a name */
-  bool is_timed;     /* the next four fields are about the call timed_call */
+  bool is_timed;     /* the next two fields are about the call timed_call */
   uint32_t timed_call;
-  int64_t timed_since_ms;
   int64_t deadline_ms;
 };
 
@@ -120,18 +128,45 @@ static inline enum rpc_call_cause rpc_call_ended_by(const struct rpc_call_watch 
 /* Makes *outcome the error of a call that was ended. */
 void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcome *outcome);
 
-/* Around each request that is nested in a callback, on the thread of the call, without an exception pending. */
-void rpc_call_begin_nested(struct rpc_call_watch *watch, struct jvm_thread *thread);
-void rpc_call_end_nested(struct rpc_call_watch *watch, struct jvm_thread *thread);
+/* As rpc_call_find_lateness, where there is a reason to look. */
+enum rpc_call_cause rpc_call_find_late(const struct rpc_call_watch *watch, int64_t of_all_ms,
+                                       const struct operation *operation);
+/* Why the operation must not begin: its message was ended, or its timeout has passed while it waited. RPC_CALL_RETURNS: it
+ * may. of_all_ms: --call-timeout. On the thread. */
+static inline enum rpc_call_cause rpc_call_find_lateness(const struct rpc_call_watch *watch,
+                                                         int64_t of_all_ms, const struct operation *operation)
+{
+  if (watch == NULL ||
+      (watch->of_message == RPC_CALL_RETURNS && of_all_ms == 0 && operation->timeout_ms == 0))
+    return RPC_CALL_RETURNS;
+  return rpc_call_find_late(watch, of_all_ms, operation);
+}
 
-/* rpc_service.write_call_name, wants_name, hold_call, name_call, find_deadline and interrupt_call. */
+/* Around each request that is nested in a callback, on the thread of the call, without an exception pending. own: of the
+ * thread's worker; inner: the one of the nested request, from then on. arrived_ns: as in the struct. */
+void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner,
+                           struct jvm_thread *thread, int64_t arrived_ns);
+void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread);
+
+/* rpc_service.hold_call */
+bool rpc_call_hold(void *context, struct rpc_worker *worker);
+/* Appends the held call, an object of JSON, and releases it. by: the calling thread's, which may be the call's own thread. */
+void rpc_call_list(struct rpc_worker *held, struct jvm_thread *by, uint64_t number, struct arena *arena,
+                   struct buffer *list);
+/* The same for a call that cannot be held, because it is being ended. */
+void rpc_call_list_unheld(const struct rpc_worker *worker, uint64_t number, struct buffer *list);
+
+/* rpc_service.write_call_name, wants_name, name_call, find_deadline, end_call, interrupt_call, find_interrupt and
+ * release_call. */
 bool rpc_call_write_name(void *context, struct rpc_worker *worker, char *name, size_t size);
 bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_ms);
-bool rpc_call_hold(void *context, struct rpc_worker *worker);
 void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *held);
-int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms, int64_t now_ms,
-                               uint32_t *call);
-bool rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker *held,
-                        const struct rpc_call_end *end);
+int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms,
+                               struct rpc_call_end *end);
+bool rpc_call_end_held(void *context, struct rpc_worker *held, const struct rpc_call_end *end, char *name,
+                       size_t size);
+void rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker *held);
+int64_t rpc_call_find_interrupt(void *context, struct rpc_worker *held, int64_t now_ms);
+void rpc_call_release(void *context, struct rpc_worker *held);
 
 #endif

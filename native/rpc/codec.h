@@ -114,8 +114,12 @@ struct rpc_codec {
    * rpc_beside.cancel receives. Each is followed by a line break, which no id contains. Any thread. NULL
    * if serve_beside is NULL. */
   void (*list_ids)(void *context, struct text message, struct buffer *ids);
+  /* The time for which a message that is a single request may wait before it is answered with that error, in ms
+   * (options.timeout, and call-timeout for a call of a member); 0: without a limit, or not a single request. Any thread.
+   * NULL if serve_beside is NULL. */
+  int64_t (*find_timeout)(void *context, struct text message);
   /* Answers every request of the message with the error of a call that was ended
-   * (rpc_service.interrupt_call). Any thread. NULL if serve_beside is NULL. */
+   * (rpc_service.end_call). Any thread. NULL if serve_beside is NULL. */
   enum rpc_served (*answer_ended)(void *context, struct text message, enum rpc_call_cause cause,
                                   struct buffer *out);
   /* The lane of a message. Any thread, no worker. NULL: RPC_LANE_ALL. */

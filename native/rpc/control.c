@@ -188,6 +188,16 @@ static void fill_session(struct rpc_run *run, const struct operation *operation,
             outcome);
 }
 
+static void list_calls(struct rpc_run *run, struct outcome *outcome)
+{
+  struct arena *arena = &run->runner->arena;
+  struct buffer list;
+  buffer_init(&list);
+  rpc_workers_list_calls(run->runner->thread, arena, &list);
+  fill_text(list.failed ? TEXT_ABSENT : arena_text(arena, buffer_text(&list)), outcome);
+  buffer_fini(&list);
+}
+
 void rpc_control_fill_cancelled(bool is_found, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VALUE,
@@ -252,8 +262,12 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
   case OP_SESSION:
     fill_session(run, operation, outcome);
     return;
-  case OP_CANCEL: /* the transport cancels requests, before this request has its turn */
-    rpc_control_fill_cancelled(false, outcome);
+  case OP_CALLS:
+    list_calls(run, outcome);
+    return;
+  case OP_CANCEL: /* the transport cancels requests by id, before this request has its turn */
+    rpc_control_fill_cancelled(operation->command_call != 0 && rpc_workers_end_call(operation->command_call),
+                               outcome);
     return;
   case OP_PIN_THREAD:
     pin_thread(run, operation, outcome);

@@ -44,6 +44,7 @@ struct rpc_worker {
   struct rpc_call_watch watch;
   const struct rpc_waits *waits; /* NULL: the thread never waits for a client */
   _Atomic bool was_interrupted;  /* since it last polled the call in which it waits */
+  uint32_t number;               /* of all workers so far (worker.c) */
   bool is_lost;                  /* under worker.c's lock */
   struct rpc_address lost_of;    /* the address of the client that the lost thread serves */
   struct rpc_worker *next;       /* in the list of the workers of all crews: worker.c */
@@ -76,6 +77,12 @@ enum jp_status rpc_worker_spawn(void *context, const char *name,
 void rpc_worker_keep_changes(void *context, struct rpc_worker *worker);
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
+
+/* worker.c: appends the calls of members that run, JSON: what `control calls` is answered. by: the calling thread's. Java
+ * does not run in it, except code of the JDK; an interrupt or a name that is due waits for it. */
+void rpc_workers_list_calls(struct jvm_thread *by, struct arena *arena, struct buffer *list);
+/* worker.c: has the call of this number, as listed, ended as cancelled. False: it does not run. Any thread. */
+bool rpc_workers_end_call(uint64_t number);
 
 /* worker.c: rpc_service.note_lost and count_lost */
 void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost);

@@ -316,8 +316,10 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
 {
   struct rpc_runner *runner = run->runner;
   struct rpc_session *session;
-  if (runner->watch != NULL && runner->watch->of_message != RPC_CALL_RETURNS) {
-    rpc_call_fail(runner->watch->of_message, run->request.arena, outcome);
+  const enum rpc_call_cause late =
+      rpc_call_find_lateness(runner->watch, runner->peer->config.limits.call_timeout_ms, operation);
+  if (late != RPC_CALL_RETURNS) {
+    rpc_call_fail(late, run->request.arena, outcome);
     return;
   }
   run->client->calls++;

@@ -10,6 +10,8 @@
 #include "rpc/address.h"
 #include "rpc/codec.h"
 
+#include <stdatomic.h>
+
 /* A connection on which both sides may send at any time: owned by the transport. */
 struct rpc_duplex;
 /* The callbacks of a client: owned by the service. A client keeps the same struct from its first callback
@@ -92,6 +94,14 @@ enum rpc_received {
   RPC_CONSUMED  /* it was an answer or a nested request: only *answer is left to be sent */
 };
 
+/* What end_call has to end. */
+struct rpc_call_end {
+  enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
+  bool is_any;               /* any call that the thread is in, and the rest of its message */
+  uint32_t call;             /* else the call of this number (find_deadline), */
+  uint32_t level;            /* at this depth of callbacks; 0: the message's own call */
+};
+
 /* How the thread of a worker waits inside the service for input of a client. */
 struct rpc_waits {
   void *thread;
@@ -105,13 +115,11 @@ struct rpc_waits {
   /* Makes the wait call is_over again. A wake that precedes the wait is not lost. Any thread, with any
    * lock held: this function takes none. */
   void (*wake)(void *thread);
-};
-
-/* What interrupt_call has to end. */
-struct rpc_call_end {
-  enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
-  bool is_any;               /* any call that the thread is in, and the rest of its message */
-  uint32_t call;             /* else the call of this number (find_deadline) */
+  /* Ends the call of the thread, as end_call and interrupt_call do, soon after. False: the thread serves no message. Any
+   * thread; does not wait, and takes locks of the transport. */
+  bool (*end)(void *thread, const struct rpc_call_end *end);
+  /* When the message that the thread serves was received (clock_now_ns); 0: unknown. The transport writes it before serve. */
+  _Atomic int64_t arrived_ns;
 };
 
 struct rpc_service {
@@ -146,23 +154,29 @@ struct rpc_service {
    * get a name for it. From one thread, at least four times a second; does not wait. */
   bool (*wants_name)(void *context, struct rpc_worker *worker, int64_t now_ms);
   /* Keeps the worker's thread from leaving its call. False: the thread is in no call. Any thread, while
-   * the worker lives; does not wait. The same thread then calls name_call or interrupt_call. */
+   * the worker lives; does not wait. The same thread then calls name_call or release_call. */
   bool (*hold_call)(void *context, struct rpc_worker *worker);
   /* Names the thread of `held` after its call until the call ends, and ends the hold. own: the calling
    * thread's worker, which may wait for the JVM. */
   void (*name_call)(void *context, struct rpc_worker *own, struct rpc_worker *held);
   /*
-   * Returns when the call of the worker's thread has to be ended, and sets *call to its number; INT64_MAX:
-   * never, or the thread is in no call. since_ms: when the message that the thread serves was received. From
-   * one thread, repeatedly; does not wait.
+   * Returns when the call of the worker's thread, or a call that is nested in it, has to be ended, and sets *end to which;
+   * INT64_MAX: never, it is ended already, or the thread is in no call. since_ms: when the thread was first seen to serve
+   * its message, if rpc_waits.arrived_ns is unknown. From one thread, repeatedly; does not wait.
    */
-  int64_t (*find_deadline)(void *context, struct rpc_worker *worker, int64_t since_ms, int64_t now_ms,
-                           uint32_t *call);
-  /* After hold_call, in place of name_call: ends the call that is held, if `end` means that call:
-   * interrupts its thread, whose request is answered with an error. Ends the hold in any case. False:
-   * another call was meant. */
-  bool (*interrupt_call)(void *context, struct rpc_worker *own, struct rpc_worker *held,
-                         const struct rpc_call_end *end);
+  int64_t (*find_deadline)(void *context, struct rpc_worker *worker, int64_t since_ms,
+                           struct rpc_call_end *end);
+  /* Between hold_call and release_call: ends the held call, if `end` means that call, so that its request is answered with
+   * an error. name: as of write_call_name; size 0: not wanted. False: another call was meant. Does not wait. */
+  bool (*end_call)(void *context, struct rpc_worker *held, const struct rpc_call_end *end, char *name,
+                   size_t size);
+  /* After end_call: interrupts the thread of the call, once, unless the thread waits for the end of a nested request. The
+   * interrupt may run code of the application, and may never return. own: the calling thread's worker. */
+  void (*interrupt_call)(void *context, struct rpc_worker *own, struct rpc_worker *held);
+  /* Between hold_call and release_call, of a call that was ended: when its thread was interrupted (clock_now_ms). now_ms: the
+   * interrupt waits for the end of a nested request; 0: the thread is not interrupted. */
+  int64_t (*find_interrupt)(void *context, struct rpc_worker *held, int64_t now_ms);
+  void (*release_call)(void *context, struct rpc_worker *held);
 
   /* --- lost threads: those that do not return from a call that was ended --- */
 

@@ -7,6 +7,7 @@
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rpc_worker *workers; /* of all crews; guarded by the lock */
+static uint32_t numbers;           /* of workers so far; guarded by the lock */
 static _Thread_local struct rpc_worker *worker_now;
 
 struct worker_start {
@@ -62,6 +63,7 @@ static void enter_workers(struct rpc_worker *worker)
 {
   worker_now = worker;
   pthread_mutex_lock(&workers_lock);
+  worker->number = ++numbers;
   worker->next = workers;
   if (worker->next != NULL)
     worker->next->link = &worker->next;
@@ -138,6 +140,7 @@ void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct
   (void)context;
   pthread_mutex_lock(&workers_lock);
   worker->waits = waits;
+  worker->watch.arrived_ns = waits == NULL ? NULL : &waits->arrived_ns;
   pthread_mutex_unlock(&workers_lock);
 }
 
@@ -189,4 +192,66 @@ size_t rpc_workers_count_lost(void *context, const struct rpc_client *client)
              memcmp(worker->lost_of.bytes, address->bytes, address->length) == 0;
   pthread_mutex_unlock(&workers_lock);
   return count;
+}
+
+/* ---- the list of calls ---- */
+
+/* The number of a call: that of its worker and that of the call there, in the 53 bits that every reader of JSON has. */
+enum { WORKER_NUMBERS = 1 << 21 };
+
+static uint64_t number_call(const struct rpc_worker *worker)
+{
+  return (uint64_t)(worker->number % WORKER_NUMBERS) << 32 |
+         atomic_load_explicit(&worker->watch.calls, memory_order_relaxed);
+}
+
+/* The list has the last number first. Where *is_held, the call keeps the worker; else the entry is written already. False:
+ * there is no further worker. */
+static bool hold_next(uint32_t *number, struct rpc_worker **held, uint64_t *call, struct buffer *list)
+{
+  pthread_mutex_lock(&workers_lock);
+  struct rpc_worker *worker = workers;
+  while (worker != NULL && worker->number >= *number)
+    worker = worker->next;
+  *held = NULL;
+  if (worker != NULL) {
+    *number = worker->number;
+    *call = number_call(worker);
+    if (rpc_call_hold(NULL, worker)) {
+      *held = worker;
+      *call = number_call(worker); /* it may have been another one before */
+    }
+    const bool is_inside = *held == NULL && in_call_is_inside(&worker->watch.word);
+    if (*held != NULL || is_inside)
+      buffer_append_text(list, list->len > 1 ? TEXT(",") : TEXT(""));
+    if (is_inside)
+      rpc_call_list_unheld(worker, *call, list);
+  }
+  pthread_mutex_unlock(&workers_lock);
+  return worker != NULL;
+}
+
+void rpc_workers_list_calls(struct jvm_thread *by, struct arena *arena, struct buffer *list)
+{
+  struct rpc_worker *held;
+  uint32_t number = UINT32_MAX;
+  uint64_t call;
+  buffer_append_char(list, '[');
+  while (hold_next(&number, &held, &call, list)) {
+    if (held != NULL)
+      rpc_call_list(held, by, call, arena, list);
+  }
+  buffer_append_char(list, ']');
+}
+
+bool rpc_workers_end_call(uint64_t number)
+{
+  const struct rpc_call_end end = {.cause = RPC_CALL_CANCELLED, .call = (uint32_t)number};
+  bool is_found = false;
+  pthread_mutex_lock(&workers_lock);
+  for (struct rpc_worker *worker = workers; worker != NULL && !is_found; worker = worker->next)
+    is_found = number_call(worker) == number && in_call_is_inside(&worker->watch.word) &&
+               worker->waits != NULL && worker->waits->end(worker->waits->thread, &end);
+  pthread_mutex_unlock(&workers_lock);
+  return is_found;
 }

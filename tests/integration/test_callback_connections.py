@@ -294,6 +294,21 @@ class Asking(CallbackCase):
         self.assertEqual(client.order, [nested, begun, later])
 
 
+class VanishingByDefault(CallbackCase):
+    def test_java_hears_that_it_is_gone_or_is_interrupted(self):
+        """Its own call is interrupted, and the peer serves on; a call from another thread hears that the client is gone."""
+        for leave in (CallbackClient.close, CallbackClient.end_stream, CallbackClient.reset):
+            for method in ("hereTold", "onThread"):
+                with self.subTest(leave=leave.__name__, method=method):
+                    client = self.connect()
+                    client.begin_call(CALLING, method, client.give())
+                    client.await_call()
+                    leave(client)
+                    outcome = self.outcome()
+                    self.assertTrue(outcome == GONE or (method == "hereTold" and "interrupted" in outcome), outcome)
+        self.assertEqual("false", self.connect().call("java.lang.Thread", "interrupted"))
+
+
 class Vanishing(CallbackCase):
     """Without the interrupt, which the Java thread would see as well."""
 

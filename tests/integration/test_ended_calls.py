@@ -2,14 +2,20 @@
 
 import asyncio
 import json
+import os
+import random
 import socket
 import time
 import unittest
 
+import websockets
+
+from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixWebSocketClient, WebSocketClient,
                              ZmqClient, await_running, call_request, plain)
 from support.peer import descriptors, eventually
 from support.peer_case import PeerCase
+from support.raw_websocket import RawWebSocket
 
 BLOCKERS = "fixtures.Blockers"
 TIMEOUT_MS = 100
@@ -55,6 +61,37 @@ class Timeouts(PeerCase):
                              ["result" if "result" in one else "error" for one in answers])
             self.assertEqual("timeout", answers[1]["error"]["data"]["reason"])
             self.assertEqual("false", answers[2]["result"]["value"]["value"])
+
+    def test_a_request_that_waits_times_out_where_it_is(self):
+        """From its arrival: it is answered while the call before it runs, and does not run."""
+        for client in self.each(*READ_AHEAD):
+            added = client.new("java.util.ArrayList")
+            client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
+            await_running(self.client, 1)
+            for number, options in ((2, {"timeout": TIMEOUT_MS}), (3, {"timeout": 60000}), (4, {})):
+                client.send(json.dumps(call_request(number, "java.util.ArrayList", "add", number, on=added,
+                                                    options=options)))
+            answer = json.loads(client.receive())
+            self.assertEqual((2, "timeout"), (answer["id"], answer["error"]["data"]["reason"]))
+            self.client.call(BLOCKERS, "open")
+            self.assertEqual([1, 3, 4], [json.loads(client.receive())["id"] for _ in range(3)])
+            self.assertEqual("[3, 4]", client.call("java.util.ArrayList", "toString", on=added))
+
+    def test_what_has_waited_too_long_does_not_run(self):
+        """In the socket, in a batch, and in the queue of ZeroMQ."""
+        late = {"options": {"timeout": TIMEOUT_MS}}
+        for client in self.each(WebSocketClient, ShmClient, HttpClient, ZmqClient):
+            added = client.new("java.util.ArrayList")
+            batch = [call_request(1, BLOCKERS, "sleep", 3 * TIMEOUT_MS),
+                     call_request(2, "java.util.ArrayList", "add", 2, on=added, **late)]
+            answers = json.loads(client.exchange(json.dumps(batch)))
+            self.assertEqual("timeout", answers[1]["error"]["data"]["reason"])
+            if not isinstance(client, HttpClient):
+                for one in batch:
+                    client.send(json.dumps(one))
+                answers = {one["id"]: one for one in (json.loads(client.receive()) for _ in range(2))}
+                self.assertEqual("timeout", answers[2]["error"]["data"]["reason"])
+            self.assertEqual("0", client.call("java.util.ArrayList", "size", on=added))
 
     def test_a_pinned_thread_loses_the_flag_too(self):
         for client in self.each(WebSocketClient, ShmClient):
@@ -109,6 +146,18 @@ class Cancels(PeerCase):
             self.assertTrue(all("result" in answers[number] for number in (2, 4)))
             self.assertEqual("[2, 4]", client.call("java.util.ArrayList", "toString", on=added))
 
+    def test_a_cancel_is_found_after_large_requests(self):
+        for client in self.each(*READ_AHEAD):
+            text = client.new("java.lang.StringBuilder")
+            self.begin(client, 1, "sleep", 60000)
+            for number in range(2, 7):
+                client.send(json.dumps(call_request(number, "java.lang.StringBuilder", "append", "x" * 1000000, on=text)))
+            self.cancel(client, 1)
+            answers = self.receive(client, 7)
+            self.assertEqual("true", answers["cancel"]["result"]["value"]["value"])
+            self.assertEqual("cancelled", answers[1]["error"]["data"]["reason"])
+            self.assertEqual("5000000", client.call("java.lang.StringBuilder", "length", on=text))
+
     def test_unknown_names_are_not_found(self):
         for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             self.assertEqual("false", plain(client.value("control", cancel_request(0, 99)["params"])))
@@ -153,6 +202,94 @@ class Cancels(PeerCase):
             error = self.client.request("control", {"method": "cancel", "args": args})["error"]
             self.assertEqual(-32602, error["code"])
             self.assertIn("'cancel' takes one argument", error["data"]["message"])
+
+
+class NestedRequests(PeerCase):
+    """In a callback: they have timeouts of their own, and see no interrupt of the call around them."""
+
+    options = ()
+    CALLING = "fixtures.Calling"
+
+    def call_back(self, client, **envelope):
+        """Java calls the client; returns the request's number and the call."""
+        number = client.begin("call", {"type": self.CALLING, "method": "here", "args": [client.give()]}, **envelope)
+        return number, client.await_call()
+
+    def nest(self, client, call, method, *args, **options):
+        return client.begin("call", call_params(method, *args), options={"within": call.id, **options})
+
+    def end(self, client, number):
+        with self.assertRaises(RpcError) as raised:
+            client.end(number)
+        return raised.exception.data["reason"]
+
+    def test_they_time_out_alone(self):
+        client = self.connect(CallbackClient)
+        for _ in range(3):
+            number, call = self.call_back(client)
+            self.assertEqual("timeout", self.end(client, self.nest(client, call, "sleep", 60000, timeout=TIMEOUT_MS)))
+            self.assertEqual("false", client.end(self.nest(client, call, "await", 1000)))
+            call.answer("done")
+            self.assertEqual("done", client.end(number))
+        self.assertEqual("0", client.call(BLOCKERS, "stray"))
+
+    def test_the_timeout_of_the_call_around_them_waits_for_their_end(self):
+        client = self.connect(CallbackClient)
+        number, call = self.call_back(client)  # the first one takes time
+        call.answer()
+        client.end(number)
+        timeout_ms = 10 * TIMEOUT_MS
+        number, call = self.call_back(client, options={"timeout": timeout_ms})
+        nested = self.nest(client, call, "await", 2000 * timeout_ms)
+        begin = time.monotonic()
+        self.assertEqual("false", client.end(nested))
+        self.assertGreater(time.monotonic() - begin, 1.9 * timeout_ms / 1000)
+        self.assertEqual("timeout", self.end(client, number))
+        self.assertEqual("0", client.call(BLOCKERS, "stray"))
+
+
+class ListedCalls(PeerCase):
+    options = ()
+    peer_arguments = {"sockets": True}
+
+    def cancel_call(self, client, number):
+        return plain(client.value("control", {"method": "cancel", "args": [{"name": "call", "value": number}]}))
+
+    def test_another_client_sees_and_ends_them(self):
+        for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
+            self.assertEqual([], json.loads(plain(client.control("calls"))))
+            other = self.connect(WebSocketClient)
+            session = json.loads(plain(other.control("session")))["client"]
+            other.send(json.dumps(call_request(1, BLOCKERS, "sleep", 60000)))
+            await_running(self.client, 1)
+            (call,) = json.loads(plain(client.control("calls")))
+            self.assertEqual(("owner", session, f"{BLOCKERS}.sleep"), (call["principal"], call["session"], call["member"]))
+            self.assertRegex(call["thread"], r"^rpc-\d+$")
+            self.assertTrue(0 <= call["ms"] < 60000)
+            self.assertIn("Thread.sleep", call["stack"][0])
+            self.assertIn(f"{BLOCKERS}.sleep(Blockers.java:", call["stack"][-1])
+            self.assertEqual("true", self.cancel_call(client, call["call"]))
+            self.assertEqual("cancelled", json.loads(other.receive())["error"]["data"]["reason"])
+            await_running(self.client, 0)
+            self.assertEqual("false", self.cancel_call(client, call["call"]))
+            self.assertEqual("false", other.call("java.lang.Thread", "interrupted"))
+
+    def test_one_that_is_being_interrupted_is_listed_too(self):
+        other = self.connect(WebSocketClient)
+        other.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))
+        other.receive()
+        (call,) = json.loads(plain(self.client.control("calls")))
+        self.assertEqual((None, []), (call["member"], call["stack"]))
+        self.assertEqual("false", self.cancel_call(self.client, call["call"] + 1))
+        self.client.call(BLOCKERS, "open")
+        await_running(self.client, 0)
+
+    def test_what_names_no_call_is_refused(self):
+        for value in (0, -1, 1.5, "1", None, 10 ** 30):
+            error = self.client.request("control", {"method": "cancel", "args": [{"name": "call", "value": value}]})["error"]
+            self.assertEqual(-32602, error["code"])
+        error = self.client.request("control", {"method": "calls", "args": [1]})["error"]
+        self.assertEqual("'calls' takes no arguments", error["data"]["message"])
 
 
 def leave(client):
@@ -204,6 +341,20 @@ class ClientsThatLeave(PeerCase):
                 client.connection.request("POST", "/", body, {"Content-Type": "application/json"})
                 client.connection.sock.shutdown(socket.SHUT_WR)
                 self.assertIn(b'"result"', client.connection.getresponse().read())
+
+    def test_a_thousand_calls_of_500_clients_are_back_in_ten_seconds(self):
+        peer = self.start("--rpc-threads-max", "600", sockets=True)
+        clients = [RawWebSocket(peer) for _ in range(500)]
+        for client in clients:
+            for number in (1, 2):
+                client.send(json.dumps(call_request(number, BLOCKERS, "sleep", 600000)))
+        await_running(self.client, 500)
+        began = time.monotonic()
+        for client in clients:
+            client.close()
+        await_running(self.client, 0)
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertEqual("false", self.client.call("java.lang.Thread", "interrupted"))
 
     def test_notifications_finish(self):
         self.start(sockets=True)
@@ -276,6 +427,34 @@ class StubbornCalls(PeerCase):
             self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
             await_running(self.client, 1)  # the third request would have let it pass, had it run
             self.client.call(BLOCKERS, "open")
+
+    def test_an_interrupt_that_never_returns_holds_nothing(self):
+        """It closes a channel of the application, which blocks. There are more of them than interrupting threads at first."""
+        clients = [self.connect(WebSocketClient) for _ in range(6)]
+        for client in clients:
+            client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))
+        for client in clients:
+            self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
+            self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
+        await_running(self.client, 12)
+        for client in self.each(*READ_AHEAD):
+            begin = time.monotonic()
+            self.client.control("stats")
+            client.send(json.dumps(call_request(1, BLOCKERS, "sleep", 60000)))
+            client.send(json.dumps(cancel_request(2, 1)))
+            answers = {one["id"]: one for one in (json.loads(client.receive()) for _ in range(2))}
+            self.assertEqual("cancelled", answers[1]["error"]["data"]["reason"])
+            self.assertLess(time.monotonic() - begin, 5)
+        self.peer.await_stderr("fixtures.Blockers.passInChannel has lasted")
+
+    def test_a_batch_goes_on_after_a_call_that_was_ended(self):
+        for client in self.each(*READ_AHEAD, HttpClient):
+            batch = [call_request(1, BLOCKERS, "sleep", 60000, options={"timeout": TIMEOUT_MS}),
+                     call_request(2, BLOCKERS, "sleep", 1500)]
+            answers = json.loads(client.exchange(json.dumps(batch)))
+            self.assertEqual("timeout", answers[0]["error"]["data"]["reason"])
+            self.assertIn("result", answers[1])
+
     def test_a_connection_goes_on_without_the_thread(self):
         for client in self.each(*READ_AHEAD):
             kept = client.new("java.util.ArrayList")
@@ -342,9 +521,33 @@ class LostThreads(PeerCase):
         eventually(lambda: self.is_refused(steering, "this client"))
         self.assertEqual("3", other.call("fixtures.Calculator", "add", 1, 2))
         self.assertIsNone(steering.control("ping"))
-        peer.await_stderr("fixtures.Blockers.passStubbornly was interrupted")
+        peer.await_stderr("fixtures.Blockers.passStubbornly has lasted")
         other.call(BLOCKERS, "open")
         eventually(lambda: not self.is_refused(steering, "this client"))
+
+    def test_64_of_them_delay_no_stats(self):
+        peer = self.start("--lost-threads-max", "256", sockets=True)
+        steering = self.connect(UnixWebSocketClient)
+        clients = [WebSocketClient(peer) for _ in range(64)]
+        seconds = []
+        for client in clients:  # a shorter timeout would pass before all of them have a thread
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": 10 * TIMEOUT_MS})))
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            begin = time.monotonic()
+            steering.control("stats")
+            seconds.append(time.monotonic() - begin)
+            time.sleep(0.005)
+        seconds.sort()  # 50 ms, but for what a loaded machine adds
+        self.assertLess(seconds[len(seconds) * 9 // 10], 0.2)
+        self.assertLess(seconds[-1], 5)
+        peer.await_stderr("its thread is lost, one of 64 ")
+        self.assertEqual("3", steering.call("fixtures.Calculator", "add", 1, 2))
+        steering.call(BLOCKERS, "open")
+        await_running(steering, 0)
+        for client in clients:
+            self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
+            client.close()
 
     def test_beyond_the_number_all_calls_are_refused(self):
         self.start("--lost-threads-max", "0", sockets=True)
@@ -353,6 +556,41 @@ class LostThreads(PeerCase):
             client = self.connect(kind)
             eventually(lambda client=client: self.is_refused(client, "threads of the peer"))
             self.assertIsNone(client.control("ping"))
+
+
+class Races(PeerCase):
+    """No interrupt hits another request than the one that it is for."""
+
+    options = ()
+    CANCELS = int(os.environ.get("JPEER_RACE_CANCELS", "3000"))  # a release has a million
+    CONNECTIONS = 32
+
+    async def race(self, seed):
+        """Cancels calls at random moments. Each call says whether its thread was interrupted at its beginning."""
+        chance = random.Random(seed)
+        found = 0
+        async with websockets.connect(self.peer.address("ws")) as socket:
+            number = 0
+            while found < self.CANCELS // self.CONNECTIONS:
+                number += 1
+                await socket.send(json.dumps(call_request(number, BLOCKERS, "await", chance.randrange(4000, 14000))))
+                await asyncio.sleep(chance.random() * 0.014)
+                await socket.send(json.dumps(cancel_request("cancel", number)))
+                answers = {one["id"]: one for one in [json.loads(await socket.recv()) for _ in range(2)]}
+                was_found = answers["cancel"]["result"]["value"]["value"] == "true"
+                found += was_found
+                if "result" in answers[number]:
+                    self.assertEqual("false", answers[number]["result"]["value"]["value"])
+                else:
+                    self.assertEqual("cancelled", answers[number]["error"]["data"]["reason"])
+                    self.assertTrue(was_found)
+        return found
+
+    def test_a_cancel_hits_no_other_request(self):
+        async def race_all():
+            return await asyncio.gather(*(self.race(seed) for seed in range(self.CONNECTIONS)))
+        asyncio.run(race_all())
+        self.assertEqual("0", self.client.call(BLOCKERS, "stray"))
 
 
 class CallTimeout(PeerCase):

@@ -56,7 +56,7 @@ def begin_callback(client):
 
 
 class ShareCase(PeerCase):
-    options = ("--message-max", "1m", "--on-disconnect", "finish")
+    options = ("--message-max", "1m")
     peer_arguments = {"sockets": True}
 
     def pass_all(self):
@@ -245,6 +245,10 @@ class TheOrder(ShareCase):
 
 
 class BadInput(ShareCase):
+    """Without the interrupt of what runs, which each end of the input is by default."""
+
+    options = (*ShareCase.options, "--on-disconnect", "finish")
+
     def test_thousands_of_requests_for_the_name(self):
         """Read as they arrive, or only at the end: each is answered once, in order, and before the call."""
         count = 3000
@@ -274,7 +278,7 @@ class BadInput(ShareCase):
         """Sends until the socket accepts no more; then all are answered in order."""
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or freed memory counts as growth
-        peer = self.start(sockets=True, env=env)
+        peer = self.start("--message-max", "1m", sockets=True, env=env)
         with RawWebSocket(peer) as client:
             client.send(PASS)
             self.await_running()

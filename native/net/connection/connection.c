@@ -435,6 +435,12 @@ static enum crew_served serve_too_long(struct connection *connection, struct buf
   return CREW_REPLY;
 }
 
+static int64_t find_arrival(const struct connection *connection)
+{
+  const struct connection_duplex *duplex = connection->duplex;
+  return duplex != NULL && duplex->arrived_ns != 0 ? duplex->arrived_ns : connection->received_ns;
+}
+
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream)
 {
@@ -445,7 +451,8 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
                                  .source = &connection->source,
                                  .text = buffer_text(&connection->message),
                                  .reply_max = unsent < max ? max - unsent : 1,
-                                 .since_ms = &connection->since_ms};
+                                 .since_ms = &connection->since_ms,
+                                 .arrived_ns = find_arrival(connection)};
   if (message.text.data == NULL)
     message.text = TEXT("");
   buffer_clear(answer);
@@ -705,6 +712,7 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
       if (has_received || stay_for_more(connection, member)) {
         int64_t now_ns =
             has_received ? clock_now_ns() : member->clock_ns; /* crew_stay has just read the clock */
+        connection->received_ns = now_ns;
         if (now_ns >= turn.ends_ns && must_end_turn(connection, member, &turn))
           return STEP_SERVED;
       } else if (!connection_is_broken(connection)) {

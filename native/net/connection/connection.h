@@ -150,13 +150,14 @@ struct connection {
   enum connection_output output;
   /* Written by the thread that has the input side; also read under the lock. */
   _Atomic enum connection_input input;
-  bool has_message;   /* a whole message is in `message` */
-  bool is_too_long;   /* only the beginning of the message is in `message` (net/connection/long_message.h) */
-  bool has_sent;      /* bytes were sent in this turn */
-  bool is_midway;     /* the protocol is inside a message, or HTTP has read a head that it has not served */
-  int64_t since_ms;   /* crew_message.since_ms */
-  int64_t began_ms;   /* when the current head, body or message began; 0: none */
-  int64_t stalled_ms; /* since when the client has received nothing; 0: no output waits */
+  bool has_message;    /* a whole message is in `message` */
+  bool is_too_long;    /* only the beginning of the message is in `message` (net/connection/long_message.h) */
+  bool has_sent;       /* bytes were sent in this turn */
+  bool is_midway;      /* the protocol is inside a message, or HTTP has read a head that it has not served */
+  int64_t since_ms;    /* crew_message.since_ms */
+  int64_t received_ns; /* when it last received input (clock_now_ns) */
+  int64_t began_ms;    /* when the current head, body or message began; 0: none */
+  int64_t stalled_ms;  /* since when the client has received nothing; 0: no output waits */
   int64_t linger_end_ms; /* while the output lingers */
 
   struct buffer in;

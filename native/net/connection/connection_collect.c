@@ -1,5 +1,6 @@
 #include "net/connection/connection_collect.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "net/connection/connection_table.h"
 
@@ -7,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  COPIED_MAX = 16 * 1024, /* a queued message up to this size is copied; a longer message keeps its buffer */
-  AHEAD_MAX = 64 * 1024   /* reading ahead stops at this number of queued bytes */
-};
+/* A queued message up to this size is copied; a longer message keeps its buffer. */
+enum { COPIED_MAX = 16 * 1024 };
 
 /* --- the queue --- */
 
@@ -51,16 +50,34 @@ static bool fill_message(struct duplex_message *made, struct buffer *message)
   return true;
 }
 
+/* When the request is answered without having run. A batch waits. */
+static int64_t find_expiry(const struct connection *connection, struct text message, int64_t arrived_ns)
+{
+  const struct rpc_codec *codec = connection_codec(connection);
+  const int64_t timeout_ms =
+      codec->find_timeout == NULL ? 0 : codec->find_timeout(connection_service(connection)->context, message);
+  return timeout_ms == 0 ? INT64_MAX : arrived_ns / 1000000 + timeout_ms;
+}
+
 bool connection_collect_queue(struct connection *connection, bool at_front)
 {
+  const struct connection_duplex *duplex = connection->duplex;
   struct duplex_message *made = calloc(1, sizeof *made);
   if (made == NULL || !fill_message(made, &connection->message)) {
     free(made);
     return false;
   }
   made->is_too_long = connection->is_too_long;
+  made->arrived_ns = at_front && duplex->arrived_ns != 0 ? duplex->arrived_ns : connection->received_ns;
   connection->is_too_long = false;
+  made->expires_ms = INT64_MAX;
+  if (!at_front && !made->is_too_long)
+    made->expires_ms = find_expiry(connection, buffer_text(&made->text), made->arrived_ns);
   append_message(connection->duplex, made, at_front);
+  if (made->expires_ms < atomic_load_explicit(&connection->duplex->expires_ms, memory_order_relaxed)) {
+    atomic_store_explicit(&connection->duplex->expires_ms, made->expires_ms, memory_order_relaxed);
+    crew_read_ahead_at(connection->table->crew, made->expires_ms);
+  }
   connection_count_input(connection);
   return true;
 }
@@ -78,6 +95,7 @@ bool connection_collect_next(struct connection *connection)
   connection->message = first->text;
   connection->has_message = true;
   connection->is_too_long = first->is_too_long;
+  duplex->arrived_ns = first->arrived_ns;
   duplex_set_message(duplex, DUPLEX_MESSAGE_OFFERED);
   buffer_fini(&first->ids);
   free(first);
@@ -90,6 +108,15 @@ static bool is_full(const struct connection *connection, size_t length)
   size_t max = connection->limits->message_max;
   return duplex->queued >= DUPLEX_QUEUE_MAX || duplex->queued_bytes > max ||
          length > max - duplex->queued_bytes;
+}
+
+/* No more is read ahead: there are message_max bytes, or more than a few where all input together is too much. */
+bool connection_collect_is_full(struct connection *connection)
+{
+  const struct connection_duplex *duplex = connection->duplex;
+  const size_t held = duplex->queued_bytes + connection->message.len;
+  return duplex->queued >= DUPLEX_QUEUE_MAX || held >= connection->limits->message_max ||
+         (held >= INPUT_SMALL && input_budget_is_short(connection->table->input));
 }
 
 /* --- output while the owner is inside the service --- */
@@ -239,20 +266,30 @@ static void unlink_message(struct duplex_message **link, struct connection_duple
     duplex->last_queued = left;
 }
 
-/* Answers a cancelled message of the queue, without serving it. */
-static void answer_cancelled(struct connection *connection, struct text message)
+/* Answers a message of the queue, without serving it. */
+static void answer_unserved(struct connection *connection, struct text message, enum rpc_call_cause cause)
 {
   const struct rpc_service *service = connection_service(connection);
   struct buffer answer;
   buffer_init(&answer);
   enum rpc_served served =
-      connection_codec(connection)->answer_ended(service->context, message, RPC_CALL_CANCELLED, &answer);
+      connection_codec(connection)->answer_ended(service->context, message, cause, &answer);
   if (service->refused != NULL)
     service->refused(service->context, connection->client, message);
   if (served == RPC_NO_REPLY)
     buffer_clear(&answer);
   send_answer(connection, &answer);
   buffer_fini(&answer);
+}
+
+static void end_queued(struct connection *connection, struct duplex_message **link, enum rpc_call_cause cause)
+{
+  struct duplex_message *message = *link;
+  unlink_message(link, connection->duplex);
+  answer_unserved(connection, buffer_text(&message->text), cause);
+  buffer_fini(&message->text);
+  buffer_fini(&message->ids);
+  free(message);
 }
 
 /* rpc_beside.cancel; state is the connection. A message that is being served cannot end during this function: its owner
@@ -268,16 +305,32 @@ static bool cancel_request(void *state, struct text id)
   while (*link != NULL && ((*link)->is_too_long || !has_id(connection, buffer_text(&(*link)->text),
                                                            &(*link)->ids, &(*link)->has_ids, id)))
     link = &(*link)->next;
-  struct duplex_message *found = *link;
-  if (found == NULL)
+  if (*link == NULL)
     return false;
-  unlink_message(link, duplex);
-  answer_cancelled(connection, buffer_text(&found->text));
-  buffer_fini(&found->text);
-  buffer_fini(&found->ids);
-  free(found);
+  end_queued(connection, link, RPC_CALL_CANCELLED);
   connection_count_input(connection);
   return true;
+}
+
+/* Answers the requests of the queue whose timeouts have passed. */
+static void expire_queued(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  const int64_t now_ms = clock_now_ms();
+  int64_t first_ms = INT64_MAX;
+  if (atomic_load_explicit(&connection->duplex->expires_ms, memory_order_relaxed) > now_ms)
+    return;
+  struct duplex_message **link = &duplex->first_queued;
+  while (*link != NULL) {
+    if ((*link)->expires_ms <= now_ms) {
+      end_queued(connection, link, RPC_CALL_TIMED_OUT);
+      continue;
+    }
+    first_ms = (*link)->expires_ms < first_ms ? (*link)->expires_ms : first_ms;
+    link = &(*link)->next;
+  }
+  atomic_store_explicit(&connection->duplex->expires_ms, first_ms, memory_order_relaxed);
+  connection_count_input(connection);
 }
 
 /* Answers the message at once, if it need not wait for the message that is being served (rpc_codec.serve_beside). */
@@ -348,8 +401,10 @@ static enum collected collect_input(struct connection *connection)
   pthread_mutex_unlock(&connection->lock);
   connection->since_ms =
       since_ms; /* the message that is being served keeps its time; the input is of later messages */
-  if (has_received)
+  if (has_received) {
+    connection->received_ns = clock_now_ns();
     return COLLECTED_SOME;
+  }
   if (is_broken)
     return end_input(connection, COLLECTED_END, STEP_DROPS);
   return connection_is_at_end(connection) ? end_input(connection, COLLECTED_END, STEP_ENDS) : COLLECTED_ALL;
@@ -400,8 +455,7 @@ static enum collected collect_part(struct connection *connection, struct crew_me
     return output;
   /* No more may be read ahead before the end of the call. TCP, or the ring, stops the client. */
   if (!connection_duplex_is_urgent(connection) &&
-      (duplex->queued >= DUPLEX_QUEUE_MAX || duplex->queued_bytes + connection->message.len >= AHEAD_MAX ||
-       connection_must_pause(connection)))
+      (connection_collect_is_full(connection) || connection_must_pause(connection)))
     return COLLECTED_FULL;
   enum step step = connection->protocol->collect(connection, member, &duplex->replies);
   if (step == STEP_ENDS || step == STEP_DROPS)
@@ -428,6 +482,7 @@ enum collected connection_collect(struct connection *connection, struct crew_mem
   struct connection_duplex *duplex = connection->duplex;
   if (atomic_load_explicit(&duplex->refuses, memory_order_relaxed))
     refuse_queued(connection);
+  expire_queued(connection);
   enum collected collected = collect_part(connection, member);
   if (!duplex_has_ended(duplex))
     duplex_set_input(duplex, collected);

@@ -15,6 +15,8 @@ bool connection_collect_queue(struct connection *connection, bool at_front) JP_M
 bool connection_collect_next(struct connection *connection);
 /* Offers `message` to the service before it is served. True: the service has consumed it. The owner. */
 bool connection_collect_offer(struct connection *connection);
+/* True: no more input is read ahead. For the thread that has the input side, or that holds the lock while nobody reads. */
+bool connection_collect_is_full(struct connection *connection);
 /* The number of bytes of input in the duplex. */
 size_t connection_collect_held(const struct connection_duplex *duplex);
 

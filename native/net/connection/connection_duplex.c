@@ -33,6 +33,7 @@ static struct connection_duplex *make_duplex(struct connection *connection, stru
   pthread_mutex_init(&duplex->lock, NULL);
   pthread_cond_init(&duplex->released, NULL);
   duplex->connection = connection;
+  atomic_init(&duplex->expires_ms, INT64_MAX);
   atomic_init(&duplex->callbacks, callbacks);
   atomic_init(&duplex->holders, callbacks == NULL ? 1 : 2);
   return duplex;
@@ -340,6 +341,7 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
     connection->has_message = false;
   }
   duplex_set_message(duplex, DUPLEX_MESSAGE_NEW);
+  duplex->arrived_ns = 0;
   if (connection->message.data != NULL) {
     buffer_fini(&duplex->served); /* the next message has begun, in a buffer of its own */
   } else {
@@ -540,15 +542,38 @@ static void begin_reading_ahead(struct connection *connection)
     connection_duplex_begin_call(connection);
   }
   atomic_store(&duplex->reads_ahead, true);
+  /* There may be room again: other clients' input was served, or a request that waited was cancelled. */
+  if (duplex_is_unread(duplex) && duplex_input(duplex) == COLLECTED_FULL &&
+      !connection_collect_is_full(connection)) {
+    duplex_set_input(duplex, COLLECTED_SOME);
+    arm_for_others(connection, true);
+  }
   if (duplex_reader(duplex) == DUPLEX_NOBODY && wants_input(duplex))
     arm_for_others(connection, true);
 }
 
+/* True if the timeout of a queued request has passed: connection_duplex_read, which is due then, answers the request. A
+ * thread that reads does so by itself. Under the lock, in call. */
+static bool has_expired(struct connection *connection)
+{
+  enum { AGAIN_MS = 5 };
+  struct connection_duplex *duplex = connection->duplex;
+  const int64_t now_ms = clock_now_ms();
+  const int64_t at_ms = atomic_load_explicit(&duplex->expires_ms, memory_order_relaxed);
+  const bool is_due = at_ms <= now_ms && duplex_is_unread(duplex) && !duplex_has_ended(duplex);
+  if (at_ms != INT64_MAX && !is_due)
+    crew_read_ahead_at(connection->table->crew, at_ms > now_ms ? at_ms : now_ms + AGAIN_MS);
+  if (is_due && duplex_reader(duplex) == DUPLEX_NOBODY)
+    duplex_set_reader(connection, DUPLEX_ARMED);
+  return is_due;
+}
+
 /* crew_call_ops.read_ahead. The call may be a new one that has not lasted yet. Then it is read ahead too early, which
  * does no harm. */
-static void read_ahead(struct crew_source *source)
+static void read_ahead(struct crew_source *source, struct crew_member *watcher)
 {
   struct connection *connection = connection_of(source);
+  bool is_due = false;
   pthread_mutex_lock(&connection->lock);
   if (in_call_visit(&connection->in_call)) {
     if (connection->protocol->collect != NULL && connection_codec(connection)->serve_beside != NULL &&
@@ -559,9 +584,12 @@ static void read_ahead(struct crew_source *source)
     if (duplex != NULL && duplex_has_ended(duplex) && duplex->message == DUPLEX_MESSAGE_SERVED)
       connection_end_left(connection, &duplex->ids,
                           &duplex->has_ids); /* the message was in the queue when the input ended */
+    is_due = duplex != NULL && has_expired(connection);
     in_call_leave(&connection->in_call);
   }
   pthread_mutex_unlock(&connection->lock);
+  if (is_due)
+    connection_duplex_read(connection, watcher);
 }
 
 bool connection_duplex_may_be_reclaimed(const struct connection_duplex *duplex)

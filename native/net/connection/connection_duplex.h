@@ -48,8 +48,8 @@
  * While calls are open, a message beyond that is refused at once, and so is one above INPUT_SMALL if the bound on all
  * input is short. While calls are open, the owner also reads all input into the queue before it serves the next
  * message, so that no answer waits behind a request. If no call is open, messages are never refused: reading ahead
- * stops at DUPLEX_QUEUE_MAX messages or 64 KiB, and while the client does not read its answers. Queued messages count
- * in the bound on all input.
+ * stops at DUPLEX_QUEUE_MAX messages or message_max bytes, at INPUT_SMALL if the bound on all input is short, and while
+ * the client does not read its answers. Queued messages count in the bound on all input.
  *
  * Sending: in call, or while nobody owns the connection, a message is appended to `out` under the lock, and sent as far
  * as the socket accepts it. While the owner is not in call, the message waits in `pushed`, which the owner appends to
@@ -125,7 +125,9 @@ struct duplex_message {
   struct buffer text;
   struct buffer ids; /* the ids of its requests (rpc_codec.list_ids); listed when they are first needed */
   bool has_ids;
-  bool is_too_long; /* as connection->is_too_long */
+  bool is_too_long;   /* as connection->is_too_long */
+  int64_t arrived_ns; /* as connection->received_ns, after its end */
+  int64_t expires_ms; /* when it is answered without having run (clock_now_ms); INT64_MAX: never */
 };
 
 struct connection_duplex {
@@ -159,13 +161,16 @@ struct connection_duplex {
   enum step last_step; /* how to end the connection, once the input has ended */
   enum duplex_message_state message;
   struct buffer served; /* the message that is being served */
-  struct buffer ids;    /* as in duplex_message, of the message that is being served */
+  int64_t
+      arrived_ns; /* arrival of the message that is served, or is served next, if it was queued; otherwise 0 */
+  struct buffer ids; /* as in duplex_message, of the message that is being served */
   bool has_ids;
   struct buffer collected; /* the beginning of the next message, while `message` is from the queue */
   struct duplex_message *first_queued;
   struct duplex_message *last_queued;
   size_t queued;
   size_t queued_bytes;
+  _Atomic int64_t expires_ms; /* no later than the first timeout of the queue; read without the role */
   struct buffer replies;      /* framed pongs and refusals, to be appended to `out` */
   struct buffer final_frames; /* a close frame, which follows the answers */
   bool has_unsent;            /* output was unsent after the last flush by the input side */

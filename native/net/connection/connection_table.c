@@ -145,6 +145,7 @@ static void reset_connection(struct connection *connection, int fd,
   connection->probed_ms = 0;
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
   connection->began_ms = clock_now_ms();
+  connection->received_ns = 0;
   connection_speak(connection, protocol);
 }
 

@@ -60,7 +60,8 @@ static enum jp_status open_descriptors(struct crew *crew, struct jp_error *error
 static void init_member(struct crew *crew, struct crew_member *member)
 {
   member->crew = crew;
-  member->waits = (struct rpc_waits){member, crew_wait, crew_wake};
+  member->waits =
+      (struct rpc_waits){.thread = member, .wait = crew_wait, .wake = crew_wake, .end = crew_end_call};
   atomic_init(&member->wait_fd, -1);
   scratch_init(&member->scratch);
 }
@@ -76,6 +77,7 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   if (made->config.report_ms == 0)
     made->config.report_ms = REPORT_MS;
   atomic_init(&made->poller, NULL);
+  atomic_init(&made->read_ahead_ms, INT64_MAX);
   pthread_mutex_init(&made->poll_lock, NULL);
   made->epoll_fd = made->wake_fd = made->stop_fd = -1;
   pthread_mutex_init(&made->lock, NULL);
@@ -84,6 +86,8 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&made->changed, &monotonic);
   pthread_cond_init(&made->lane_wanted, NULL);
+  pthread_cond_init(&made->end_wanted, NULL);
+  pthread_cond_init(&made->retained, NULL);
   pthread_mutex_init(&made->sleep_lock, NULL);
   pthread_cond_init(&made->sleep_ended, &monotonic);
   pthread_condattr_destroy(&monotonic);
@@ -151,7 +155,7 @@ void crew_destroy(struct crew *crew)
   if (crew == NULL)
     return;
   pthread_mutex_lock(&crew->lock);
-  bool in_use = has_occupied_place(crew);
+  bool in_use = has_occupied_place(crew) || crew->interrupters != NULL;
   pthread_mutex_unlock(&crew->lock);
   if (in_use)
     return;
@@ -172,6 +176,8 @@ void crew_destroy(struct crew *crew)
   pthread_cond_destroy(&crew->sleep_ended);
   pthread_mutex_destroy(&crew->sleep_lock);
   pthread_mutex_destroy(&crew->poll_lock);
+  pthread_cond_destroy(&crew->retained);
+  pthread_cond_destroy(&crew->end_wanted);
   pthread_cond_destroy(&crew->lane_wanted);
   pthread_cond_destroy(&crew->changed);
   pthread_mutex_destroy(&crew->lock);
@@ -244,6 +250,14 @@ void crew_submit(struct crew *crew, struct crew_source *source)
     crew_wake_one(crew);
   if (is_first)
     wake_sleeping_watcher(crew);
+}
+
+void crew_read_ahead_at(struct crew *crew, int64_t at_ms)
+{
+  int64_t before_ms = atomic_load(&crew->read_ahead_ms);
+  while (at_ms < before_ms && !atomic_compare_exchange_weak(&crew->read_ahead_ms, &before_ms, at_ms)) {
+  }
+  wake_sleeping_watcher(crew);
 }
 
 void crew_wake_watcher(struct crew *crew)
@@ -652,81 +666,6 @@ static bool name_thread(struct crew *crew, struct rpc_worker *own)
   return true;
 }
 
-/* ---- calls that are to be ended ---- */
-
-static void drop_end(struct crew_member *member)
-{
-  member->end = (struct crew_end){0};
-  member->crew->ends--;
-}
-
-void crew_want_end(struct crew_member *member, const struct crew_end *end)
-{
-  assert(mutex_is_locked(&member->crew->lock));
-  member->crew->ends += member->end.call.cause == RPC_CALL_RETURNS;
-  member->end = *end;
-  pthread_cond_broadcast(&member->crew->lane_wanted);
-}
-
-bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum rpc_call_cause cause)
-{
-  bool is_served = false;
-  pthread_mutex_lock(&crew->lock);
-  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
-    struct crew_member *member = crew->members[i];
-    const struct crew_end end = {{.cause = cause, .is_any = true}, atomic_load(&member->steps)};
-    if (member->worker != worker || end.steps % 2 == 0)
-      continue;
-    is_served = true;
-    crew_want_end(member, &end);
-  }
-  pthread_mutex_unlock(&crew->lock);
-  wake_sleeping_watcher(crew);
-  return is_served;
-}
-
-/* Handles the member's `end`. False: no thread was interrupted, because the message is over, or because the call has
- * not begun or is held by another thread; in the last two cases the watcher has it tried again. True: the service was
- * called, and the lock was unlocked as in name_thread. */
-static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_member *member)
-{
-  const struct rpc_service *service = crew->service;
-  const struct crew_end end = member->end;
-  struct rpc_worker *held = member->worker;
-  const bool is_over = held == NULL || service->interrupt_call == NULL ||
-                       atomic_load_explicit(&member->steps, memory_order_relaxed) != end.steps;
-  if (is_over || !service->hold_call(service->context, held)) {
-    if (is_over)
-      drop_end(member);
-    return false;
-  }
-  drop_end(member);
-  /* While the call is held, its message cannot end. But it may have ended before. */
-  struct rpc_call_end call = end.call;
-  if (atomic_load_explicit(&member->steps, memory_order_relaxed) != end.steps)
-    call.cause = RPC_CALL_RETURNS;
-  pthread_mutex_unlock(&crew->lock);
-  bool is_ended = service->interrupt_call(service->context, own, held, &call);
-  pthread_mutex_lock(&crew->lock);
-  if (is_ended && member->ended.steps != end.steps)
-    member->ended = (struct crew_ended){
-        .cause = call.cause, .is_any = call.is_any, .steps = end.steps, .at_ms = clock_now_ms()};
-  else if (is_ended)
-    member->ended.is_any |= call.is_any;
-  wake_sleeping_watcher(crew);
-  return true;
-}
-
-static bool end_one_call(struct crew *crew, struct rpc_worker *own)
-{
-  bool has_ended = false;
-  for (unsigned i = 0; crew->ends > 0 && !has_ended && i < atomic_load(&crew->place_count); i++) {
-    if (crew->members[i]->end.call.cause != RPC_CALL_RETURNS)
-      has_ended = end_call(crew, own, crew->members[i]);
-  }
-  return has_ended;
-}
-
 static void run_reserved(void *argument, struct rpc_worker *worker)
 {
   struct crew_member *member = argument;
@@ -737,7 +676,7 @@ static void run_reserved(void *argument, struct rpc_worker *worker)
   while (!is_stopping(crew)) {
     struct crew_source *source = pop_ready_of_lane(crew, member->lane);
     if (source == NULL) {
-      if (member->lane != RPC_LANE_CONTROL || !(end_one_call(crew, worker) || name_thread(crew, worker)))
+      if (member->lane != RPC_LANE_CONTROL || !name_thread(crew, worker))
         pthread_cond_wait(&crew->lane_wanted, &crew->lock);
       continue;
     }
@@ -792,6 +731,8 @@ enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, 
       return jp_fail(error, JP_IO, "no thread for the crew");
   }
   enum jp_status status = start_reserved(crew, error);
+  if (status == JP_OK && service->interrupt_call != NULL)
+    status = crew_add_interrupter(crew, error);
   if (status != JP_OK)
     return status;
   int failure = pthread_create(&crew->watcher_thread, NULL, crew_watcher_main, crew);
@@ -913,6 +854,8 @@ static bool has_returning_member(struct crew *crew)
     if (is_occupied(&crew->reserved[lane]))
       return true;
   }
+  if (crew_has_returning_interrupter(crew))
+    return true;
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
     if (is_occupied(member) &&
@@ -937,6 +880,7 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
 
   pthread_mutex_lock(&crew->lock);
   pthread_cond_broadcast(&crew->lane_wanted);
+  pthread_cond_broadcast(&crew->end_wanted);
   for (;;) {
     int64_t now = clock_now_ms();
     if (!has_returning_member(crew) || now >= deadline_ms)
@@ -945,7 +889,7 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
     struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
     pthread_cond_timedwait(&crew->changed, &crew->lock, &at);
   }
-  bool all_left = !has_occupied_place(crew);
+  bool all_left = !has_occupied_place(crew) && crew->interrupters == NULL;
   pthread_mutex_unlock(&crew->lock);
   return all_left;
 }
@@ -1094,10 +1038,13 @@ static bool refuse_for_lost(struct crew *crew, const struct crew_message *messag
                             enum crew_served *served)
 {
   const struct rpc_service *service = crew->service;
-  const bool is_over = atomic_load(&crew->lost) > crew->config.lost_max;
+  const unsigned lost = atomic_load_explicit(&crew->lost, memory_order_relaxed);
+  const bool is_over = lost > crew->config.lost_max;
   char reason[200];
-  if (find_lane(crew, message) != RPC_LANE_ALL ||
-      (!is_over && service->count_lost(service->context, message->client) < find_share(crew)))
+  if (!is_over &&
+      (lost < find_share(crew) || service->count_lost(service->context, message->client) < find_share(crew)))
+    return false;
+  if (find_lane(crew, message) != RPC_LANE_ALL)
     return false;
   snprintf(reason, sizeof reason,
            "busy: too many threads of %s do not return from calls that were ended (lost-threads-max is %u%s)",
@@ -1124,6 +1071,7 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
       refuse_for_lost(crew, message, out, &refused))
     return refused;
   wake_sleeping_watcher(crew);
+  atomic_store_explicit(&member->waits.arrived_ns, message->arrived_ns, memory_order_relaxed);
   count_steps(member, 1);
   member->has_served = true;
   enum rpc_served served = message->codec->serve(service->context, member->worker, message->client,

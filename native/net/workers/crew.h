@@ -27,9 +27,10 @@
  *
  * Long calls: if a message has been inside the service for 5 ms, its source reads ahead. After long_call_ms the watcher
  * checks four times a second whether the client has left. The watcher never calls the JVM, which may block the caller.
- * So the thread that is reserved for control names the threads of long calls, and interrupts the threads of messages
- * that have to end: the timeout has passed, the client has left or has asked for the end (crew_end_message). A member's
- * `steps` identify the message that it serves. If threads_max members are inside Java, and a message was refused or a
+ * So the thread that is reserved for control names the threads of long calls. Messages that have to end (crew_end_message:
+ * the timeout has passed, the client has left or has asked for the end) are interrupted by threads that do nothing else
+ * (crew_interrupts.c): an interrupt runs code of the application if the call is inside an interruptible channel, and may
+ * never return. A member's `steps` identify the message that it serves. If threads_max members are inside Java, and a message was refused or a
  * call is older than report_ms, the log gets a line with the calls being served, at most one line in report_ms.
  *
  * Two more threads are reserved, one for each lane except RPC_LANE_ALL: `control` and `meta` requests are answered
@@ -109,9 +110,9 @@ struct crew_call_ops {
    * had_left: the result of the previous check. The watcher, four times a second, perhaps after the end of the call. */
   bool (*check_client)(struct crew_source *source, bool had_left);
   /* A call has lasted for 5 ms. From now on the thread that gets the source's event reads the input, so that messages
-   * that need not wait for the turn are answered. The watcher, repeatedly, perhaps after the end of the call. NULL: no
-   * such messages. */
-  void (*read_ahead)(struct crew_source *source);
+   * that need not wait for the turn are answered. The watcher, repeatedly, perhaps after the end of the call, and at
+   * the time of crew_read_ahead_at. NULL: no such messages. */
+  void (*read_ahead)(struct crew_source *source, struct crew_member *watcher);
   /*
    * The member's message was ended, and the member's thread has not returned: answers the message for the thread, if
    * the member's steps are still these. is_patient: the other requests of a batch wait on, because only one request was
@@ -134,8 +135,6 @@ struct crew_call {
   int64_t since_ms; /* when the watcher first saw these steps */
   bool has_left;    /* the client has left */
   bool is_read_ahead;
-  bool is_ended; /* the timeout has passed, and the watcher has asked for the end of the call `ended` */
-  uint32_t ended;
 };
 
 /* A thread is lost if it has not returned from a call one second after the call was ended. It is no longer lost when it
@@ -146,12 +145,24 @@ enum crew_lost {
   CREW_LOST_RECLAIMED /* the source was reclaimed, and other members serve it */
 };
 
+/* Who holds a member's thread in the call that is ended (rpc_service.hold_call). Under the crew's lock. */
+enum crew_hold {
+  CREW_HELD_BY_NONE,        /* neither */
+  CREW_HELD_BY_INTERRUPTER, /* the interrupter interrupts the thread, for as long as that takes */
+  CREW_HELD_BY_BOTH, /* the watcher uses the interrupter's hold; the interrupter waits for the watcher */
+  CREW_HELD_BY_WATCHER
+};
+
+enum { CREW_CALL_NAME_MAX = 160 };
+
 /* The last interrupt of a member's thread. Under the crew's lock. */
 struct crew_ended {
-  enum rpc_call_cause cause; /* RPC_CALL_RETURNS: the thread was not interrupted */
-  bool is_any;               /* of struct rpc_call_end */
-  bool is_answered;          /* the watcher has answered the message */
-  uint64_t steps;            /* identify the message; if the member's steps differ, the message was served */
+  char name[CREW_CALL_NAME_MAX]; /* of the call */
+  enum rpc_call_cause cause;     /* RPC_CALL_RETURNS: the thread was not interrupted */
+  bool is_any;                   /* of struct rpc_call_end */
+  uint32_t call;                 /* of struct rpc_call_end */
+  bool is_answered;              /* the watcher has answered the message */
+  uint64_t steps; /* identify the message; if the member's steps differ, the message was served */
   int64_t at_ms;
 };
 
@@ -217,6 +228,7 @@ struct crew_member {
   struct spin_policy spin;             /* of crew_stay, for sockets */
   int64_t clock_ns; /* the last read of the clock: the begin of the current work, or of the last poll */
   bool was_slow;    /* its last work for a pollable source was slow */
+  bool wants_name;  /* the thread shall get a name for its current call; under the crew's lock */
   int64_t events_checked_ns;    /* when the poller last checked whether others wait for its processor */
   struct spin_policy poll_spin; /* of crew_stay, for pollable sources */
   struct spin_policy wait_spin; /* of crew_wait */
@@ -225,8 +237,8 @@ struct crew_member {
   wake_word waking;       /* of crew_wait */
   _Atomic uint64_t steps; /* odd while a message is inside the service */
   _Atomic enum crew_member_state state;
+  enum crew_hold hold; /* under the crew's lock */
   struct crew_call call;
-  bool wants_name;     /* the thread shall get a name for its current call; under the crew's lock */
   struct crew_end end; /* under the crew's lock */
   struct crew_ended ended;
   /* Set under the crew's lock, while the thread is held in its call. The thread reads it after the call. */
@@ -334,6 +346,9 @@ enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, i
                                 struct jp_error *error) JP_MUST_CHECK;
 /* Appends the source to the ready queue, unless it is there already, and wakes an idle member. Any thread. */
 void crew_submit(struct crew *crew, struct crew_source *source);
+/* Has the sources of long messages read ahead at this time (clock_now_ms), too: once, at the earliest of the times that were
+ * requested since. Any thread. */
+void crew_read_ahead_at(struct crew *crew, int64_t at_ms);
 /* Wakes the watcher, because the tick may be due earlier than it has returned. Any thread. */
 void crew_wake_watcher(struct crew *crew);
 
@@ -393,8 +408,9 @@ struct crew_message {
   struct rpc_client *client;
   struct crew_source *source; /* keeps the message if it has to wait */
   struct text text;
-  size_t reply_max;  /* rpc_codec.serve */
-  int64_t *since_ms; /* since when the message has waited for a member; 0: it has not. Kept by the source */
+  size_t reply_max;   /* rpc_codec.serve */
+  int64_t *since_ms;  /* since when the message has waited for a member; 0: it has not. Kept by the source */
+  int64_t arrived_ns; /* when the message was received (clock_now_ns); 0: unknown */
 };
 
 enum crew_served {
@@ -432,11 +448,14 @@ bool crew_leaves_to_others(const struct crew_member *member, const struct crew_m
 void crew_drop_answer(struct crew_member *member, struct rpc_client *client);
 
 /*
- * Ends the message that the worker's thread serves: the thread that is reserved for control interrupts it as soon as it
- * is in a call. False: no message is being served. Does not block. Any thread that keeps the worker from beginning its
+ * Ends the message that the worker's thread serves: an interrupter interrupts that thread as soon as it is in
+ * a call. False: no message is being served. Does not block. Any thread that keeps the worker from beginning its
  * next message.
  */
 bool crew_end_message(struct crew *crew, const struct rpc_worker *worker, enum rpc_call_cause cause);
+
+/* rpc_waits.end */
+bool crew_end_call(void *thread, const struct rpc_call_end *call);
 
 /*
  * rpc_waits.wait and wake; `thread` is the member. A waiting member does not count in threads_max, so the watcher may

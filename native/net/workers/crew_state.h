@@ -40,6 +40,8 @@ struct crew {
   _Atomic bool accepts_polled; /* sources may be added to `polled`; changed under poll_lock */
   bool growth_failed;          /* used by crew_start, then by the watcher */
 
+  _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: no request */
+
   /* Used by the watcher alone. */
   int64_t calls_checked_ms;
   int64_t call_due_ms;   /* when the next timeout of a call passes */
@@ -68,9 +70,15 @@ struct crew {
   /* Guards the fields below, each member's `worker`, and each member's `state` except to and from WAITING. */
   pthread_mutex_t lock;
   pthread_cond_t changed; /* a member has left */
-  /* A source with a lane was submitted, a call has to be ended, or the crew stops. */
+  /* A source with a lane was submitted, a thread shall get a name, or the crew stops. */
   pthread_cond_t lane_wanted;
-  unsigned ends; /* members whose `end` is a request */
+  pthread_cond_t end_wanted; /* a call has to be ended, or the crew stops */
+  pthread_cond_t retained;   /* the watcher no longer uses the hold of an interrupter (crew_end_part) */
+  unsigned ends;             /* members whose `end` is a request */
+  unsigned interrupters_idle;
+  struct crew_interrupter *interrupters; /* threads that end calls */
+  uint64_t interrupts;                   /* so far */
+  uint64_t interrupts_seen;              /* by the watcher's last check */
   struct crew_source *first_ready;
   struct crew_source *last_ready;
   _Atomic unsigned lost; /* lost members; changed under the lock */
@@ -130,12 +138,27 @@ void crew_relieve_poller(struct crew *crew, struct crew_poller_watch *watch);
 /* Starts one more member. False: there is no place, or no thread can be started. */
 bool crew_add_member(struct crew *crew);
 void crew_wake_one(struct crew *crew);
-/* Requests the end of the member's message, or of one call of the message. Under the lock. */
-void crew_want_end(struct crew_member *member, const struct crew_end *end);
 /* Removes the first source of the ready queue. NULL: the queue is empty. */
 struct crew_source *crew_pop_ready(struct crew *crew);
 /* Receives the next event and returns its source. NULL: no event within timeout_ms. */
 struct crew_source *crew_receive_event(struct crew *crew, int timeout_ms);
+
+/* --- crew_interrupts.c --- */
+
+/* Has the member's message, or a call of it, ended (crew_end). Under the lock. */
+void crew_want_end(struct crew_member *member, const struct crew_end *end);
+enum jp_status crew_add_interrupter(struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
+/* The watcher's look: adds interrupters where calls are to be ended and all interrupters are inside an interrupt. True: calls
+ * are to be ended. */
+bool crew_look_at_interrupters(struct crew *crew);
+/* Under the lock: true while there is one whose thread may still come back. */
+bool crew_has_returning_interrupter(struct crew *crew);
+/* False: the call of a batch that was ended has returned, and the thread is in another one, or perhaps in none. Under the lock. */
+bool crew_is_still_ended(struct crew_member *member);
+/* Holds the member's thread in its call for the watcher, also while an interrupter holds it, and until crew_end_part. False:
+ * it is in no call, or is looked at by another thread. Under the lock, for both. */
+bool crew_begin_part(struct crew_member *member);
+void crew_end_part(struct crew_member *member);
 
 /* --- crew_watcher.c --- */
 

@@ -16,7 +16,7 @@ enum {
   CHECK_CALLS_MS = 250,
   READ_AHEAD_MS = 5, /* less than the time of QUIET_CHECKS checks */
   GROUPS_MAX = 8,    /* Java members that the log's line names */
-  NAME_SIZE = 160,
+  NAME_SIZE = CREW_CALL_NAME_MAX,
   LOST_AFTER_MS = 1000 /* an interrupted thread that has not returned after this time is lost */
 };
 
@@ -46,9 +46,14 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
 }
 
 /* Has the sources of calls of READ_AHEAD_MS read ahead. again: also sources that were asked before, because a source
- * stops reading ahead when its thread waits for the client. */
-static void have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
+ * stops reading ahead when its thread waits for the client. Returns when all have to be asked again. */
+static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
+  if (atomic_load(&crew->read_ahead_ms) <= now_ms) {
+    atomic_store(&crew->read_ahead_ms,
+                 INT64_MAX); /* before they are asked, which may ask for the next time */
+    again = true;
+  }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
     if (!is_inside(member) || now_ms - member->call.since_ms < READ_AHEAD_MS ||
@@ -56,9 +61,10 @@ static void have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
       continue;
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
     if (source != NULL && source->call_ops != NULL && source->call_ops->read_ahead != NULL)
-      source->call_ops->read_ahead(source);
+      source->call_ops->read_ahead(source, &crew->watcher);
     member->call.is_read_ahead = true;
   }
+  return atomic_load(&crew->read_ahead_ms);
 }
 
 /* --- the log line about busy threads --- */
@@ -107,10 +113,12 @@ static void gather_calls(struct crew *crew, struct call_report *report)
 {
   const struct rpc_service *service = crew->service;
   pthread_mutex_lock(&crew->lock);
+  const bool are_replaced = crew->lost_serving <= crew->config.lost_max; /* those that are lost */
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     const struct crew_member *member = crew->members[i];
     char name[NAME_SIZE];
-    if (!is_inside(member) || crew_is_pinned(member) ||
+    const bool is_lost = atomic_load_explicit(&member->lost, memory_order_relaxed) != CREW_NOT_LOST;
+    if (!is_inside(member) || crew_is_pinned(member) || (is_lost && are_replaced) ||
         atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_SERVING)
       continue;
     if (service->write_call_name == NULL ||
@@ -203,16 +211,19 @@ enum { ANSWERED_AFTER_MS = 10 /* how long an interrupted thread has to answer th
 static bool lose_member(struct crew *crew, struct crew_member *member, const struct crew_ended *ended,
                         int64_t now_ms)
 {
-  static const struct rpc_call_end none = {.cause = RPC_CALL_RETURNS};
   const struct rpc_service *service = crew->service;
-  char name[NAME_SIZE] = "a call";
   pthread_mutex_lock(&crew->lock);
   struct rpc_worker *worker = member->worker;
   bool is_waiting = atomic_load_explicit(&member->state, memory_order_relaxed) != CREW_MEMBER_SERVING;
-  if (worker != NULL && service->write_call_name != NULL)
-    (void)service->write_call_name(service->context, worker, name, sizeof name);
-  bool is_held = worker != NULL && !is_waiting && service->note_lost != NULL &&
-                 service->hold_call(service->context, worker);
+  bool is_held = worker != NULL && !is_waiting && service->note_lost != NULL && crew_begin_part(member);
+  int64_t interrupted_ms = 0;
+  if (is_held && member->hold == CREW_HELD_BY_WATCHER)
+    interrupted_ms = service->find_interrupt(service->context, worker, now_ms);
+  if (interrupted_ms > now_ms - LOST_AFTER_MS) { /* it came late, or is still to come */
+    member->ended.at_ms = interrupted_ms;
+    crew_end_part(member);
+    is_held = false;
+  }
   pthread_mutex_unlock(&crew->lock);
   if (!is_held)
     return false;
@@ -226,60 +237,74 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
     is_it = !is_later;
   }
   unsigned count = 0;
-  if (is_it) {
+  if (is_it)
     service->note_lost(service->context, worker, true);
-    pthread_mutex_lock(&crew->lock);
+  pthread_mutex_lock(&crew->lock);
+  if (is_it) {
     atomic_store(&member->lost, is_reclaimed ? CREW_LOST_RECLAIMED : CREW_LOST_OWNER);
     count = atomic_fetch_add(&crew->lost, 1) + 1;
     crew->lost_serving += !crew_is_pinned(member);
     if (is_reclaimed)
       atomic_store_explicit(&member->current, &crew->wake, memory_order_relaxed);
-    pthread_mutex_unlock(&crew->lock);
   }
-  (void)service->interrupt_call(service->context, NULL, worker, &none);
+  crew_end_part(member);
+  pthread_mutex_unlock(&crew->lock);
   if (is_it)
-    log_warn("%s was interrupted %" PRId64 " ms ago and does not return: its thread is lost, one of %u "
-             "(lost-threads-max is %u)",
-             name, now_ms - ended->at_ms, count, crew->config.lost_max);
+    log_warn(
+        "%s has lasted %" PRId64 " ms, was interrupted %" PRId64 " ms ago and does not return: its thread "
+        "is lost, one of %u (lost-threads-max is %u)",
+        ended->name, now_ms - member->call.since_ms, now_ms - ended->at_ms, count, crew->config.lost_max);
   return is_it;
 }
 
+/* Answers the member's message in the place of its thread. False: it is tried again. */
+static bool answer_for_owner(struct crew *crew, struct crew_member *member, const struct crew_ended *ended,
+                             int64_t now_ms)
+{
+  const struct crew_end rest = {{.cause = ended->cause, .is_any = true}, ended->steps};
+  struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+  const bool is_patient = !ended->is_any && now_ms < ended->at_ms + LOST_AFTER_MS;
+  if (now_ms < ended->at_ms + ANSWERED_AFTER_MS ||
+      !source->call_ops->answer_ended(source, member, ended->steps, ended->cause, is_patient))
+    return false;
+  pthread_mutex_lock(&crew->lock);
+  member->ended.is_answered |= member->ended.steps == ended->steps;
+  if (!ended->is_any) /* what is left of a batch does not run */
+    crew_want_end(member, &rest);
+  pthread_mutex_unlock(&crew->lock);
+  return true;
+}
+
+/* A thread is not lost before its message is answered, where that can be: the connection that goes on without the thread
+ * would never answer. Returns when the next step is due. */
 static int64_t answer_ended(struct crew *crew, int64_t now_ms)
 {
   int64_t due_ms = INT64_MAX;
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
     pthread_mutex_lock(&crew->lock);
+    const bool is_ended = member->ended.cause != RPC_CALL_RETURNS &&
+                          member->ended.steps == member->call.steps &&
+                          atomic_load_explicit(&member->lost, memory_order_relaxed) == CREW_NOT_LOST;
+    const bool is_in_it = is_ended && crew_is_still_ended(member);
     const struct crew_ended ended = member->ended;
     pthread_mutex_unlock(&crew->lock);
-    if (ended.cause == RPC_CALL_RETURNS || ended.steps != member->call.steps ||
-        atomic_load_explicit(&member->lost, memory_order_relaxed) != CREW_NOT_LOST)
+    if (is_ended && !is_in_it)
+      due_ms = now_ms + CHECK_EVERY_MS;
+    if (!is_in_it)
       continue;
-    const int64_t lost_at_ms = ended.at_ms + LOST_AFTER_MS;
-    if (now_ms >= lost_at_ms && (ended.is_answered || now_ms >= lost_at_ms + CHECK_EVERY_MS) &&
-        lose_member(crew, member, &ended, now_ms))
+    const struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+    const bool has_answer =
+        source != NULL && source->call_ops != NULL && source->call_ops->answer_ended != NULL;
+    const bool is_answered =
+        ended.is_answered || !has_answer || answer_for_owner(crew, member, &ended, now_ms);
+    const int64_t at_ms = ended.at_ms + (is_answered ? LOST_AFTER_MS : ANSWERED_AFTER_MS);
+    if (is_answered && now_ms >= at_ms && lose_member(crew, member, &ended, now_ms))
       continue;
-    due_ms = lost_at_ms < due_ms ? lost_at_ms : due_ms;
-    if (ended.is_answered)
-      continue;
-    const int64_t at_ms = ended.at_ms + ANSWERED_AFTER_MS;
-    struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
-    if (source == NULL || source->call_ops == NULL || source->call_ops->answer_ended == NULL)
-      continue;
-    const bool is_patient = !ended.is_any && now_ms < ended.at_ms + LOST_AFTER_MS;
-    if (now_ms >= at_ms &&
-        source->call_ops->answer_ended(source, member, ended.steps, ended.cause, is_patient)) {
-      const struct crew_end rest = {{.cause = ended.cause, .is_any = true}, ended.steps};
-      pthread_mutex_lock(&crew->lock);
-      member->ended.is_answered |= member->ended.steps == ended.steps;
-      if (!ended.is_any) /* the remaining requests of a batch must not run */
-        crew_want_end(member, &rest);
-      pthread_mutex_unlock(&crew->lock);
-    } else {
-      due_ms = at_ms > now_ms && at_ms < due_ms ? at_ms : due_ms;
-    }
+    const int64_t next_ms = at_ms > now_ms ? at_ms : now_ms + CHECK_EVERY_MS;
+    due_ms = next_ms < due_ms ? next_ms : due_ms;
   }
-  return due_ms < now_ms ? now_ms + CHECK_EVERY_MS : due_ms;
+  return due_ms;
 }
 
 /* Requests the end of calls whose timeouts have passed. Returns when the next timeout passes. A later call of a batch
@@ -296,20 +321,12 @@ static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
     struct crew_end end = {{.cause = RPC_CALL_TIMED_OUT}, member->call.steps};
     if (!is_inside(member) || member->worker == NULL || now_ms - member->call.since_ms < READ_AHEAD_MS)
       continue;
-    int64_t at_ms = service->find_deadline(service->context, member->worker, member->call.since_ms, now_ms,
-                                           &end.call.call);
+    int64_t at_ms =
+        service->find_deadline(service->context, member->worker, member->call.since_ms, &end.call);
     if (at_ms > now_ms)
       due_ms = at_ms < due_ms ? at_ms : due_ms;
-    else if (!member->call.is_ended || member->call.ended != end.call.call)
+    else
       crew_want_end(member, &end);
-    if (at_ms <= now_ms) {
-      member->call.is_ended = true;
-      member->call.ended = end.call.call;
-    }
-  }
-  if (crew->ends > 0) { /* requests whose call could not be held before */
-    pthread_cond_broadcast(&crew->lane_wanted);
-    due_ms = now_ms + CHECK_EVERY_MS;
   }
   pthread_mutex_unlock(&crew->lock);
   return due_ms;
@@ -320,8 +337,12 @@ static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
 static void check_calls(struct crew *crew, int64_t now_ms)
 {
   bool is_due = now_ms - crew->calls_checked_ms >= CHECK_CALLS_MS;
-  have_read_ahead(crew, now_ms, is_due);
+  const int64_t read_due_ms = have_read_ahead(crew, now_ms, is_due);
   crew->call_due_ms = end_timed_out_calls(crew, now_ms);
+  if (read_due_ms < crew->call_due_ms)
+    crew->call_due_ms = read_due_ms;
+  if (crew_look_at_interrupters(crew)) /* tries again calls that could not be held */
+    crew->call_due_ms = now_ms + CHECK_EVERY_MS;
   int64_t answer_due_ms = find_oldest(crew) == INT64_MAX ? INT64_MAX : answer_ended(crew, now_ms);
   if (answer_due_ms < crew->call_due_ms)
     crew->call_due_ms = answer_due_ms;

@@ -1,6 +1,7 @@
 /* Identities: the table of routing ids, and each identity's requests and answers. */
 #include "net/zeromq/zeromq_state.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <assert.h>
@@ -151,6 +152,7 @@ struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq)
   pending->delimiter = false;
   pending->passes_input = false;
   pending->since_ms = 0;
+  pending->arrived_ns = clock_coarse_ms() * 1000000;
   zmq_msg_init(&pending->payload);
   return pending;
 }

@@ -253,7 +253,8 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
                                  .source = &identity->source,
                                  .text = text,
                                  .reply_max = zeromq->config.message_max,
-                                 .since_ms = &pending->since_ms};
+                                 .since_ms = &pending->since_ms,
+                                 .arrived_ns = pending->arrived_ns};
   struct rpc_stream stream;
   return crew_serve(member, &message, out, &stream);
 }

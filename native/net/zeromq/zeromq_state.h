@@ -37,9 +37,10 @@ struct zeromq_pending {
   zmq_msg_t payload;
   size_t size;
   enum zeromq_fault fault;
-  bool passes_input; /* refused because of input_max_total */
-  bool delimiter;    /* an empty frame preceded the payload */
-  int64_t since_ms;  /* crew_message.since_ms */
+  bool passes_input;  /* refused because of input_max_total */
+  bool delimiter;     /* an empty frame preceded the payload */
+  int64_t since_ms;   /* crew_message.since_ms */
+  int64_t arrived_ns; /* crew_message.arrived_ns */
   struct zeromq_answer answer;
 };
 

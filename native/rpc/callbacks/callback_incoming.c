@@ -22,6 +22,7 @@ struct callback_message {
   struct rpc_callbacks *callbacks; /* of an open call of the thread */
   uint64_t number;                 /* of that call */
   uint64_t answers;                /* answers that the client had sent before the request */
+  int64_t received_ns;             /* clock_now_ns */
   struct buffer text;
 };
 
@@ -211,8 +212,10 @@ void callback_call_serve(struct rpc_callback_call *call)
     const struct callback_message *outer = call->thread->served;
     call->thread->served = message;
     struct rpc_worker *own = rpc_worker_now(); /* NULL: the thread is no crew member */
+    serving.nested->worker.runner.watch = own == NULL ? NULL : &serving.nested->worker.watch;
     if (own != NULL)
-      rpc_call_begin_nested(&own->watch, own->runner.thread);
+      rpc_call_begin_nested(&own->watch, &serving.nested->worker.watch, own->runner.thread,
+                            message->received_ns);
     jvm_thread_run(serving.nested->worker.runner.thread, run_serving, &serving);
     if (own != NULL)
       rpc_call_end_nested(&own->watch, own->runner.thread);
@@ -381,6 +384,7 @@ static struct callback_message *make_message(struct rpc_callbacks *callbacks, ui
     return NULL;
   made->callbacks = callbacks;
   made->number = number;
+  made->received_ns = clock_now_ns();
   buffer_init(&made->text);
   if (move_or_copy_bytes(&made->text, buffer_text(message), message))
     return made;

@@ -31,6 +31,7 @@ static void destroy_worker(struct nested_worker *nested)
 {
   struct jvm_thread *thread = nested->worker.runner.thread;
   rpc_worker_fini(&nested->worker);
+  rpc_call_watch_fini(&nested->worker.watch);
   jvm_thread_destroy(thread);
   buffer_fini(&nested->out);
   buffer_fini(&nested->scratch);
@@ -62,6 +63,7 @@ static enum jp_status make_worker(struct rpc_peer *peer, struct nested_worker **
     free(made);
     return JP_NO_MEMORY;
   }
+  rpc_call_watch_init(&made->worker.watch, "");
   buffer_init(&made->out);
   buffer_init(&made->scratch);
   *worker = made;

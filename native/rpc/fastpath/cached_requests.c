@@ -128,7 +128,9 @@ enum jsonrpc_handled serving_run_cached(void *context)
                                        .out = serving->out,
                                        .context = serving,
                                        .answer = answer_request};
-  const enum rpc_call_cause ended = serving->worker->watch.of_message;
+  const enum rpc_call_cause ended =
+      rpc_call_find_lateness(serving->worker->runner.watch, serving->peer->config.limits.call_timeout_ms,
+                             &serving->cached->operation);
   if (ended != RPC_CALL_RETURNS) {
     struct outcome failed;
     rpc_call_fail(ended, &call.runner->arena, &failed);

@@ -128,6 +128,7 @@ struct workerless_call {
   const struct rpc_beside *beside;
   enum rpc_call_cause cause; /* for rpc_codec.answer_ended */
   struct buffer *ids;        /* for rpc_codec.list_ids */
+  int64_t timeout_ms;        /* for rpc_codec.find_timeout */
 };
 
 static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
@@ -432,7 +433,9 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
   if (!is_control)
     return;
   if (operation.command == OP_CANCEL) {
-    bool is_found = call->beside->cancel(call->beside->state, operation.command_text);
+    bool is_found = operation.command_call != 0
+                        ? rpc_workers_end_call(operation.command_call)
+                        : call->beside->cancel(call->beside->state, operation.command_text);
     rpc_control_fill_cancelled(is_found, &outcome);
     call->is_answered = true;
   } else {
@@ -484,6 +487,44 @@ static void list_ids(void *context, struct text message, struct buffer *ids)
   buffer_init(&unused);
   (void)handle_without_worker(&call, message, &unused, list_id);
   buffer_fini(&unused);
+}
+
+/* Members of Java are called by own names, too. */
+static bool calls_member(const struct rpc_procedure *procedure)
+{
+  return procedure == NULL || (procedure->kind == RPC_PROCEDURE_OPERATION && procedure->op != OP_CONTROL &&
+                               procedure->op != OP_META);
+}
+
+static void handle_timeout(void *context, const struct jsonrpc_request *request,
+                           struct jsonrpc_response *response)
+{
+  struct workerless_call *call = context;
+  struct rpc_request_options options;
+  struct outcome wrong;
+  (void)response;
+  int64_t of_all =
+      calls_member(rpc_procedure_find(request->method)) ? call->peer->config.limits.call_timeout_ms : 0;
+  if (rpc_request_options_read(request, &call->arena, &options, &wrong) != JP_OK)
+    options.timeout_ms = 0;
+  call->timeout_ms =
+      options.timeout_ms == 0 || (of_all != 0 && of_all < options.timeout_ms) ? of_all : options.timeout_ms;
+}
+
+/* A message without an own timeout is not read twice: a name that is written with escapes is looked at, too. */
+static int64_t find_timeout(void *context, struct text message)
+{
+  static const char option[] = "timeout";
+  struct workerless_call call = {.peer = context};
+  struct buffer unused;
+  if (call.peer->config.limits.call_timeout_ms == 0 &&
+      memmem(message.data, message.len, option, sizeof option - 1) == NULL &&
+      memchr(message.data, '\\', message.len) == NULL)
+    return 0;
+  buffer_init(&unused);
+  (void)handle_without_worker(&call, message, &unused, handle_timeout);
+  buffer_fini(&unused);
+  return memchr(" \t\r\n[", message.data[0], 5) != NULL ? 0 : call.timeout_ms;
 }
 
 static void handle_ended(void *context, const struct jsonrpc_request *request,
@@ -580,6 +621,7 @@ const struct rpc_codec rpc_codec_jsonrpc = {.name = "JSON-RPC",
                                             .serve_without_worker = serve_without_worker,
                                             .serve_beside = serve_beside,
                                             .list_ids = list_ids,
+                                            .find_timeout = find_timeout,
                                             .answer_ended = answer_ended,
                                             .lane = find_lane,
                                             .refuse = refuse_message,

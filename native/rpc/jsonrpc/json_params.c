@@ -329,7 +329,18 @@ static enum jp_status read_control_text(struct params_reader *reader, const stru
   return JP_OK;
 }
 
-/* The only argument {"name": "id", "value": ID}. */
+/* The number of a call; 0: the value is none. */
+static uint64_t read_call_number(struct json_value value)
+{
+  struct number number;
+  if (value.kind != JSON_KIND_NUMBER)
+    return 0;
+  number_read(value.span, &number);
+  return number.integral && number.suffix == 0 && number.fits && number.integer > 0 ? (uint64_t)number.integer
+                                                                                    : 0;
+}
+
+/* The only argument {"name": "id", "value": ID} or {"name": "call", "value": NUMBER}. */
 static enum jp_status read_control_id(struct params_reader *reader, const struct op_control_method *control)
 {
   enum { NAME, VALUE };
@@ -345,17 +356,25 @@ static enum jp_status read_control_id(struct params_reader *reader, const struct
   }
   if (is_one)
     json_members_collect(first, names, 2, &members);
-  bool is_right =
-      is_one && members.has[NAME] && members.has[VALUE] && members.repeated < 0 &&
-      members.value[NAME].kind == JSON_KIND_STRING &&
-      json_key_is(text_slice(members.value[NAME].span, 1, members.value[NAME].span.len - 1), TEXT("id")) &&
-      (members.value[VALUE].kind == JSON_KIND_STRING || members.value[VALUE].kind == JSON_KIND_NUMBER);
-  if (is_right) {
+  is_one = is_one && members.has[NAME] && members.has[VALUE] && members.repeated < 0 &&
+           members.value[NAME].kind == JSON_KIND_STRING;
+  struct json_value value = members.value[VALUE];
+  struct text name = {0};
+  if (is_one)
+    name = text_slice(members.value[NAME].span, 1, members.value[NAME].span.len - 1);
+  if (is_one && json_key_is(name, TEXT("call")) && read_call_number(value) != 0) {
+    reader->operation->command_call = read_call_number(value);
+    reader->operation->command_text = value.span;
+    return JP_OK;
+  }
+  if (is_one && json_key_is(name, TEXT("id")) &&
+      (value.kind == JSON_KIND_STRING || value.kind == JSON_KIND_NUMBER)) {
     reader->operation->command_text = rpc_request_id_read(members.value[VALUE].span, reader->arena);
     return reader->operation->command_text.data == NULL ? outcome_fail_memory(reader->outcome) : JP_OK;
   }
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
-               "'%s' takes one argument: {\"name\": \"id\", \"value\": ID}, the id of a request",
+               "'%s' takes one argument: {\"name\": \"id\", \"value\": ID}, the id of a request, or "
+               "{\"name\": \"call\", \"value\": NUMBER}, a call that 'calls' lists",
                control->name.data);
   return JP_INVALID;
 }
@@ -387,6 +406,7 @@ static enum jp_status read_control(struct params_reader *reader)
   }
   reader->operation->command = control->command;
   reader->operation->command_text = TEXT_ABSENT;
+  reader->operation->command_call = 0;
   if (control->text.data != NULL)
     return read_control_text(reader, control);
   if (control->takes_id)

@@ -47,32 +47,32 @@ static void end_this_call(void)
   rpc_call_end(&worker.watch, worker.runner.thread);
 }
 
-static void assert_name(const char *expected)
+static void assert_told(const char *expected)
 {
   char name[64];
   assert_true(rpc_call_write_name(NULL, &worker, name, sizeof name));
   assert_string_equal(name, expected);
 }
 
-UNIT_TEST_WITH(writes_the_reached_class_or_else_the_written_one, set_up, tear_down)
+UNIT_TEST_WITH(tells_the_class_that_is_reached_or_else_that_is_written, set_up, tear_down)
 {
   char name[64];
   assert_false(rpc_call_write_name(NULL, &worker, name, sizeof name));
   rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, false);
-  assert_name("java.util.List.size");
+  assert_told("java.util.List.size");
   rpc_call_reach(&worker.watch);
-  assert_name("java.util.ArrayList.size");
+  assert_told("java.util.ArrayList.size");
   end_this_call();
   assert_false(rpc_call_write_name(NULL, &worker, name, sizeof name));
 
   const struct operation on_ref = {
       .kind = OP_CALL, .member = TEXT("size"), .has_instance = true, .instance = 4};
   begin_call(&on_ref, NULL);
-  assert_name("ref 4.size");
+  assert_told("ref 4.size");
   end_this_call();
   const struct operation fetch = {.kind = OP_FETCH, .has_instance = true, .instance = 4};
   begin_call(&fetch, NULL);
-  assert_name("ref 4.jpeer.fetch");
+  assert_told("ref 4.jpeer.fetch");
   end_this_call();
 }
 
@@ -113,7 +113,7 @@ UNIT_TEST_WITH(wants_a_name_once_for_a_call_that_lasts, set_up, tear_down)
   assert_false(rpc_call_wants_name(NULL, &worker, now + 40000));
 }
 
-UNIT_TEST_WITH(names_the_thread_and_removes_the_name, set_up, tear_down)
+UNIT_TEST_WITH(names_the_thread_and_takes_the_name_back, set_up, tear_down)
 {
   assert_false(rpc_call_hold(NULL, &worker));
   begin_call(&CALL, &REACHED);
@@ -131,7 +131,7 @@ UNIT_TEST_WITH(names_the_thread_and_removes_the_name, set_up, tear_down)
 UNIT_TEST_WITH(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 {
   rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, true);
-  assert_name("java.util.List.size");
+  assert_told("java.util.List.size");
   assert_true(rpc_call_hold(NULL, &worker));
   rpc_call_name(NULL, &own, &worker);
   assert_int_equal(0, atomic_load(&stub.names_given));
@@ -142,9 +142,20 @@ UNIT_TEST_WITH(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 
 static const struct rpc_call_end CANCEL = {.cause = RPC_CALL_CANCELLED, .is_any = true};
 
+/* As an interrupter of the crew. */
+static bool end_held(const struct rpc_call_end *call)
+{
+  char name[64];
+  const bool is_meant = rpc_call_end_held(NULL, &worker, call, name, sizeof name);
+  if (is_meant)
+    rpc_call_interrupt(NULL, &own, &worker);
+  rpc_call_release(NULL, &worker);
+  return is_meant;
+}
+
 static bool interrupt_call(const struct rpc_call_end *call)
 {
-  return rpc_call_hold(NULL, &worker) && rpc_call_interrupt(NULL, &own, &worker, call);
+  return rpc_call_hold(NULL, &worker) && end_held(call);
 }
 
 static bool is_interrupted(void)
@@ -177,15 +188,14 @@ UNIT_TEST_WITH(interrupts_no_other_call_than_the_one_that_is_meant, set_up, tear
   struct rpc_peer peer = {.config.limits.call_timeout_ms = 50};
   struct rpc_call_end end = {.cause = RPC_CALL_TIMED_OUT};
   begin_call(&CALL, &REACHED);
-  assert_int_equal(150, rpc_call_find_deadline(&peer, &worker, 100, 105, &end.call));
+  assert_int_equal(150, rpc_call_find_deadline(&peer, &worker, 100, &end));
   assert_int_equal(RPC_CALL_RETURNS, end_call());
   begin_call(&CALL, &REACHED);
   assert_false(interrupt_call(&end));
   assert_int_equal(0, atomic_load(&stub.interrupts));
-  /* the next call of a batch has its own time, from when it is first seen */
-  assert_int_equal(170, rpc_call_find_deadline(&peer, &worker, 100, 120, &end.call));
-  assert_int_equal(170, rpc_call_find_deadline(&peer, &worker, 100, 169, &end.call));
+  assert_int_equal(150, rpc_call_find_deadline(&peer, &worker, 100, &end));
   assert_true(interrupt_call(&end));
+  assert_int_equal(INT64_MAX, rpc_call_find_deadline(&peer, &worker, 100, &end));
   assert_int_equal(RPC_CALL_TIMED_OUT, end_call());
 }
 
@@ -197,13 +207,31 @@ UNIT_TEST_WITH(the_smaller_timeout_counts, set_up, tear_down)
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct rpc_peer peer = {.config.limits.call_timeout_ms = cases[i].all_ms};
     struct operation operation = CALL;
-    uint32_t call;
+    struct rpc_call_end asked;
     operation.timeout_ms = cases[i].own_ms;
     worker.watch.is_timed = false;
     begin_call(&operation, NULL);
-    assert_int_equal(cases[i].deadline_ms, rpc_call_find_deadline(&peer, &worker, 100, 105, &call));
+    assert_int_equal(cases[i].deadline_ms, rpc_call_find_deadline(&peer, &worker, 100, &asked));
     end_this_call();
   }
+}
+
+UNIT_TEST_WITH(a_timeout_counts_from_the_arrival_of_the_message, set_up, tear_down)
+{
+  struct rpc_peer peer = {.config.limits.call_timeout_ms = 40};
+  struct rpc_call_end asked;
+  _Atomic int64_t arrived_ns = 70 * 1000000;
+  worker.watch.arrived_ns = &arrived_ns;
+  begin_call(&CALL, NULL);
+  assert_int_equal(110, rpc_call_find_deadline(&peer, &worker, 100, &asked));
+  end_this_call();
+  /* what has waited for longer does not begin */
+  assert_int_equal(RPC_CALL_TIMED_OUT, rpc_call_find_lateness(&worker.watch, 40, &CALL));
+  assert_int_equal(RPC_CALL_RETURNS, rpc_call_find_lateness(&worker.watch, 0, &CALL));
+  atomic_store(&arrived_ns, clock_now_ns());
+  assert_int_equal(RPC_CALL_RETURNS, rpc_call_find_lateness(&worker.watch, 40000, &CALL));
+  atomic_store(&arrived_ns, 0); /* unknown */
+  assert_int_equal(RPC_CALL_RETURNS, rpc_call_find_lateness(&worker.watch, 40, &CALL));
 }
 
 UNIT_TEST_WITH(interrupts_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
@@ -214,24 +242,86 @@ UNIT_TEST_WITH(interrupts_no_thread_whose_call_runs_elsewhere, set_up, tear_down
   assert_int_equal(RPC_CALL_CANCELLED, end_call());
 }
 
-UNIT_TEST_WITH(delays_the_interrupt_while_a_nested_request_runs, set_up, tear_down)
+/* Of requests that are nested in the worker's call, the outer one first. */
+static struct rpc_call_watch nested[2];
+
+static int set_up_nested(void **state)
+{
+  memset(nested, 0, sizeof nested);
+  for (size_t i = 0; i < 2; i++)
+    rpc_call_watch_init(&nested[i], "");
+  return set_up(state);
+}
+
+static int tear_down_nested(void **state)
+{
+  for (size_t i = 0; i < 2; i++)
+    rpc_call_watch_fini(&nested[i]);
+  return tear_down(state);
+}
+
+static void begin_nested(size_t i)
+{
+  rpc_call_begin_nested(&worker.watch, &nested[i], worker.runner.thread, 0);
+  rpc_call_begin(&nested[i], &CALL, NULL, 17, false);
+}
+
+static enum rpc_call_cause end_nested(size_t i)
+{
+  const enum rpc_call_cause cause = rpc_call_end(&nested[i], worker.runner.thread);
+  rpc_call_end_nested(&worker.watch, worker.runner.thread);
+  return cause;
+}
+
+UNIT_TEST_WITH(delays_the_interrupt_while_a_nested_request_runs, set_up_nested, tear_down_nested)
 {
   begin_call(&CALL, &REACHED);
-  rpc_call_begin_nested(&worker.watch, worker.runner.thread);
-  rpc_call_begin_nested(&worker.watch, worker.runner.thread);
+  begin_nested(0);
+  begin_nested(1);
   assert_true(interrupt_call(&CANCEL));
   assert_false(is_interrupted());
-  rpc_call_end_nested(&worker.watch, worker.runner.thread);
+  assert_int_equal(RPC_CALL_RETURNS, end_nested(1));
   assert_false(is_interrupted());
-  rpc_call_end_nested(&worker.watch, worker.runner.thread);
+  assert_int_equal(RPC_CALL_RETURNS, end_nested(0));
   assert_true(is_interrupted());
   /* the thread has not read its flag, and serves another nested request first */
-  rpc_call_begin_nested(&worker.watch, worker.runner.thread);
+  begin_nested(0);
   assert_false(is_interrupted());
-  rpc_call_end_nested(&worker.watch, worker.runner.thread);
+  assert_int_equal(RPC_CALL_RETURNS, end_nested(0));
   assert_true(is_interrupted());
   assert_int_equal(RPC_CALL_CANCELLED, end_call());
   assert_false(is_interrupted());
+}
+
+UNIT_TEST_WITH(a_nested_request_times_out_by_itself, set_up_nested, tear_down_nested)
+{
+  struct rpc_peer peer = {.config.limits.call_timeout_ms = 0};
+  struct rpc_call_end end = {.cause = RPC_CALL_TIMED_OUT};
+  struct operation brief = CALL;
+  brief.timeout_ms = 30;
+  begin_call(&CALL, &REACHED);
+  begin_nested(0);
+  rpc_call_begin_nested(&worker.watch, &nested[1], worker.runner.thread, 200 * 1000000);
+  rpc_call_begin(&nested[1], &brief, NULL, 17, false);
+  assert_int_equal(230, rpc_call_find_deadline(&peer, &worker, 300, &end));
+  assert_int_equal(2, end.level);
+  assert_true(interrupt_call(&end));
+  assert_true(is_interrupted());
+  assert_int_equal(INT64_MAX, rpc_call_find_deadline(&peer, &worker, 300, &end));
+  assert_int_equal(RPC_CALL_TIMED_OUT, end_nested(1));
+  assert_false(is_interrupted()); /* neither in the call around it, */
+  assert_int_equal(RPC_CALL_RETURNS, end_nested(0));
+  assert_int_equal(RPC_CALL_RETURNS, end_call());
+  /* nor does what was asked for hit another call at its place */
+  begin_call(&CALL, &REACHED);
+  assert_false(interrupt_call(&end));
+  begin_nested(0);
+  begin_nested(1);
+  assert_false(interrupt_call(&end));
+  assert_false(is_interrupted());
+  assert_int_equal(RPC_CALL_RETURNS, end_nested(1));
+  assert_int_equal(RPC_CALL_RETURNS, end_nested(0));
+  assert_int_equal(RPC_CALL_RETURNS, end_call());
 }
 
 /* --- calls that end while others visit them --- */
@@ -239,13 +329,13 @@ UNIT_TEST_WITH(delays_the_interrupt_while_a_nested_request_runs, set_up, tear_do
 enum { CALLS = 20000 };
 
 static _Atomic bool is_over;
-static _Atomic unsigned written, named;
+static _Atomic unsigned told, named;
 
 static void *call_again_and_again(void *argument)
 {
   (void)argument;
-  /* until the other threads have run, too */
-  for (unsigned i = 0; i < CALLS || atomic_load(&written) == 0 || atomic_load(&named) == 0; i++) {
+  /* as long as the others have not come by, too */
+  for (unsigned i = 0; i < CALLS || atomic_load(&told) == 0 || atomic_load(&named) == 0; i++) {
     /* they live as long as the call */
     char type[] = "some.Type";
     char member[] = "member";
@@ -267,7 +357,7 @@ static void *call_again_and_again(void *argument)
   return NULL;
 }
 
-static void *write_name_repeatedly(void *argument)
+static void *tell_again_and_again(void *argument)
 {
   (void)argument;
   while (!atomic_load(&is_over)) {
@@ -275,7 +365,7 @@ static void *write_name_repeatedly(void *argument)
     if (!rpc_call_write_name(NULL, &worker, name, sizeof name))
       continue;
     assert_string_equal(name, "some.Type.member");
-    atomic_fetch_add(&written, 1);
+    atomic_fetch_add(&told, 1);
   }
   return NULL;
 }
@@ -297,7 +387,7 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
 {
   pthread_t threads[3];
   assert_int_equal(0, pthread_create(&threads[0], NULL, call_again_and_again, NULL));
-  assert_int_equal(0, pthread_create(&threads[1], NULL, write_name_repeatedly, NULL));
+  assert_int_equal(0, pthread_create(&threads[1], NULL, tell_again_and_again, NULL));
   assert_int_equal(0, pthread_create(&threads[2], NULL, name_again_and_again, NULL));
   for (size_t i = 0; i < 3; i++)
     pthread_join(threads[i], NULL);
@@ -309,8 +399,9 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
 #define CANCELS_VARIABLE "JPEER_RACE_CANCELS"
 enum { CANCELS = 20000 };
 
-static _Atomic unsigned cancels; /* that were requested, */
-static _Atomic unsigned ended;   /* and calls that were ended by them */
+static _Atomic unsigned cancels;      /* that were requested, */
+static _Atomic unsigned ended;        /* and calls that were ended by them, */
+static _Atomic unsigned nested_ended; /* and nested ones */
 static unsigned cancels_wanted;
 
 static void wait_a_little(unsigned *seed)
@@ -319,9 +410,8 @@ static void wait_a_little(unsigned *seed)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* Like called code that reads its thread's flag: the flag is clear at the beginning of each request,
- * nested ones included. */
-static void *call_and_read_flag(void *argument)
+/* As called code that asks for its thread's flag: at the beginning of each request, nested ones included, it is clear. */
+static void *call_and_look_at_the_flag(void *argument)
 {
   unsigned seed = 1;
   (void)argument;
@@ -330,9 +420,14 @@ static void *call_and_read_flag(void *argument)
     begin_call(&CALL, &REACHED);
     wait_a_little(&seed);
     if (rand_r(&seed) % 4 == 0) {
-      rpc_call_begin_nested(&worker.watch, worker.runner.thread);
+      rpc_call_begin_nested(&worker.watch, &nested[0], worker.runner.thread, 0);
       assert_false(is_interrupted());
       wait_a_little(&seed);
+      rpc_call_begin(&nested[0], &CALL, NULL, 17, false);
+      wait_a_little(&seed);
+      assert_true(rpc_call_ended_by(&nested[0]) != RPC_CALL_RETURNS || !is_interrupted());
+      const enum rpc_call_cause cause = rpc_call_end(&nested[0], worker.runner.thread);
+      atomic_fetch_add(&nested_ended, cause == RPC_CALL_TIMED_OUT);
       assert_false(is_interrupted());
       rpc_call_end_nested(&worker.watch, worker.runner.thread);
       assert_true(rpc_call_ended_by(&worker.watch) == RPC_CALL_RETURNS || is_interrupted());
@@ -343,6 +438,7 @@ static void *call_and_read_flag(void *argument)
   return NULL;
 }
 
+/* Half of them whatever call there is, half of the others a nested one. */
 static void *cancel_at_random(void *argument)
 {
   unsigned seed = 2;
@@ -351,28 +447,35 @@ static void *cancel_at_random(void *argument)
     struct rpc_call_end end = CANCEL;
     wait_a_little(&seed);
     end.is_any = rand_r(&seed) % 2 == 0;
-    end.call = atomic_load(&worker.watch.calls);
+    end.level = (uint32_t)rand_r(&seed) % 2;
+    const struct rpc_call_watch *meant = end.level == 0 || end.is_any ? &worker.watch : &nested[0];
+    end.call = atomic_load(&meant->calls);
+    if (meant == &nested[0])
+      end.cause = RPC_CALL_TIMED_OUT;
     wait_a_little(&seed);
     if (!rpc_call_hold(NULL, &worker))
       continue;
-    const bool is_other = !end.is_any && end.call != atomic_load(&worker.watch.calls);
-    assert_int_equal(!is_other, rpc_call_interrupt(NULL, &own, &worker, &end));
+    const bool is_other = !end.is_any && end.call != atomic_load(&meant->calls);
+    const bool is_meant = end_held(&end);
+    /* a nested request may be over, or at its beginning or end */
+    assert_true(meant == &nested[0] ? !(is_meant && is_other) : is_meant == !is_other);
     atomic_fetch_add(&cancels, 1);
   }
   return NULL;
 }
 
-UNIT_TEST_WITH(no_interrupt_outlasts_its_call_or_hits_a_nested_request, set_up, tear_down)
+UNIT_TEST_WITH(no_interrupt_outlasts_its_call_or_hits_another_request, set_up_nested, tear_down_nested)
 {
   pthread_t threads[2];
   const char *wanted = getenv(CANCELS_VARIABLE);
   cancels_wanted = wanted == NULL ? CANCELS : (unsigned)strtoul(wanted, NULL, 10);
   atomic_store(&is_over, false);
-  assert_int_equal(0, pthread_create(&threads[0], NULL, call_and_read_flag, NULL));
+  assert_int_equal(0, pthread_create(&threads[0], NULL, call_and_look_at_the_flag, NULL));
   assert_int_equal(0, pthread_create(&threads[1], NULL, cancel_at_random, NULL));
   for (size_t i = 0; i < 2; i++)
     pthread_join(threads[i], NULL);
   assert_true(atomic_load(&ended) > 0);
+  assert_true(atomic_load(&nested_ended) > 0);
 }
 
 UNIT_MAIN

@@ -160,8 +160,9 @@ UNIT_TEST_WITH(threads_are_named_by_the_one_that_is_reserved_for_control, set_up
 static _Atomic int asked; /* how often a source was asked to read ahead */
 static _Atomic int64_t first_asked_ms;
 
-static void note_asked(struct crew_source *source)
+static void note_asked(struct crew_source *source, struct crew_member *watcher)
 {
+  (void)watcher;
   assert_ptr_equal(&jobs[0].source, source);
   if (atomic_fetch_add(&asked, 1) == 0)
     atomic_store(&first_asked_ms, clock_now_ms());

@@ -442,7 +442,7 @@ UNIT_TEST_WITH(test_crew_members_wait_natively, set_up, duplex_tear_down)
 {
   struct jp_error error;
   struct member member = {.call = caller.call, .service = bench->service};
-  member.waits = (struct rpc_waits){&member, wait_natively, wake_natively};
+  member.waits = (struct rpc_waits){.thread = &member, .wait = wait_natively, .wake = wake_natively};
   pthread_mutex_init(&member.lock, NULL);
   pthread_cond_init(&member.woken, NULL);
   assert_false(stub_callbacks.hooks->waits());
