@@ -428,8 +428,7 @@ static bool get_element(struct conversion *conversion, const struct op_value *va
   *out = jvm_objects_get(conversion->thread, request->objects, value->ref, NULL);
   if (*out != NULL)
     return true;
-  outcome_fail(conversion->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-               "No object found with objRef: %u", value->ref);
+  jvm_objects_fail_get(request->objects, value->ref, request->arena, conversion->outcome);
   return false;
 }
 

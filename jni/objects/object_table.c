@@ -724,6 +724,19 @@ jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, 
   return object;
 }
 
+enum jp_status jvm_objects_fail_get(struct jvm_objects *objects, uint32_t ref, struct arena *arena,
+                                    struct outcome *outcome)
+{
+  pthread_mutex_lock(&objects->lock);
+  bool is_there = find_ref(objects, ref) != HASH_INDEX_NONE;
+  pthread_mutex_unlock(&objects->lock);
+  if (is_there)
+    return outcome_fail_memory(outcome);
+  outcome_fail(outcome, arena, FAILURE_SERVER, "java.lang.NullPointerException",
+               "No object found with objRef: %u", ref);
+  return JP_NOT_FOUND;
+}
+
 /* With the lock held. Gives the ref's companion, which becomes the offered one where it has none yet. *slots: of the
  * array that is missing for that; 0: none is. */
 static jobject take_companion(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject offered,

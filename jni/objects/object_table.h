@@ -6,6 +6,7 @@
  */
 #include "jni/objects.h"
 #include "jni/runtime/machine.h"
+#include "op/outcome.h"
 
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
  * whole from then on; NULL also where Java has no memory to join its pieces. */
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
+/* Makes *outcome the error of a ref for which jvm_objects_get has given NULL. JP_NOT_FOUND or JP_NO_MEMORY. */
+enum jp_status jvm_objects_fail_get(struct jvm_objects *objects, uint32_t ref, struct arena *arena,
+                                    struct outcome *outcome);
 
 /*
  * Objects that clients build of pieces (jpeer.assemble). `letter`: an ArrayList holds the pieces, arrays of primitives of

@@ -169,12 +169,15 @@ static void reload_policy(void *context)
 }
 
 /* Runtime.halt and a second signal come here without a drain. */
+enum { LOG_FINISH_MS = 500 }; /* for lines that a slow reader of stderr has not taken */
+
 static void end_process(void *context, int status)
 {
   struct run *run = context;
   ready_withdraw(&run->ready);
   fflush(stderr);
   log_debug("the process ends with status %d", status);
+  log_finish(LOG_FINISH_MS);
 }
 
 /* The java command expands wildcards, the JVM does not. An empty path is the current folder to the JVM, too;

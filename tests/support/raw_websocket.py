@@ -85,8 +85,12 @@ class RawWebSocket(Reader):
         return first & 15, payload
 
     def receive(self):
-        opcode, payload = self.receive_frame()
-        assert opcode == TEXT, (opcode, payload)
+        first, payload = self.frame(is_masked=False)
+        assert first & 15 == TEXT, (first & 15, payload)
+        while not first & 0x80:
+            first, part = self.frame(is_masked=False)
+            assert first & 15 == CONTINUATION, (first & 15, part)
+            payload += part
         return payload.decode()
 
     def await_close(self):

@@ -18,6 +18,7 @@
 enum {
   LONG_CALL_MS = 1000,
   REPORT_MS = 60000,
+  GROWTH_PAUSE_MS = 100, /* after a thread could not be made */
   WITHOUT_EVENTFD_MS = 5 /* how long a member sleeps that nobody can wake */
 };
 
@@ -486,6 +487,9 @@ static struct crew_member *take_place(struct crew *crew)
 
 bool crew_add_member(struct crew *crew)
 {
+  int64_t now_ms = clock_now_ms();
+  if (crew->growth_failed_ms != 0 && now_ms < crew->growth_failed_ms + GROWTH_PAUSE_MS)
+    return false;
   struct crew_member *member = take_place(crew);
   if (member == NULL)
     return false;
@@ -498,10 +502,9 @@ bool crew_add_member(struct crew *crew)
     atomic_fetch_sub(&crew->idle, 1);
     release_member(member, false);
   }
-  /* The watcher tries again every few ms: log one line until it works again. */
-  if (!started && !crew->growth_failed)
+  if (!started && crew->growth_failed_ms == 0) /* one line until it works again */
     log_warn_rarely("no thread for the crew: %s", error.text);
-  crew->growth_failed = !started;
+  crew->growth_failed_ms = started ? 0 : now_ms;
   return started;
 }
 

@@ -38,7 +38,7 @@ struct crew {
 
   _Atomic bool watcher_sleeps; /* or is about to; a thread that finds work wakes it */
   _Atomic bool takes_awake;    /* sources may become awake; changed under look_lock */
-  bool growth_failed;          /* used by crew_start, then by the watcher */
+  int64_t growth_failed_ms;    /* 0: a thread could be made last. Used by crew_start, then by the watcher */
 
   /* The watcher's. */
   int64_t calls_looked_ms;

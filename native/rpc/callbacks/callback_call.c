@@ -74,6 +74,9 @@ static void tell_ending(const struct rpc_callback_call *call, enum callback_endi
   case CALLBACK_ANSWER_TOO_LONG:
     fail(failure, "the answer is longer than there is room for (message-max)");
     return;
+  case CALLBACK_NO_MEMORY:
+    fail_memory(failure);
+    return;
   case CALLBACK_ANSWER_FAULTY:
     fail(failure, "the client's answer cannot be read: %.*s", TEXT_ARGS(buffer_text(&call->answer)));
     return;

@@ -166,6 +166,7 @@ enum callback_ending {
   CALLBACK_SESSION_DELETED,
   CALLBACK_TIMED_OUT,
   CALLBACK_ANSWER_TOO_LONG,
+  CALLBACK_NO_MEMORY,    /* for the answer */
   CALLBACK_ANSWER_FAULTY /* it cannot be read as one */
 };
 
