@@ -197,7 +197,7 @@ static void write_line(enum log_level level, const char *text)
   struct line line;
   format_line(&line, level, text);
   pthread_mutex_lock(&kept.lock);
-  if (kept.is_writing || has_kept() || !has_room())
+  if (kept.is_writing || has_kept() || kept.left_out > 0 || !has_room())
     keep_line(&line);
   else
     write_unlocked(&line);
