@@ -428,7 +428,7 @@ static bool get_element(struct conversion *conversion, const struct op_value *va
   *out = jvm_objects_get(conversion->thread, request->objects, value->ref, NULL);
   if (*out != NULL)
     return true;
-  jvm_objects_fail_get(request->objects, value->ref, request->arena, conversion->outcome);
+  jvm_objects_fail_get(request, value->ref, conversion->outcome);
   return false;
 }
 

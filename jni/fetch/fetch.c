@@ -739,7 +739,7 @@ static bool open_fetched(struct fetch *fetch)
     fetch->ref = request->operation->instance;
     fetch->object = jvm_objects_get(request->thread, request->objects, fetch->ref, &class_id);
     if (fetch->object == NULL) {
-      jvm_objects_fail_get(request->objects, fetch->ref, request->arena, fetch->outcome);
+      jvm_objects_fail_get(request, fetch->ref, fetch->outcome);
       return false;
     }
   }

@@ -245,7 +245,7 @@ static bool open_object(struct looking *looking)
     looking->object =
         jvm_objects_get(request->thread, request->objects, request->operation->instance, &class_id);
     if (looking->object == NULL) {
-      jvm_objects_fail_get(request->objects, request->operation->instance, request->arena, looking->outcome);
+      jvm_objects_fail_get(request, request->operation->instance, looking->outcome);
       return false;
     }
     looking->class = jvm_class_by_id(request->thread, class_id);

@@ -4,9 +4,9 @@
  * The functions of a session's objects that take and return Java references. Any thread that may use Java. No
  * exception is pending on entry or on return.
  */
+#include "jni/members.h"
 #include "jni/objects.h"
 #include "jni/runtime/machine.h"
-#include "op/outcome.h"
 
 #include <stdint.h>
 
@@ -29,8 +29,7 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
 /* Makes *outcome the error of a ref for which jvm_objects_get has given NULL. JP_NOT_FOUND or JP_NO_MEMORY. */
-enum jp_status jvm_objects_fail_get(struct jvm_objects *objects, uint32_t ref, struct arena *arena,
-                                    struct outcome *outcome);
+enum jp_status jvm_objects_fail_get(const struct jvm_request *request, uint32_t ref, struct outcome *outcome);
 
 /*
  * Objects that clients build of pieces (jpeer.assemble). `letter`: an ArrayList holds the pieces, arrays of primitives of

@@ -185,7 +185,7 @@ static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_st
   }
   if (status != JP_NOT_FOUND)
     return outcome_fail_memory(outcome);
-  return jvm_objects_fail_get(request->objects, frame->unknown_ref, request->arena, outcome);
+  return jvm_objects_fail_get(request, frame->unknown_ref, outcome);
 }
 
 static struct resolution begin_resolution(const struct jvm_request *request, struct call_frame *frame,
@@ -218,7 +218,7 @@ struct text jvm_instance_class(const struct jvm_request *request, struct outcome
   (*thread->env)->DeleteLocalRef(thread->env, object);
   if (class != NULL)
     return class->name;
-  jvm_objects_fail_get(request->objects, request->operation->instance, request->arena, outcome);
+  jvm_objects_fail_get(request, request->operation->instance, outcome);
   return TEXT_ABSENT;
 }
 

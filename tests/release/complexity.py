@@ -10,6 +10,7 @@ request ends with what is served, so that all of it is read; a refusal is a case
 import argparse
 import contextlib
 import json
+import os
 import re
 import socket
 import subprocess
@@ -37,6 +38,7 @@ LEAST_NS = 2_000_000  # for 4N: less is not compared
 # Of memory for 4N: so many bytes for each that was sent, and what the peer keeps for any request.
 BYTES_MOST = 200
 SPARE_KIB = 8192
+BASE_KIB = 40 * 1024  # of a process that reads a policy, and of this one, which it is a copy of at first
 COLLECTIONS = "java.util.Collections"
 OBJECTS = "java.util.Objects"
 
@@ -123,7 +125,7 @@ MESSAGES = {
     "arguments": (8000, lambda n: text(call("fixtures.Overloads", "objects", *[1] * n))),
     "arguments of overloads that do not fit": (8000, lambda n: text(call("fixtures.Overloads", "pick", *["x"] * n))),
     "arguments that are refused": (8000, lambda n: text(call(OBJECTS, "isNull", *[1] * n))),
-    "digits": (1200, lambda n: text([json.loads(is_null({"type": "java.math.BigInteger", "value": "7" * n}))] * 1)),
+    "digits": (1200, lambda n: is_null({"type": "java.math.BigInteger", "value": "7" * n})),
     "digits that are too many": (1000000, lambda n: is_null("@").replace('"@"', "7" * n)),
     "digits of a fraction": (1000000, lambda n: is_null("@").replace('"@"', "0." + "7" * n)),
     "digits of an exponent": (1000000, lambda n: is_null("@").replace('"@"', "1e" + "7" * n)),
@@ -257,7 +259,7 @@ def post(body=b"", head=b"", chunk=0):
 
 REQUEST = is_null(1).encode()
 HTTP = {
-    "a header": (7000, lambda n: post(REQUEST, b"X: " + b"x" * n + b"\r\n") * 1),
+    "a header": (7000, lambda n: post(REQUEST, b"X: " + b"x" * n + b"\r\n")),
     "headers": (1500, lambda n: post(REQUEST, b"X: y\r\n" * n)),
     "a head that is too long": (1000000, lambda n: b"GET /" + b"a" * n),
     "a body": (2000000, lambda n: post(is_null("x" * n).encode())),
@@ -330,16 +332,33 @@ def grows_too_fast(found, find, size):
     return "time" if is_steep and find(8 * size)[0] > MOST / 2 * find(4 * size)[0] else ""
 
 
-def policy_nanoseconds(rules, name):
-    """Of `jpeer policy explain`, which reads the rules and asks them for one member."""
+def rule(pattern):
+    return f"  - {{class: '{pattern}', action: DENY}}\n"
+
+
+# A policy's rules, and the member that they are asked for, which a client names.
+POLICIES = {
+    "policy: rules": (1200, lambda n: ("".join(rule(f"a.b{i}.*") for i in range(n)), "some.Other.member")),
+    "policy: rules that a name passes": (1200, lambda n: (rule("**.x*y*z") * n, "some.xx.yy.zzz.Other.member")),
+    "policy: stars of a pattern": (100, lambda n: (rule("*a" * n + "b"), "a" * 5000 + ".member")),
+    "policy: a name": (15000, lambda n: (rule("*a*a*a*a*a*a*b") * 50, "a" * n + ".member")),
+    "policy: parts of a name": (15000, lambda n: (rule("**.a.**.a.**.b") * 50, "a." * (n // 2) + "member")),
+}
+
+
+def measure_policy(rules, name):
+    """`jpeer policy explain` reads the rules, and asks them for one member."""
+    times = []
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write("version: 1\nrules:\n" + rules)
         file.flush()
-        process = subprocess.Popen([BINARY, "policy", "explain", file.name, name], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        _, status, usage = __import__("os").wait4(process.pid, 0)
-        process.returncode = status
-    return int((usage.ru_utime + usage.ru_stime) * 1e9), usage.ru_maxrss
+        for _ in range(RUNS):
+            process = subprocess.Popen([BINARY, "policy", "explain", file.name, name], stdout=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            assert process.returncode == 0, (process.returncode, rules[:200], name[:200])
+            times.append(int((usage.ru_utime + usage.ru_stime) * 1e9))
+    return min(times), max(0, usage.ru_maxrss - BASE_KIB), len(rules) + len(name)
 
 
 def cases(measurer):
@@ -352,6 +371,8 @@ def cases(measurer):
         yield f"http: {name}", size, lambda n, make=make: measurer.over_http(make, n)
     for name, (size, make) in BINARY_MESSAGES.items():
         yield name, size, lambda n, make=make: measurer.over_binary(make, n)
+    for name, (size, make) in POLICIES.items():
+        yield name, size, lambda n, make=make: measure_policy(*make(n))
 
 
 def main():
