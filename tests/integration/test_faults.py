@@ -224,6 +224,50 @@ class Crashes(PeerCase):
                 peer.close()
 
 
+class Kills(PeerCase):
+    def test_a_killed_peer_starts_again_at_its_address_under_load(self):
+        """Clients that keep asking are served as soon as the next one is ready, and refs of the one before are refused."""
+        with tempfile.TemporaryDirectory(prefix="jpeer-faults-") as folder:
+            address = f"unix:{folder}/json"
+            over = threading.Event()
+            peer = Peer("--json-rpc", address, addresses=False, first_ref=None)
+            served, wrong = [0] * 3, []
+
+            def ask(number):
+                while not over.is_set():
+                    with contextlib.suppress(OSError, EOFError, AssertionError), RawWebSocket(peer) as client:
+                        while not over.is_set():
+                            client.send(json.dumps(SERVED))
+                            answer = client.receive()
+                            served[number] += 1
+                            if '"value":"3"' not in answer:
+                                wrong.append(answer)
+
+            threads = [threading.Thread(target=ask, args=(number,), daemon=True) for number in range(3)]
+            for thread in threads:
+                thread.start()
+            try:
+                old = None
+                for _ in range(5):
+                    with UnixWebSocketClient(peer) as client:
+                        if old is not None:
+                            self.failure(client.call, "java.util.ArrayList", "size", on=old)
+                        old = client.new("java.util.ArrayList")
+                        before = list(served)
+                        eventually(lambda: all(now > then for now, then in zip(served, before)), "each client is served", 5)
+                        peer.process.kill()
+                        peer.process.wait()
+                    before_peer, peer = peer, Peer("--json-rpc", address, addresses=False, first_ref=None)
+                    before_peer.close()
+            finally:
+                over.set()
+                for thread in threads:
+                    thread.join(START_SECONDS)
+                peer.stop()
+                peer.close()
+            self.assertEqual([], wrong)
+
+
 class OwnMemory(PeerCase):
     def test_each_allocation_fails(self):
         """tests/release/failing_memory.py has more kinds of clients."""
