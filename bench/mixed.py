@@ -28,7 +28,7 @@ from support.raw_websocket import RawWebSocket, frame
 
 LIST = "java.util.ArrayList"
 TOGGLED = "java.util.BitSet"  # a class that the policy denies by turns
-OPTIONS = ("--log-level", "error", "--session-ttl", "2s", "--header-timeout", "2s", "--body-timeout", "3s",
+OPTIONS = ("--log-level", "error", "--session-ttl", "2s", "--header-timeout", "2s", "--body-timeout", "10s",
            "--rpc-policy-watch-interval", "200")
 SESSION_SECONDS = 3  # longer than --session-ttl
 FAULTS_MAX = 20      # that are shown; all are counted
