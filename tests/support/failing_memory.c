@@ -17,11 +17,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): glibc's names of what is replaced here */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *old);
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 struct failing_memory {
   _Atomic int64_t first;      /* the number of the first allocation that fails; 0: none */
