@@ -7,7 +7,8 @@ small ones fit into that heap: the integration tests check with PhantomReference
 serial one because the others keep tables outside the heap that grow with it. With fewer than 2,000 large calls the first
 tenth ends while the JVM still compiles their code, and its memory shows as growth.
 
-Before that a peer is killed every minute and started again, under clients of the Python package: restarts.py.
+Before that a peer is killed every minute and started again, under clients of the Python package: restarts.py. With
+--mixed only clients of all kinds run, at once: mixed.py.
 """
 
 import argparse
@@ -78,8 +79,14 @@ def main():
                         help="the divisor of calls (default %(default)s; 1 lasts minutes)")
     parser.add_argument("--only", choices=("memory", "restarts"), help="one of the two parts alone")
     parser.add_argument("--minutes", type=float, default=5, help="of restarts, one a minute (default %(default)s)")
+    parser.add_argument("--mixed", type=float, metavar="MINUTES",
+                        help="only good, slow, hostile and vanishing clients at once, for so long")
     parser.add_argument("--seed", type=int, default=1, help="of what the clients do (default %(default)s)")
     options = parser.parse_args()
+    if options.mixed is not None:
+        from bench.mixed import run_mixed  # needs the tests' clients
+
+        return 0 if run_mixed(options.mixed, options.seed, [word for option in JVM for word in ("-J", option)]) else 1
     good = options.only == "memory" or survives_restarts(options.minutes, options.seed)
     if options.only == "restarts":
         return 0 if good else 1

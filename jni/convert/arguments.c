@@ -442,8 +442,7 @@ static bool get_element(struct conversion *conversion, const struct op_value *va
   *out = jvm_objects_open(conversion->thread, request->objects, value->ref, NULL, &is_unused);
   if (*out != NULL)
     return !is_unused || use_object(conversion, value, *out);
-  outcome_fail(conversion->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-               "No object found with objRef: %u", value->ref);
+  jvm_objects_fail_get(request, value->ref, conversion->outcome);
   return false;
 }
 

@@ -247,8 +247,7 @@ static bool open_object(struct describing *describing)
     describing->object =
         jvm_objects_get(request->thread, request->objects, request->operation->instance, &class_id);
     if (describing->object == NULL) {
-      outcome_fail(describing->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-                   "No object found with objRef: %u", request->operation->instance);
+      jvm_objects_fail_get(request, request->operation->instance, describing->outcome);
       return false;
     }
     describing->class = jvm_class_by_id(request->thread, class_id);

@@ -743,8 +743,7 @@ static bool open_fetched(struct fetch *fetch)
     fetch->ref = request->operation->instance;
     fetch->object = jvm_objects_get(request->thread, request->objects, fetch->ref, &class_id);
     if (fetch->object == NULL) {
-      outcome_fail(fetch->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-                   "No object found with objRef: %u", fetch->ref);
+      jvm_objects_fail_get(request, fetch->ref, fetch->outcome);
       return false;
     }
   }

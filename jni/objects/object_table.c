@@ -772,6 +772,19 @@ jobject jvm_objects_open(struct jvm_thread *thread, struct jvm_objects *objects,
   return object;
 }
 
+enum jp_status jvm_objects_fail_get(const struct jvm_request *request, uint32_t ref, struct outcome *outcome)
+{
+  struct jvm_objects *objects = request->objects;
+  pthread_mutex_lock(&objects->lock);
+  bool is_there = find_ref(objects, ref) != HASH_INDEX_NONE;
+  pthread_mutex_unlock(&objects->lock);
+  if (is_there)
+    return outcome_fail_memory(outcome);
+  outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+               "No object found with objRef: %u", ref);
+  return JP_NOT_FOUND;
+}
+
 bool jvm_objects_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, jobject *named)
 {
   *named = NULL;

@@ -4,6 +4,7 @@
  * The functions of a session's objects that accept and return Java references. Any thread that may use Java.
  * No exception is pending on entry or on return.
  */
+#include "jni/members.h"
 #include "jni/objects.h"
 #include "jni/runtime/machine.h"
 
@@ -27,6 +28,8 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
  * object that was built from pieces. NULL also if Java has no memory to join the pieces. */
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
+/* Makes *outcome the error of a ref for which jvm_objects_get has given NULL. JP_NOT_FOUND or JP_NO_MEMORY. */
+enum jp_status jvm_objects_fail_get(const struct jvm_request *request, uint32_t ref, struct outcome *outcome);
 
 /*
  * Objects that clients build from pieces (jpeer.assemble). They accept pieces until a request opens them, and their bytes

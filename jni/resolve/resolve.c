@@ -190,9 +190,7 @@ static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_st
   }
   if (status != JP_NOT_FOUND)
     return outcome_fail_memory(outcome);
-  outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-               "No object found with objRef: %u", frame->unknown_ref);
-  return JP_NOT_FOUND;
+  return jvm_objects_fail_get(request, frame->unknown_ref, outcome);
 }
 
 static struct resolution begin_resolution(const struct jvm_request *request, struct call_frame *frame,
@@ -226,8 +224,7 @@ struct text jvm_instance_class(const struct jvm_request *request, struct outcome
   (*thread->env)->DeleteLocalRef(thread->env, object);
   if (class != NULL)
     return class->name;
-  outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-               "No object found with objRef: %u", request->operation->instance);
+  jvm_objects_fail_get(request, request->operation->instance, outcome);
   return TEXT_ABSENT;
 }
 

@@ -5,6 +5,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,7 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 2048 };
+enum {
+  TEXT_SIZE = 2048,
+  LINE_SIZE = PIPE_BUF,   /* so much is written at once, or not at all */
+  KEPT_SIZE = 1024 * 1024 /* bytes of lines that found no room */
+};
 
 static _Atomic int current_level = LOG_LEVEL_INFO;
 
@@ -28,27 +36,179 @@ bool log_enabled(enum log_level level)
   return (int)level <= atomic_load_explicit(&current_level, memory_order_relaxed);
 }
 
-static void write_line(enum log_level level, const char *text)
+/* --- lines --- */
+
+struct line {
+  char text[LINE_SIZE];
+  size_t length;
+};
+
+static void format_line(struct line *line, enum log_level level, const char *text)
 {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   struct tm utc;
   gmtime_r(&now.tv_sec, &utc);
-  char line[4096];
-  size_t n = strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%S", &utc);
-  n +=
-      (size_t)snprintf(line + n, sizeof line - n, ".%03ldZ %-5s ", now.tv_nsec / 1000000, level_words[level]);
+  size_t n = strftime(line->text, LINE_SIZE, "%Y-%m-%dT%H:%M:%S", &utc);
+  n += (size_t)snprintf(line->text + n, LINE_SIZE - n, ".%03ldZ %-5s ", now.tv_nsec / 1000000,
+                        level_words[level]);
   /* Clients choose class and member names that are logged; they must not be able to forge a line. */
-  text_escape(text_of(text), "", "", line + n, sizeof line - n - 1);
-  n += strlen(line + n);
-  line[n++] = '\n';
-  for (size_t done = 0; done < n;) {
-    ssize_t wrote = write(STDERR_FILENO, line + done, n - done);
+  text_escape(text_of(text), "", "", line->text + n, LINE_SIZE - n - 1);
+  n += strlen(line->text + n);
+  line->text[n++] = '\n';
+  line->length = n;
+}
+
+/* May wait for a reader. */
+static void write_bytes(const struct line *line)
+{
+  for (size_t done = 0; done < line->length;) {
+    ssize_t wrote = write(STDERR_FILENO, line->text + done, line->length - done);
     if (wrote < 0 && errno != EINTR)
       return; /* stderr failed: it cannot be reported */
     if (wrote > 0)
       done += (size_t)wrote;
   }
+}
+
+/* A pipe that can be written to has room for a whole line, because that is no longer than PIPE_BUF. */
+static bool has_room(void)
+{
+  struct pollfd polled = {.fd = STDERR_FILENO, .events = POLLOUT};
+  return poll(&polled, 1, 0) != 0;
+}
+
+/* --- lines that found no room --- */
+
+static struct {
+  pthread_mutex_t lock; /* guards all */
+  pthread_cond_t changed;
+  bool is_writing; /* a thread is inside write(2) */
+  bool has_thread;
+  uint64_t left_out;
+  size_t begin;
+  size_t end;
+  char lines[KEPT_SIZE];
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static bool has_kept(void)
+{
+  return kept.begin < kept.end;
+}
+
+static bool make_room(size_t length)
+{
+  if (kept.begin >= KEPT_SIZE / 2 || !has_kept()) { /* so that a line is moved once */
+    memmove(kept.lines, kept.lines + kept.begin, kept.end - kept.begin);
+    kept.end -= kept.begin;
+    kept.begin = 0;
+  }
+  return length <= KEPT_SIZE - kept.end;
+}
+
+static void append_line(const struct line *line)
+{
+  memcpy(kept.lines + kept.end, line->text, line->length);
+  kept.end += line->length;
+}
+
+static void keep_line(const struct line *line)
+{
+  struct line note = {.length = 0};
+  if (kept.left_out > 0) {
+    char text[96];
+    snprintf(text, sizeof text, "%" PRIu64 " lines were left out here, because nobody read them",
+             kept.left_out);
+    format_line(&note, LOG_LEVEL_WARN, text);
+  }
+  if (!make_room(note.length + line->length)) {
+    kept.left_out++;
+    return;
+  }
+  append_line(&note);
+  append_line(line);
+  kept.left_out = 0;
+}
+
+static void take_line(struct line *line)
+{
+  const char *begin = kept.lines + kept.begin;
+  const char *end = memchr(begin, '\n', kept.end - kept.begin);
+  line->length = (size_t)(end + 1 - begin);
+  memcpy(line->text, begin, line->length);
+  kept.begin += line->length;
+}
+
+/* Under the lock, which is left while the line is written. */
+static void write_unlocked(const struct line *line)
+{
+  kept.is_writing = true;
+  pthread_mutex_unlock(&kept.lock);
+  write_bytes(line);
+  pthread_mutex_lock(&kept.lock);
+  kept.is_writing = false;
+  pthread_cond_broadcast(&kept.changed);
+}
+
+static void *write_kept(void *argument)
+{
+  (void)argument;
+  struct line line;
+  pthread_mutex_lock(&kept.lock);
+  for (;;) {
+    while (kept.is_writing || !has_kept())
+      pthread_cond_wait(&kept.changed, &kept.lock);
+    take_line(&line);
+    write_unlocked(&line);
+  }
+  return NULL;
+}
+
+/* The thread handles no signal. If it cannot be made, the next line tries again. */
+static void start_thread(void)
+{
+  pthread_t thread;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  kept.has_thread = pthread_create(&thread, NULL, write_kept, NULL) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (kept.has_thread)
+    pthread_detach(thread);
+}
+
+void log_finish(int milliseconds)
+{
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += (end.tv_nsec / 1000000 + milliseconds) / 1000;
+  end.tv_nsec = (end.tv_nsec / 1000000 + milliseconds) % 1000 * 1000000;
+  pthread_mutex_lock(&kept.lock);
+  while (has_kept() && pthread_cond_timedwait(&kept.changed, &kept.lock, &end) == 0)
+    ;
+  pthread_mutex_unlock(&kept.lock);
+}
+
+/* --- the log --- */
+
+static void write_line(enum log_level level, const char *text)
+{
+  struct line line;
+  format_line(&line, level, text);
+  pthread_mutex_lock(&kept.lock);
+  if (kept.is_writing || has_kept() || kept.left_out > 0 || !has_room())
+    keep_line(&line);
+  else
+    write_unlocked(&line);
+  while (!kept.has_thread && !kept.is_writing && has_kept() && has_room()) {
+    take_line(&line);
+    write_unlocked(&line);
+  }
+  if (!kept.has_thread && !kept.is_writing && has_kept())
+    start_thread();
+  pthread_cond_broadcast(&kept.changed);
+  pthread_mutex_unlock(&kept.lock);
 }
 
 void log_write(enum log_level level, const char *format, ...)

@@ -2,7 +2,8 @@
 #define JPEER_BASE_LOG_H
 /*
  * The peer's log: one line for each event on stderr, written by one write(2) so that lines never mix. Any
- * thread. The level is set once, at start.
+ * thread. The level is set once, at start. Nobody waits for a reader of stderr: lines that find no room are kept, up to
+ * a MiB of them, and a thread of the log writes them. Further ones are left out and counted.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -12,6 +13,8 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 
 void log_set_level(enum log_level level);
 bool log_enabled(enum log_level level);
+/* Waits until the kept lines are written, for this time at most. */
+void log_finish(int milliseconds);
 
 /* Writes "2026-01-31T12:00:00.123Z LEVEL text\n", with control characters in the text escaped. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -169,6 +169,8 @@ static void reload_policy(void *context)
   policy_watch_reload(run->policy_watch);
 }
 
+enum { LOG_FINISH_MS = 500 }; /* for lines that a slow reader of stderr has not read */
+
 /* Runtime.halt and a second signal end the process without a drain. */
 static void end_process(void *context, int status)
 {
@@ -176,6 +178,7 @@ static void end_process(void *context, int status)
   ready_withdraw(&run->ready);
   fflush(stderr);
   log_debug("the process ends with status %d", status);
+  log_finish(LOG_FINISH_MS);
 }
 
 /* The java command expands wildcards, the JVM does not. For the JVM an empty path means the current

@@ -6,6 +6,7 @@ import os
 import resource
 import socket
 import time
+from pathlib import Path
 
 import websockets
 
@@ -20,6 +21,11 @@ from support.raw_websocket import CLOSE, RawWebSocket, frame
 # Longer than --message-max; libzmq drops a connection that sends more than twice as much.
 LONG = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {
     "type": "fixtures.Arguments", "method": "lengthOf", "args": ["x" * 6000]}})
+
+
+def processor_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Limits(PeerCase):
@@ -231,6 +237,9 @@ class Connections(PeerCase):
         peer.await_stderr("left out")
         lines = [line for line in peer.stderr().splitlines() if "cannot be accepted" in line]
         self.assertLessEqual(len(lines), 2 + time.monotonic() - began)
+        used = processor_seconds(peer.pid)
+        time.sleep(1)
+        self.assertLess(processor_seconds(peer.pid) - used, 0.3, "it does not busy itself with what cannot be accepted")
         self.assertRegex(lines[-1], r"Too many open files \(\d+ such lines were left out before this one\)$")
         resource.prlimit(peer.pid, resource.RLIMIT_NOFILE, limits)
         with HttpClient(peer) as client:

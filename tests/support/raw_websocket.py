@@ -70,8 +70,15 @@ class RawWebSocket(Reader):
     def __init__(self, peer):
         self.socket = socket.socket(socket.AF_UNIX)
         super().__init__(self.socket)
+        try:
+            self._shake_hands(str(peer.socket_path("ws+unix")))
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def _shake_hands(self, path):
         self.socket.settimeout(SECONDS)
-        self.socket.connect(str(peer.socket_path("ws+unix")))
+        self.socket.connect(path)
         self.socket.sendall(b"GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                             b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n")
         head = self.until(b"\r\n\r\n")
@@ -85,8 +92,12 @@ class RawWebSocket(Reader):
         return first & 15, payload
 
     def receive(self):
-        opcode, payload = self.receive_frame()
-        assert opcode == TEXT, (opcode, payload)
+        first, payload = self.frame(is_masked=False)
+        assert first & 15 == TEXT, (first & 15, payload)
+        while not first & 0x80:
+            first, part = self.frame(is_masked=False)
+            assert first & 15 == CONTINUATION, (first & 15, part)
+            payload += part
         return payload.decode()
 
     def await_close(self):

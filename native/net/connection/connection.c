@@ -188,7 +188,7 @@ static void send_bytes(struct connection *connection)
 
 void connection_flush(struct connection *connection)
 {
-  if (connection_has_left(connection)) {
+  if (connection->out.failed || connection_has_left(connection)) { /* an answer is missing */
     connection_break(connection);
     return;
   }
@@ -877,8 +877,6 @@ static void finish_turn(struct connection *connection, struct crew_member *membe
   else if (duplex != NULL)
     connection_duplex_settle_output(connection);
   connection_flush(connection);
-  if (connection->out.failed)
-    connection_break(connection);
   if (!connection_is_broken(connection) && (last == STEP_ENDS || connection_lingers(connection)))
     begin_linger(connection);
   bool over = connection_is_at_end(connection) && connection_lingers(connection) &&

@@ -18,6 +18,7 @@
 enum {
   LONG_CALL_MS = 1000,
   REPORT_MS = 60000,
+  GROWTH_PAUSE_MS = 100, /* after the creation of a thread failed */
   WITHOUT_EVENTFD_MS = 5 /* how long a member without an eventfd sleeps, because nobody can wake it */
 };
 
@@ -501,6 +502,9 @@ static struct crew_member *reserve_place(struct crew *crew)
 
 bool crew_add_member(struct crew *crew)
 {
+  int64_t now_ms = clock_now_ms();
+  if (crew->growth_failed_ms != 0 && now_ms < crew->growth_failed_ms + GROWTH_PAUSE_MS)
+    return false;
   struct crew_member *member = reserve_place(crew);
   if (member == NULL)
     return false;
@@ -513,10 +517,10 @@ bool crew_add_member(struct crew *crew)
     atomic_fetch_sub(&crew->idle, 1);
     release_member(member, false);
   }
-  /* The watcher tries again every few ms: one line is logged until a thread starts again. */
-  if (!started && !crew->growth_failed)
+  /* One line is logged until a thread starts again. */
+  if (!started && crew->growth_failed_ms == 0)
     log_warn_rarely("no thread for the crew: %s", error.text);
-  crew->growth_failed = !started;
+  crew->growth_failed_ms = started ? 0 : now_ms;
   return started;
 }
 

@@ -38,7 +38,8 @@ struct crew {
 
   _Atomic bool watcher_sleeps; /* the watcher sleeps, or is about to; a thread that finds work wakes it */
   _Atomic bool accepts_polled; /* sources may be added to `polled`; changed under poll_lock */
-  bool growth_failed;          /* used by crew_start, then by the watcher */
+  int64_t
+      growth_failed_ms; /* when the last thread could not be created; 0: it was. Used by crew_start, then by the watcher */
 
   _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: no request */
 

@@ -74,6 +74,9 @@ static void set_failure(const struct rpc_callback_call *call, enum callback_endi
   case CALLBACK_ANSWER_TOO_LONG:
     format_failure(failure, "the answer is longer than there is room for (message-max)");
     return;
+  case CALLBACK_NO_MEMORY:
+    fail_memory(failure);
+    return;
   case CALLBACK_ANSWER_FAULTY:
     format_failure(failure, "the client's answer cannot be read: %.*s",
                    TEXT_ARGS(buffer_text(&call->answer)));

@@ -287,7 +287,7 @@ static struct rpc_callback_call *find_waiting(const struct rpc_callbacks *callba
   return call != NULL && is_waiting(call) ? call : NULL;
 }
 
-enum kept { KEPT_NOT, KEPT_TOO_LONG, KEPT };
+enum kept { KEPT_NOT, KEPT_TOO_LONG, KEPT_NO_MEMORY, KEPT };
 
 /* message: the buffer, if it has no other content than the answer; NULL: the answer is a part of it. */
 static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
@@ -299,15 +299,17 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     size_t length = answer.len;
-    kept = has_place(callbacks, length) && move_or_copy_bytes(&call->answer, answer, message) ? KEPT
-                                                                                              : KEPT_TOO_LONG;
+    kept = !has_place(callbacks, length)                         ? KEPT_TOO_LONG
+           : !move_or_copy_bytes(&call->answer, answer, message) ? KEPT_NO_MEMORY
+                                                                 : KEPT;
     if (kept == KEPT) {
       callback_call_set_state(call, RPC_CALL_ANSWERED);
       note_kept(callbacks, length);
       call->answer_number = ++callbacks->answers; /* for rpc_callbacks_await_answers */
       call->answered_ms = clock_coarse_ms();
     } else {
-      callback_call_end(call, RPC_CALL_ENDED, CALLBACK_ANSWER_TOO_LONG);
+      callback_call_end(call, RPC_CALL_ENDED,
+                        kept == KEPT_TOO_LONG ? CALLBACK_ANSWER_TOO_LONG : CALLBACK_NO_MEMORY);
     }
     waiter = callback_call_wake(call);
   }
@@ -400,9 +402,9 @@ static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, s
   struct rpc_callback_call *call = find_waiting(callbacks, number);
   if (call != NULL) {
     size_t length = message->len;
-    struct callback_message *made =
-        has_place(callbacks, length) ? make_message(callbacks, number, message) : NULL;
-    kept = made == NULL ? KEPT_TOO_LONG : KEPT;
+    bool has_room = has_place(callbacks, length);
+    struct callback_message *made = has_room ? make_message(callbacks, number, message) : NULL;
+    kept = !has_room ? KEPT_TOO_LONG : made == NULL ? KEPT_NO_MEMORY : KEPT;
     if (made != NULL) {
       made->answers = callbacks->answers;
       note_kept(callbacks, length);
@@ -425,8 +427,10 @@ static void queue_nested(struct rpc_callbacks *callbacks, uint64_t number, struc
   if (kept == KEPT)
     return;
   struct text text = buffer_text(message);
-  enum rpc_served served = kept == KEPT_NOT ? codec->callbacks->refuse_nested(callbacks->peer, text, answer)
-                                            : codec->refuse(callbacks->peer, text, full, answer);
+  enum rpc_served served =
+      kept == KEPT_NOT
+          ? codec->callbacks->refuse_nested(callbacks->peer, text, answer)
+          : codec->refuse(callbacks->peer, text, kept == KEPT_TOO_LONG ? full : "out of memory", answer);
   if (served == RPC_NO_REPLY)
     buffer_clear(answer);
   rpc_callbacks_count_unread(callbacks, text);

@@ -168,6 +168,7 @@ enum callback_ending {
   CALLBACK_SESSION_DELETED,
   CALLBACK_TIMED_OUT,
   CALLBACK_ANSWER_TOO_LONG,
+  CALLBACK_NO_MEMORY,    /* no memory for the answer */
   CALLBACK_ANSWER_FAULTY /* the answer is malformed */
 };
 

@@ -2,8 +2,10 @@
 
 #include "tests/unit/unit.h"
 
+#include <poll.h>
 #include <regex.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static char captured[8192];
@@ -141,6 +143,53 @@ UNIT_TEST(a_line_counts_the_lines_left_out)
   capture(write_counted);
   assert_matches("warn  full \\(38 such lines were left out before this one\\)\n");
   assert_matches(" \\(18446744073709551615 such lines were left out before this one\\)\n$");
+}
+
+/* Reads what is written within a second. */
+static size_t read_lines(int fd, char *into, size_t room)
+{
+  size_t length = 0;
+  struct pollfd polled = {.fd = fd, .events = POLLIN};
+  while (length < room && poll(&polled, 1, 1000) > 0) {
+    ssize_t count = read(fd, into + length, room - length);
+    assert_true(count > 0);
+    length += (size_t)count;
+  }
+  return length;
+}
+
+/* More lines than are kept, while nobody reads the pipe: the writer does not wait, and the reader finds all except those
+ * that are counted. */
+UNIT_TEST(nobody_waits_for_a_reader)
+{
+  enum { LINES = 100000, ROOM = 4 * 1024 * 1024 };
+  static char all[ROOM + 1];
+  int ends[2];
+  log_set_level(LOG_LEVEL_WARN);
+  assert_int_equal(pipe(ends), 0);
+  int saved = dup(STDERR_FILENO);
+  assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+  close(ends[1]);
+  for (int i = 0; i < LINES; i++)
+    log_warn("line %d", i);
+  size_t length = read_lines(ends[0], all, ROOM);
+  log_warn("the last line");
+  length += read_lines(ends[0], all + length, ROOM - length);
+  assert_true(dup2(saved, STDERR_FILENO) >= 0);
+  close(saved);
+  close(ends[0]);
+  all[length] = '\0';
+  unsigned long long left_out = 0;
+  const char *note = strstr(all, " lines were left out here");
+  assert_non_null(note);
+  while (note[-1] != ' ')
+    note--;
+  assert_int_equal(sscanf(note, "%llu", &left_out), 1);
+  unsigned long long lines = 0;
+  for (size_t i = 0; i < length; i++)
+    lines += all[i] == '\n';
+  assert_int_equal(lines - 1 + left_out, LINES + 1);
+  assert_non_null(strstr(all, "the last line\n"));
 }
 
 UNIT_MAIN
