@@ -41,7 +41,7 @@ class ReadyFile(PeerCase):
         for arguments, status in ((("--jvm", "/nonexistent"), 1), (("--rpc-policy", "/nonexistent"), 2),
                                   (("-J", "-XX:+NoSuchOption"), 1)):
             with self.subTest(arguments=arguments):
-                self.path.write_text("{}")
+                self.path.write_text('{"uuid":"0"}')
                 done = run_to_end("run", "--ready-file", str(self.path), *arguments, "--as-service")
                 self.assertEqual(done.returncode, status, done.stderr)
                 self.assertFalse(self.path.exists())
