@@ -1,8 +1,8 @@
-"""The links of a connection of jpeer.aio: no call waits behind another one.
+"""The links of a jpeer.aio connection: no call waits until another one ends.
 
-A link has one call at a time. What finds none that is free waits here, until a call has been answered or another link
-is open. Calls that give Java functions go over other links than those that give none, so that the package listens to few
-of them for the calls of Java's own threads.
+A link carries one call at a time. A call that finds no free link waits here until a call is answered or another link is
+open. Calls whose arguments contain functions use links of their own, so that the package has to listen to few links for
+calls from Java's own threads.
 """
 
 import asyncio
@@ -19,21 +19,21 @@ from .exceptions import StaleObject
 
 LINKS_MAX = 256
 OPENINGS_MAX = 4  # at once
-THREADS_MAX = 8  # which open links, and convert answers whose values ask the peer again, such as of a new class
-GROWTH_SECONDS = 0.002  # a call waits that long before a link is opened for it: most are answered by then
-REFUSAL_SECONDS = 1.0  # a link could not be opened: none is tried before
+THREADS_MAX = 8  # they open links, and convert answers whose conversion sends requests (for a new class, for example)
+GROWTH_SECONDS = 0.002  # the delay before a link is opened for a call: most calls find a free link earlier
+REFUSAL_SECONDS = 1.0  # after a link could not be opened, the next attempt waits that long
 
 Place = tuple[str, int]
-"""A callback of Java's, as Connection.calling names it."""
+"""A callback from Java, as Connection.calling identifies it."""
 
 
 class Link:
     def __init__(self, number: int, descriptor: int, is_ours: bool) -> None:
         self.number, self.descriptor = number, descriptor
-        self.is_ours = is_ours  # else a thread's, by which Java has got a function, or a task's (take_thread)
+        self.is_ours = is_ours  # False: for one thread whose functions Java has, or for one task
         self.has_thread = False  # a Java thread of its own, for a task
-        self.calls = 0  # without an answer
-        self.is_left = False  # nobody waits any more for the call that is inside Java
+        self.calls = 0  # calls without an answer
+        self.is_left = False  # a call that nobody waits for any more is still inside Java
         self.gives_callbacks = False
 
 
@@ -41,11 +41,11 @@ class Call(NamedTuple):
     step: tuple[Any, ...]
     timeout: float | None
     future: "asyncio.Future[Any]"
-    is_second: bool = False  # its link was asked which peer it has
+    is_second: bool = False  # sent again, after its link was asked which peer it is connected to
 
 
 class Links:
-    """Used by the loop's thread alone."""
+    """Used only on the loop's thread."""
 
     def __init__(self, connection: Connection, reconnects: bool) -> None:
         self._connection = connection
@@ -53,7 +53,7 @@ class Links:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._links: dict[int, Link] = {}
-        self._free: tuple[list[Link], list[Link]] = [], []  # for calls without functions, and for those with some
+        self._free: tuple[list[Link], list[Link]] = [], []  # for calls without functions, and for calls with functions
         self._waiting: deque[Call] = deque()
         self._opening = 0
         self._refused_until = 0.0
@@ -66,8 +66,8 @@ class Links:
     def call(
         self, step: tuple[Any, ...], timeout: float | None, place: Place | None, own: Link | None = None
     ) -> "asyncio.Future[Any]":
-        """The answer to a step of Connection.batch; place: a callback that the call is part of; own: what take_thread has
-        given the task."""
+        """Sends a step of Connection.batch; the future is its result. `place`: the callback that the call is a part of.
+        `own`: the link that the task got from open_thread_link."""
         call = Call(step, timeout, self._loop.create_future())
         if self._end is not None:
             call.future.set_exception(ConnectionError(str(self._end)))
@@ -89,7 +89,7 @@ class Links:
     # ---- threads of tasks ----
 
     async def take_thread(self, name: str | None) -> Link:
-        """A link with a Java thread of its own, for calls that name it alone."""
+        """Opens a link with a Java thread of its own. Only calls that name this link use it."""
         if self._reconnects:
             raise ValueError("a connection that reconnects has no threads for tasks: they would end with the connection")
         if self._end is not None:
@@ -113,7 +113,7 @@ class Links:
         self._return(link)
 
     def _return(self, link: Link) -> None:
-        """The link becomes one for all."""
+        """From now on all calls may use the link."""
         link.is_ours = True
         if link.number in self._links:
             self._put_back(link)
@@ -122,9 +122,9 @@ class Links:
     # ---- calls ----
 
     def _serve(self) -> None:
-        """Sends what waits, as far as there are links."""
+        """Sends the waiting calls, as long as there are links."""
         while self._waiting:
-            if self._waiting[0].future.done():  # cancelled
+            if self._waiting[0].future.done():  # the task was cancelled
                 self._waiting.popleft()
                 continue
             link = self._take()
@@ -143,7 +143,7 @@ class Links:
         return min(self._links.values(), key=lambda link: link.calls) if self._links else None
 
     def _send(self, call: Call, number: int, for_callbacks: int, within: str | None) -> None:
-        links: list[Link] = []  # the one that it has gone over
+        links: list[Link] = []  # the link that the call was sent over
 
         def done(value: Any, error: BaseException | None) -> None:
             if threading.get_ident() == self._thread and not self._loop.is_closed():
@@ -152,7 +152,7 @@ class Links:
             try:
                 self._loop.call_soon_threadsafe(self._finish, call, links, value, error)
             except RuntimeError:
-                if not self._loop.is_closed():  # nobody waits any more where it is
+                if not self._loop.is_closed():  # a closed loop has nobody who waits
                     raise
 
         try:
@@ -171,16 +171,17 @@ class Links:
         link.gives_callbacks = gives_callbacks
         link.calls += 1
         links.append(link)
-        self._loop.call_soon(self._process, link)  # what came at once may have woken nobody
+        self._loop.call_soon(self._process, link)  # an answer that has arrived with the send may have woken nobody
 
     def _cancel(self, serial: int, future: "asyncio.Future[Any]") -> None:
-        """Java's call ends with the wait of a task that was cancelled."""
+        """Cancels the call in Java if the waiting task was cancelled."""
         if future.cancelled():
             with contextlib.suppress(ConnectionError):
                 self._connection.cancel(serial)
 
     def _send_later(self, call: Call, number: int, for_callbacks: int, within: str | None, error: StaleObject) -> None:
-        """The link may not know yet that there is another peer, and the object may be of that one."""
+        """Sends the call again after the link has learned which peer it is connected to: the object may be of a newer
+        peer."""
 
         def send(learnt: "asyncio.Future[None]") -> None:
             if learnt.exception() is not None or self._end is not None or number not in self._links:
@@ -205,7 +206,7 @@ class Links:
             return
         try:
             self._connection.process(link.number)
-        except ConnectionError as error:  # whoever waits is told so by the connection
+        except ConnectionError as error:  # the connection reports the error to each call that waits
             self._remove(link)
             if link.number == 0 and not self._reconnects:
                 self._finish_all(error)
@@ -215,7 +216,7 @@ class Links:
             self._serve()
 
     def _finish_all(self, error: BaseException) -> None:
-        """Of those that were not sent, and of all that come."""
+        """Fails the calls that were not sent, and all later ones."""
         self._end = error
         if self._growth is not None:
             self._growth.cancel()
@@ -230,7 +231,7 @@ class Links:
         return link
 
     def _remove(self, link: Link) -> None:
-        """Its descriptor's number may be another file's soon."""
+        """Forgets a closed link, whose file descriptor the system may use again."""
         self._take_out(link)
         if self._links.pop(link.number, None) is not None:
             self._loop.remove_reader(link.descriptor)
@@ -241,7 +242,7 @@ class Links:
                 free.remove(link)
 
     def _put_back(self, link: Link) -> None:
-        """If nothing of it is inside Java any more."""
+        """Adds the link to the free ones, unless a call on it is still inside Java."""
         if link.is_left:
             with contextlib.suppress(ConnectionError):
                 link.is_left = self._connection.unanswered(link.number) > 0
