@@ -31,7 +31,7 @@ from .exceptions import Denied, JavaException
 from .objects import JavaObject, OptionalMixin, Wrapper, allowed_owner, missing_attribute
 from .packages import Package
 from .packages import member as package_member
-from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry, is_walked_by_name
+from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry, needs_iterator
 
 
 class _Calling:
@@ -138,13 +138,13 @@ class AsyncJava:
         """Gives this task a Java thread of its own with that name. Tasks that start inside the `async with` share the
         thread."""
         task = asyncio.current_task()
-        link = await self._links.take_thread(name or (task.get_name() if task is not None else None))
+        link = await self._links.open_thread_link(name or (task.get_name() if task is not None else None))
         token = _threads.set({**(_threads.get() or {}), self: link})
         try:
             yield
         finally:
             _threads.reset(token)
-            self._links.give_thread_back(link)
+            self._links.release_thread_link(link)
 
     def _run_coroutine(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
         """Runs a coroutine function for Java, and waits on a thread of this package. Requests that the function awaits
@@ -221,7 +221,7 @@ class _Operations:
         self.put = partial(java._ask, "put")
 
 
-class _Later:
+class _Awaitable:
     """A request that is sent when it is awaited."""
 
     def __init__(self, ask: Callable[[], Awaitable[Any]]) -> None:
@@ -360,7 +360,7 @@ class AsyncClass(AsyncWrapper):
         member = _member_of(self._target, name)
         if member is None and name == "class_":
             call = (*find_class_object(self._target._java_name), self._target._loader)
-            return _Later(lambda: self._owner._ask("call", *call))
+            return _Awaitable(lambda: self._owner._ask("call", *call))
         if member is None or isinstance(member, JavaClass):
             return _wrap(self._owner, getattr(self._target, name))  # a nested class, or the error for the name
         return AsyncMember(self._owner, self._target, None, member, name)
@@ -392,7 +392,7 @@ class AsyncThrowable(JavaClass):
         if isinstance(member, (*FIELDS, Method)):
             return AsyncMember(cls._owner, cls, None, member, name)
         if member is None and name == "class_":
-            return _Later(lambda: cls._owner.class_object(cls._java_name))
+            return _Awaitable(lambda: cls._owner.class_object(cls._java_name))
         return _wrap(cls._owner, super().__getattribute__(name))
 
     def __getattr__(cls, name: str) -> Any:
@@ -446,7 +446,7 @@ class AsyncObject(AsyncWrapper):
         if isinstance(rest, MapMixin):
             rest = (await self.keySet())._target
         size, start, is_array = FIRST_PAGE, 0, rest._java_type.startswith("[")
-        if is_walked_by_name(rest):
+        if needs_iterator(rest):
             rest = (await self.iterator())._target
         while rest is not None:
             try:

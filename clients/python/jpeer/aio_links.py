@@ -28,12 +28,12 @@ Place = tuple[str, int]
 
 
 class Link:
-    def __init__(self, number: int, descriptor: int, is_ours: bool) -> None:
+    def __init__(self, number: int, descriptor: int, is_shared: bool) -> None:
         self.number, self.descriptor = number, descriptor
-        self.is_ours = is_ours  # False: for one thread whose functions Java has, or for one task
+        self.is_shared = is_shared  # False: for one thread whose functions Java has, or for one task
         self.has_thread = False  # a Java thread of its own, for a task
         self.calls = 0  # calls without an answer
-        self.is_left = False  # a call that nobody waits for any more is still inside Java
+        self.is_abandoned = False  # a call that nobody waits for any more is still inside Java
         self.gives_callbacks = False
 
 
@@ -61,7 +61,7 @@ class Links:
         self._threads = ThreadPoolExecutor(THREADS_MAX, "jpeer-aio")
         self._end: BaseException | None = None
         connection.reserve_link()
-        self._put_back(self._add(0))
+        self._add_free(self._add(0))
 
     def call(
         self, step: tuple[Any, ...], timeout: float | None, place: Place | None, own: Link | None = None
@@ -88,7 +88,7 @@ class Links:
 
     # ---- threads of tasks ----
 
-    async def take_thread(self, name: str | None) -> Link:
+    async def open_thread_link(self, name: str | None) -> Link:
         """Opens a link with a Java thread of its own. Only calls that name this link use it."""
         if self._reconnects:
             raise ValueError("a connection that reconnects has no threads for tasks: they would end with the connection")
@@ -97,26 +97,26 @@ class Links:
         number = await self._loop.run_in_executor(self._threads, self._connection.open_link)
         if number is None:
             raise RuntimeError("this task gets no Java thread of its own: the connection can open no more links now")
-        link = self._add(number, is_ours=False)
+        link = self._add(number, is_shared=False)
         try:
             await self._loop.run_in_executor(self._threads, self._connection.pin_link, number, name)
         except BaseException:
-            self._return(link)
+            self._share(link)
             raise
         link.has_thread = True
         return link
 
-    def give_thread_back(self, link: Link) -> None:
+    def release_thread_link(self, link: Link) -> None:
         link.has_thread = False
         with contextlib.suppress(ConnectionError):
             self._connection.unpin_link(link.number)
-        self._return(link)
+        self._share(link)
 
-    def _return(self, link: Link) -> None:
+    def _share(self, link: Link) -> None:
         """From now on all calls may use the link."""
-        link.is_ours = True
+        link.is_shared = True
         if link.number in self._links:
-            self._put_back(link)
+            self._add_free(link)
             self._serve()
 
     # ---- calls ----
@@ -127,14 +127,14 @@ class Links:
             if self._waiting[0].future.done():  # the task was cancelled
                 self._waiting.popleft()
                 continue
-            link = self._take()
+            link = self._choose()
             if link is None:
                 self._plan_growth()
                 return
             for_callbacks = self._free[True][-1] if self._free[True] else link
             self._send(self._waiting.popleft(), link.number, for_callbacks.number, None)
 
-    def _take(self) -> Link | None:
+    def _choose(self) -> Link | None:
         for is_last_resort in (False, True):
             if self._free[is_last_resort]:
                 return self._free[is_last_resort][-1]
@@ -159,7 +159,7 @@ class Links:
             used, gives_callbacks, serial = self._connection.send(
                 call.step, call.timeout, done, within, number, for_callbacks, self._threads.submit
             )
-            link = self._links.get(used) or self._add(used, is_ours=False)
+            link = self._links.get(used) or self._add(used, is_shared=False)
         except Exception as error:
             if isinstance(error, StaleObject) and not call.is_second:
                 self._send_later(call._replace(is_second=True), number, for_callbacks, within, error)
@@ -167,7 +167,7 @@ class Links:
                 _settle(call.future, None, error)
             return
         call.future.add_done_callback(partial(self._cancel, serial))
-        self._take_out(link)
+        self._remove_free(link)
         link.gives_callbacks = gives_callbacks
         link.calls += 1
         links.append(link)
@@ -197,8 +197,8 @@ class Links:
         for link in links:
             link.calls -= 1
             if link.number in self._links:
-                link.is_left |= error is not None
-                self._put_back(link)
+                link.is_abandoned |= error is not None
+                self._add_free(link)
         self._serve()
 
     def _process(self, link: Link) -> None:
@@ -211,8 +211,8 @@ class Links:
             if link.number == 0 and not self._reconnects:
                 self._finish_all(error)
             return
-        if link.is_left:
-            self._put_back(link)
+        if link.is_abandoned:
+            self._add_free(link)
             self._serve()
 
     def _finish_all(self, error: BaseException) -> None:
@@ -224,30 +224,30 @@ class Links:
 
     # ---- links ----
 
-    def _add(self, number: int, is_ours: bool = True) -> Link:
-        link = Link(number, self._connection.descriptor(number), is_ours)
+    def _add(self, number: int, is_shared: bool = True) -> Link:
+        link = Link(number, self._connection.descriptor(number), is_shared)
         self._links[number] = link
         self._loop.add_reader(link.descriptor, self._process, link)
         return link
 
     def _remove(self, link: Link) -> None:
         """Forgets a closed link, whose file descriptor the system may use again."""
-        self._take_out(link)
+        self._remove_free(link)
         if self._links.pop(link.number, None) is not None:
             self._loop.remove_reader(link.descriptor)
 
-    def _take_out(self, link: Link) -> None:
+    def _remove_free(self, link: Link) -> None:
         for free in self._free:
             if link in free:
                 free.remove(link)
 
-    def _put_back(self, link: Link) -> None:
+    def _add_free(self, link: Link) -> None:
         """Adds the link to the free ones, unless a call on it is still inside Java."""
-        if link.is_left:
+        if link.is_abandoned:
             with contextlib.suppress(ConnectionError):
-                link.is_left = self._connection.unanswered(link.number) > 0
+                link.is_abandoned = self._connection.unanswered(link.number) > 0
         free = self._free[link.gives_callbacks]
-        if link.is_ours and link.calls == 0 and not link.is_left and link not in free:
+        if link.is_shared and link.calls == 0 and not link.is_abandoned and link not in free:
             free.append(link)
 
     def _may_grow(self) -> bool:
@@ -263,15 +263,15 @@ class Links:
         for _ in range(min(len(self._waiting), OPENINGS_MAX - self._opening, room)):
             self._opening += 1
             opened = self._loop.run_in_executor(self._threads, self._connection.open_link)
-            opened.add_done_callback(self._take_opened)
+            opened.add_done_callback(self._receive_opened)
 
-    def _take_opened(self, opened: "asyncio.Future[int | None]") -> None:
+    def _receive_opened(self, opened: "asyncio.Future[int | None]") -> None:
         self._opening -= 1
         failure = opened.exception() or (opened.result() is None and ConnectionError("the connection has ended"))
         if self._end is not None:
             return
         if not failure:
-            self._put_back(self._add(opened.result()))  # type: ignore[arg-type]
+            self._add_free(self._add(opened.result()))  # type: ignore[arg-type]
         elif self._links:
             self._refused_until = self._loop.time() + REFUSAL_SECONDS
         elif self._opening == 0:

@@ -18,7 +18,7 @@ def shown(text: str) -> str:
 
 
 @contextmanager
-def taken_apart(what: str) -> Iterator[None]:
+def parsing(what: str) -> Iterator[None]:
     """Turns Python's errors about a value of a wrong type or shape into ProtocolError, as the C half does in its own
     conversions. Errors of the peer and of the connection pass unchanged."""
     try:
@@ -40,7 +40,7 @@ def count_of(answer: Any, what: str) -> int:
 def described(answer: Any, what: str) -> dict[str, Any]:
     """Checks the description of a class: all parts that the package reads must have the types that the protocol
     defines."""
-    with taken_apart(f"the description of {shown(what[:200])}"):
+    with parsing(f"the description of {shown(what[:200])}"):
         for key in ("superclasses", "interfaces"):
             _each(answer[key], str)
         _each(answer.get("nested") or [], str)
@@ -55,7 +55,7 @@ def described(answer: Any, what: str) -> dict[str, Any]:
 
 def superclasses_in(data: Any, name: str) -> list[str]:
     """The superclasses in the data of a Java error, the nearest first. Empty if the peer does not send them."""
-    with taken_apart(f"the error's data of {shown(name[:200])}"):
+    with parsing(f"the error's data of {shown(name[:200])}"):
         found: list[str] = _each(data.get("superclasses") or [], str)
         return found
 

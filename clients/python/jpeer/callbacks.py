@@ -90,7 +90,7 @@ def interfaces_of(target: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in marks for name in names))
 
 
-def interfaces_given(target: Any) -> tuple[str, ...]:
+def interfaces_in_java(target: Any) -> tuple[str, ...]:
     """The interfaces of an object in Java. An object with an order is also a Comparable, unless it is an Implementation."""
     interfaces = interfaces_of(target)
     is_object = not isinstance(target, (Implementation, FunctionType, MethodType, type))
@@ -243,7 +243,7 @@ class CallbackTable:
         self._listeners.start()
         return made
 
-    def give_otherwise(self, code: int, message: str) -> bool:
+    def retry_without_comparable(self, code: int, message: str) -> bool:
         """Decides after an error whether the request should be sent again. If the policy denies java.lang.Comparable,
         objects are only what @implements declares."""
         if code != DENIED or not self._may_add_comparable or COMPARABLE not in message:
@@ -287,7 +287,7 @@ class CallbackTable:
         given = target
         interfaces = interfaces_of(target)
         if interfaces and self._may_add_comparable:
-            interfaces = interfaces_given(target)
+            interfaces = interfaces_in_java(target)
         if isinstance(target, Implementation):
             target._java = target._java or self._java
             target = target.target
@@ -313,7 +313,7 @@ class CallbackTable:
             overrides = [
                 f"{name}/{count}"
                 for name, count in self._default_methods(interfaces)
-                if callable(_method_of(cls, name)) and takes(_method_of(target, name), count)
+                if callable(_method_of(cls, name)) and accepts(_method_of(target, name), count)
             ]
         except PeerError:  # no description, for example because of the policy: any name may be a default method
             overrides = [each for each in dir(cls) if not each.startswith("_") and callable(_method_of(cls, each))]
@@ -349,8 +349,8 @@ class CallbackTable:
         def find(interface: str, method: str, types: Sequence[str]) -> Callable[..., Any]:
             if interface == OBJECT:
                 return answer(interface, method, types)
-            fit = self._fit_of(interface, method)
-            return function if fit is None else lambda *args: fit(function(*args))
+            convert = self._result_converter(interface, method)
+            return function if convert is None else lambda *args: convert(function(*args))
 
         return find
 
@@ -358,7 +358,7 @@ class CallbackTable:
         """Calls the target's method of the same name. The method is looked up for each call."""
 
         def find(interface: str, method: str, types: Sequence[str]) -> Callable[..., Any]:
-            fit = self._fit_of(interface, method)
+            convert = self._result_converter(interface, method)
 
             def call(*args: Any) -> Any:
                 member = _method_of(target, method)
@@ -373,7 +373,7 @@ class CallbackTable:
                         f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
                     )
                 result = self._awaited(member)(*args)
-                return result if fit is None else fit(result)
+                return result if convert is None else convert(result)
 
             return call
 
@@ -385,7 +385,7 @@ class CallbackTable:
             return function
         return lambda *args: run(function, args)
 
-    def _fit_of(self, interface: str, method: str) -> Callable[[Any], Any] | None:
+    def _result_converter(self, interface: str, method: str) -> Callable[[Any], Any] | None:
         """Converts a function's result to the return type of the interface's method; None if no conversion is needed. A
         void method drops the result, a boolean method gets bool(result), and a method that returns an Optional gets an
         Optional of the result."""
@@ -402,21 +402,21 @@ class CallbackTable:
         one of the equivalent class."""
         can_ask = self._java._connection.can_ask()
         if not isinstance(error, JavaException) or not self._is_own(error):
-            return self._tell(error, 0)
+            return self._make_thrown(error, 0)
         handle = handle_of(error) if can_ask else error.__dict__.get("_handle")
-        return (handle, None, [], None) if handle is not None else self._tell(error, 0)
+        return (handle, None, [], None) if handle is not None else self._make_thrown(error, 0)
 
     def _is_own(self, error: BaseException | None) -> bool:
         return isinstance(error, JavaException) and getattr(type(error), "_java", None) in (None, self._java)
 
-    def _tell(self, error: BaseException, depth: int) -> Thrown:
+    def _make_thrown(self, error: BaseException, depth: int) -> Thrown:
         """A new throwable for the exception, with its causes. When Java throws the outermost one back, Python gets the
         same exception."""
         frames = frames_of(error)
         cause = None
         if error.__cause__ is not None and depth < CAUSES_MAX:
             handle = error.__cause__.__dict__.get("_handle") if self._is_own(error.__cause__) else None
-            cause = (handle, None, [], None) if handle is not None else self._tell(error.__cause__, depth + 1)
+            cause = (handle, None, [], None) if handle is not None else self._make_thrown(error.__cause__, depth + 1)
         if isinstance(error, JavaException) and self._is_own(error):
             return error.java_class, _plain(str(error)), frames, cause
         name = next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind))
@@ -542,7 +542,7 @@ def _is_coroutine_function(function: Any) -> bool:
     return inspect.iscoroutinefunction(function)
 
 
-def takes(function: Callable[..., Any], count: int) -> bool:
+def accepts(function: Callable[..., Any], count: int) -> bool:
     """Whether the function accepts that many arguments. True if its signature is unknown."""
     import inspect
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import collections, objects, pages, sequences
 from ._native import Array, Connection, Constructor, Field, Method, Object, ProtocolError, Typed
-from .answers import described, shown, taken_apart
+from .answers import described, parsing, shown
 from .exceptions import (
     PYTHON_BASES, BadArgument, Denied, JavaException, NotFound, OutOfRange, PeerError, handle_of, make_throwable,
 )  # fmt: skip
@@ -58,7 +58,7 @@ ASKED_MAX = 10_000  # names that no description contains
 UNFIT = Typed("int", "")  # an argument that no parameter accepts: a request with it calls nothing
 SUPERTYPES_MAX = 64  # nested constructions of classes on one thread
 # `names` of the classes that this thread constructs, and whether it looks up the class of a throwable (`thrown`).
-_under_way = threading.local()
+_in_progress = threading.local()
 
 
 class JavaClass(type):
@@ -393,7 +393,7 @@ class ClassTable:
             return known
         with self._making(f"{name} of {loader._number}"):
             info = described(self._connection.describe(None, name, False, loader), name)
-            with taken_apart(f"the class {shown(name[:200])}"):
+            with parsing(f"the class {shown(name[:200])}"):
                 made = self._make_class(name, info, loader)
         kept = self._loaded.setdefault(key, made)
         if self._has_several(name):
@@ -454,13 +454,13 @@ class ClassTable:
     def of_thrown(self, name: str, superclasses: Sequence[str], handle: Any) -> type[JavaException]:
         """The class of a throwable that Java has thrown. If a request of this lookup fails as well, its error gets the
         class JavaException."""
-        if _under_way.__dict__.get("thrown"):
+        if _in_progress.__dict__.get("thrown"):
             return JavaException
-        _under_way.thrown = True
+        _in_progress.thrown = True
         try:
             return self.of_throwable(name, superclasses, handle)
         finally:
-            _under_way.thrown = False
+            _in_progress.thrown = False
 
     def of_throwable(self, name: str, superclasses: Sequence[str] = (), handle: Any = None) -> type[JavaException]:
         """The class of a throwable. `superclasses`: the names of its superclasses, the nearest first. `except` matches
@@ -486,7 +486,7 @@ class ClassTable:
         namespace.update(_java=self._java, _java_name=name, _supertypes=frozenset([name, *above, THROWABLE, OBJECT]))
         namespace.update(_nested=(), _constructor=staticmethod(Constructor(self._connection, name)))
         local = namespace.pop("__name__")
-        with taken_apart(f"the class {shown(name[:200])}"):
+        with parsing(f"the class {shown(name[:200])}"):
             made: type[JavaException] = self.throwable_type(local, _with_python_base(name, base), namespace)  # type: ignore[assignment]
         known = self._classes.setdefault(name, made)  # a class of that name exists that is no throwable
         return known if issubclass(known, JavaException) else made
@@ -558,7 +558,7 @@ class ClassTable:
         if cls in self._by_object or "_owners" not in cls.__dict__:  # arrays have no description
             return
         info = described(self._connection.describe(instance, members_only=True), cls._java_name)
-        with taken_apart(f"the class {shown(cls._java_name[:200])}"):
+        with parsing(f"the class {shown(cls._java_name[:200])}"):
             members = self._members(cls._java_name, info, cls._owners, cls._loader)
         for name, member in _without_mixed_in(members, cls.__bases__).items():
             if name not in cls.__dict__:
@@ -616,7 +616,7 @@ class ClassTable:
     def _make(self, name: str, handle: Object | None) -> type:
         with self._making(name):
             info = None if name.startswith("[") else self._describe(name, handle)
-            with taken_apart(f"the class {shown(name[:200])}"):
+            with parsing(f"the class {shown(name[:200])}"):
                 made = self._make_array(name) if info is None else self._make_class(name, info)
         if handle is not None:
             self._by_object.add(made)
@@ -626,14 +626,14 @@ class ClassTable:
     def _making(self, name: str) -> Iterator[None]:
         """Guards the construction of a class, which first makes the supertypes. Java's supertypes have no cycles, and
         no chain of them is that long."""
-        under_way: list[str] = _under_way.__dict__.setdefault("names", [])
-        if name in under_way or len(under_way) >= SUPERTYPES_MAX:
-            raise ProtocolError(f"the supertypes of the class {shown(under_way[0][:200])} have no end")
-        under_way.append(name)
+        in_progress: list[str] = _in_progress.__dict__.setdefault("names", [])
+        if name in in_progress or len(in_progress) >= SUPERTYPES_MAX:
+            raise ProtocolError(f"the supertypes of the class {shown(in_progress[0][:200])} have no end")
+        in_progress.append(name)
         try:
             yield
         finally:
-            under_way.pop()
+            in_progress.pop()
 
     def _describe(self, name: str, handle: Object | None) -> dict[str, Any]:
         if handle is not None:

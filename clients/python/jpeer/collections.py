@@ -28,7 +28,7 @@ class CollectionMixin(IterableMixin):
         return count_of(call(self, "size"), "the size of a collection")
 
     def __contains__(self, value: Any) -> bool:
-        return any(_finds(self, "contains", each) for each in readings(value))
+        return any(_finds(self, "contains", each) for each in lookup_forms(value))
 
     def count(self, value: Any) -> int:
         return sum(1 for each in self if each is value or each == value)
@@ -61,7 +61,7 @@ class SetMixin(CollectionMixin):
     __hash__ = JavaObject.__hash__
 
     def discard(self, value: Any) -> None:
-        for each in readings(value):
+        for each in lookup_forms(value):
             if _finds(self, "remove", each):
                 return
 
@@ -141,10 +141,10 @@ class MapMixin(JavaObject):
         return elements_of(call(self, "keySet"))
 
     def __contains__(self, key: Any) -> bool:
-        return any(_finds(self, "containsKey", each) for each in readings(key))
+        return any(_finds(self, "containsKey", each) for each in lookup_forms(key))
 
     def __getitem__(self, key: Any) -> Any:
-        for each in readings(key):
+        for each in lookup_forms(key):
             try:
                 value = call(self, "get", each)
                 if value is not None or call(self, "containsKey", each):
@@ -158,7 +158,7 @@ class MapMixin(JavaObject):
         call(self, "put", key, value)
 
     def __delitem__(self, key: Any) -> None:
-        for each in readings(key):
+        for each in lookup_forms(key):
             if _finds(self, "containsKey", each):
                 call(self, "remove", each)
                 return
@@ -301,7 +301,7 @@ class EntryMixin(JavaObject):
 # ---- helpers ----
 
 
-def readings(value: Any) -> Iterator[Any]:
+def lookup_forms(value: Any) -> Iterator[Any]:
     """The value, and the other Java values that it may mean: 2 is an Integer, but also a Long, which Java does not
     consider equal."""
     yield value

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import callbacks, objects, packages, values
 from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
-from .answers import names_in, taken_apart
+from .answers import names_in, parsing
 from .classes import ClassTable, JavaClass, find_class_object, python_name
 from .exceptions import ErrorMaker
 from .names import source_name
@@ -60,7 +60,7 @@ class Java(ModuleType):
         self._pieces = Pieces(self)
         self._hooks.in_pieces = self._pieces
         self._hooks.make_error = ErrorMaker(
-            self._classes.of_thrown, self._callbacks.thrown.take, self._callbacks.give_otherwise
+            self._classes.of_thrown, self._callbacks.thrown.recover, self._callbacks.retry_without_comparable
         )
         self._added_loaders: list[Any] = []
         self._kinds: dict[str, packages.Kind] = {}
@@ -129,7 +129,7 @@ class Java(ModuleType):
     def _names(self, prefix: str, most: int) -> tuple[list[str], list[str]]:
         """The packages and the classes whose names begin with the prefix."""
         answer = self._connection.list_names(prefix, most)
-        with taken_apart("the list of names"):
+        with parsing("the list of names"):
             return names_in(answer, "packages"), names_in(answer, "classes")
 
     # ---- the connection ----
@@ -174,7 +174,7 @@ class Java(ModuleType):
     def gc(self) -> None:
         """Runs Java's garbage collector."""
         self._connection.control("gc")
-        self._callbacks.thrown.look()
+        self._callbacks.thrown.forget_collected()
 
     def close(self) -> None:
         """Closes the connection, and ends the peer if launch has started it. Its objects cannot be used afterwards."""
@@ -205,7 +205,7 @@ class Java(ModuleType):
         self._launched = launched
         try:
             name = connection.control("share_session")
-            with taken_apart("the name of the session"):
+            with parsing("the name of the session"):
                 connection.session = name
             self._pieces.learn()
         except AttributeError as error:
@@ -240,7 +240,7 @@ def array_of_dimensions(element_type: str, content: Sequence[Any]) -> tuple[Any,
 
 
 def read_stats(answer: Any) -> dict[str, Any]:
-    with taken_apart("the answer to stats"):
+    with parsing("the answer to stats"):
         return dict(json.loads(answer) if isinstance(answer, str) else answer)
 
 

@@ -101,20 +101,20 @@ class ErrorMaker:
     def __init__(
         self,
         class_of: Callable[[str, Sequence[str], Any], type[JavaException]],
-        passing: Callable[[str | None, str | None, Any, int], tuple[BaseException, Sequence[str]] | None],
-        give_otherwise: Callable[[int, str], bool],
+        find_original: Callable[[str | None, str | None, Any, int], tuple[BaseException, Sequence[str]] | None],
+        should_retry: Callable[[int, str], bool],
     ) -> None:
         self._class_of = class_of
         # (class, message, outermost handle, depth) -> the Python exception that a callback raised, and its frames
-        self._passing = passing
+        self._find_original = find_original
         # (code, message) -> whether the request should be sent again with its callbacks converted anew
-        self._give_otherwise = give_otherwise
+        self._should_retry = should_retry
 
     def __call__(
         self, connection: Any, code: int, message: str, throwable: Throwable | None, data: dict[str, Any] | None
     ) -> Any:
         """The exception; NotImplemented if the request should be sent again with its arguments converted anew."""
-        if self._give_otherwise(code, message):
+        if self._should_retry(code, message):
             return NotImplemented
         if code == SERVER_ERROR and throwable is not None and not _is_stale(message, data or {}):
             handle = throwable[4] if len(throwable) > 4 else None
@@ -125,11 +125,11 @@ class ErrorMaker:
         """`throwable` is the cause at that depth below the outermost throwable, whose handle is given. Depth 0 is the
         outermost."""
         name, message, frames, cause = throwable[:4]
-        passing = self._passing(name, message, outermost, depth)
+        original = self._find_original(name, message, outermost, depth)
         if name == UNDECLARED and cause is not None:  # wraps a checked exception that the method lacks
-            passing = self._passing(cause[0], cause[1], outermost, depth + 1)
-        if passing is not None:
-            exception, own = passing
+            original = self._find_original(cause[0], cause[1], outermost, depth + 1)
+        if original is not None:
+            exception, own = original
             count = next((i for i, text in enumerate(own) if frames[i : i + 1] != [text]), len(own))
             return _extend_traceback(exception, frames[count:])  # without the frames that the exception has already
         name = name or "java.lang.Throwable"

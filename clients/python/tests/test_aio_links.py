@@ -114,7 +114,7 @@ class CallsAtOnce(AioCase):
         count = self.link_count
         links = self.java._links
         self.assertEqual(await self.together(self.java.java.lang.Math.abs(-1), self.latch.countDown()), [1, None])
-        await self.wait_until(lambda: not any(link.is_left for link in links._links.values()))
+        await self.wait_until(lambda: not any(link.is_abandoned for link in links._links.values()))
         self.assertEqual(sorted(map(len, links._free)), [0, len(links._links)])
         self.assertLessEqual(self.link_count, count + 2)
 
@@ -211,7 +211,7 @@ class CallsAtOnce(AioCase):
         self.assertTrue(await self.together(by_number.containsValue(function)))
         found = await self.together(*(by_number.containsValue(function) for _ in range(5)))
         self.assertEqual(found, [True] * 5)
-        self.assertTrue(all(link.is_ours for free in self.java._links._free for link in free))
+        self.assertTrue(all(link.is_shared for free in self.java._links._free for link in free))
 
     async def test_more_calls_than_links(self):
         with unittest.mock.patch("jpeer.aio_links.LINKS_MAX", 3):
