@@ -137,7 +137,7 @@ def _place(target: Any) -> tuple[Any, Any, str]:
         target = handle_of(target)
     if isinstance(target, Object):
         return operations or target._connection, target, target._java_type
-    raise TypeError(f"{target!r} is neither an object nor a class of Java")
+    raise TypeError(f"{target!r} is neither a Java object nor a Java class")
 
 
 packages.install()

@@ -205,7 +205,7 @@ class AsyncPackage:
 
     def __call__(self, *args: Any) -> NoReturn:
         self._target(*args)
-        raise TypeError(f"{self._target!r} is no class")
+        raise TypeError(f"{self._target!r} is not a class")
 
     def __repr__(self) -> str:
         return f"<async {self._target!r}>"
@@ -305,7 +305,7 @@ class AsyncWrapper(Wrapper):
         raise _refusal(target if isinstance(target, JavaClass) else type(target), self, name)
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"nothing of Java can be deleted: {name!r}", name=name, obj=self)
+        raise AttributeError(f"members of Java cannot be deleted: {name!r}", name=name, obj=self)
 
     @property
     def _operations(self) -> _Operations:
@@ -368,7 +368,7 @@ class AsyncClass(AsyncWrapper):
     async def __aiter__(self) -> AsyncIterator[Any]:
         """The constants of an enum."""
         if ENUM not in self._target._supertypes:
-            raise TypeError(f"{self._target!r} is not iterable: it is no enum")
+            raise TypeError(f"{self._target!r} is not iterable: it is not an enum")
         async for each in await self._owner._ask("call", self._target._java_name, "values", None, (), self._target._loader):
             yield each
 
@@ -434,7 +434,7 @@ class AsyncObject(AsyncWrapper):
 
     def __bool__(self) -> bool:
         if isinstance(self._target, OptionalMixin):
-            raise TypeError(f"whether a {self._target._java_type} has a value is awaited: await x.isPresent()")
+            raise TypeError(f"the truth value of a {self._target._java_type} has to be awaited: await x.isPresent()")
         return True
 
     def __aiter__(self) -> AsyncIterator[Any]:

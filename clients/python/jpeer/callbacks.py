@@ -293,9 +293,9 @@ class CallbackTable:
             target = target.target
         elif isinstance(target, type) and interfaces:
             name = target.__qualname__
-            raise TypeError(f"{name} is a class that implements {', '.join(interfaces)}: give an object of it, {name}(...)")
+            raise TypeError(f"{name} is a class that implements {', '.join(interfaces)}: pass an object, {name}(...)")
         if self.run_coroutine is None and _is_coroutine_function(target):
-            raise TypeError(f"Java can await a coroutine over jpeer.aio alone: {target!r}")
+            raise TypeError(f"only a connection of jpeer.aio accepts a coroutine function: {target!r}")
         connection = self._java._connection
         cls = type(target)
         if not interfaces and callable(target) and not as_comparable:
@@ -370,7 +370,7 @@ class CallbackTable:
                     member = target
                 if member is None:
                     raise NotImplementedError(
-                        f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
+                        f"{type(target).__qualname__} has no method {method}, which {interface} requires"
                     )
                 result = self._awaited(member)(*args)
                 return result if convert is None else convert(result)

@@ -132,7 +132,7 @@ class JavaClass(type):
     @property
     def _bridge(cls) -> "Java":
         if cls._java is None:
-            raise TypeError(f"{cls.__name__} is no class of a connection")
+            raise TypeError(f"{cls.__name__} is not a class of a connection")
         return cls._java
 
     @property
@@ -144,7 +144,7 @@ class JavaClass(type):
 
     def _constants(cls) -> list[Any]:
         if ENUM not in cls._supertypes:
-            raise TypeError(f"{cls!r} is not iterable: it is no enum")
+            raise TypeError(f"{cls!r} is not iterable: it is not an enum")
         return list(cls._operations.call(cls._java_name, "values"))
 
     def __iter__(cls) -> Iterator[Any]:
@@ -321,7 +321,7 @@ class ByLoader:
 
 def _loader_in(answer: Any) -> Object | None:
     if answer is not None and not isinstance(answer, Object):
-        raise ProtocolError(f"the peer's answer is malformed: {repr(answer)[:200]} is no class loader")
+        raise ProtocolError(f"the peer's answer is malformed: {repr(answer)[:200]} is not a class loader")
     return answer
 
 
@@ -381,7 +381,7 @@ class ClassTable:
         """The Python class of a java.lang.Class."""
         name = self._connection.call("java.lang.Class", "getName", class_object)
         if type(name) is not str:
-            raise ProtocolError(f"the peer's answer is malformed: {repr(name)[:200]} is no name of a class")
+            raise ProtocolError(f"the peer's answer is malformed: {repr(name)[:200]} is not a class name")
         loader = self._loader_of_class(lambda: class_object)
         return self.of_name(name) if loader is None else self.of_loader(name, loader)
 
@@ -628,7 +628,7 @@ class ClassTable:
         no chain of them is that long."""
         in_progress: list[str] = _in_progress.__dict__.setdefault("names", [])
         if name in in_progress or len(in_progress) >= SUPERTYPES_MAX:
-            raise ProtocolError(f"the supertypes of the class {shown(in_progress[0][:200])} have no end")
+            raise ProtocolError(f"the supertypes of the class {shown(in_progress[0][:200])} are endless")
         in_progress.append(name)
         try:
             yield

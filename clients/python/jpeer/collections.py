@@ -257,7 +257,7 @@ class ItemsView(collections.abc.Set[Any]):
     def __iter__(self) -> Iterator[MapEntry]:
         for page in pages(self._owner):
             if page and set(map(type, page)) != {MapEntry}:
-                raise ProtocolError("the peer's answer is malformed: an entry of a map is no pair")
+                raise ProtocolError("the peer's answer is malformed: an entry of a map is not a pair")
             yield from page
 
     def __len__(self) -> int:

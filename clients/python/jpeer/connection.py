@@ -88,7 +88,7 @@ class Java(ModuleType):
         for each in entries:
             entry = path.of(os.path.abspath(os.path.expanduser(os.fspath(each))))  # type: ignore[attr-defined]
             if not entry.toFile().exists():
-                raise FileNotFoundError(f"class path: nothing at {entry}")
+                raise FileNotFoundError(f"class path: {entry} does not exist")
             urls.append(entry.toUri().toURL())
         made = net(urls, parent)
         self._added_loaders.append(made)
@@ -254,7 +254,7 @@ def class_name(java_class: Any) -> str:
         return java_class._java_name
     if isinstance(java_class, Object) and java_class._java_type == "java.lang.Class":
         return source_name(java_class._connection.call("java.lang.Class", "getName", java_class))
-    raise TypeError(f"{java_class!r} is no Java class")
+    raise TypeError(f"{java_class!r} is not a Java class")
 
 
 READY_LINE = "jpeer ready: "
@@ -354,7 +354,7 @@ def words_of(words: str | Iterable[str | os.PathLike[str]], what: str) -> list[s
     if isinstance(words, (str, os.PathLike)):
         words = [words]
     if isinstance(words, (bytes, dict)) or not isinstance(words, Iterable):
-        raise TypeError(f"{what} is a list of words, or one word, and not {type(words).__name__}")
+        raise TypeError(f"{what} must be a list of words or one word, not {type(words).__name__}")
     return [os.fspath(each) for each in words]
 
 
@@ -425,6 +425,6 @@ def join_class_path(entries: str | os.PathLike[str] | Iterable[str | os.PathLike
         else:
             matches = sorted(glob.glob(entry, recursive=True))
         if not matches:
-            raise FileNotFoundError(f"class path: nothing at {entry}")
+            raise FileNotFoundError(f"class path: {entry} does not exist")
         found += matches
     return os.pathsep.join(found) or None

@@ -136,7 +136,7 @@ class NumberMixin(JavaObject):
             return read_integer(text)
         if _FLOAT.fullmatch(text) and float(text) == near or not math.isfinite(near):
             return int(near)
-        raise OverflowError(f"{text[:REPR_MAX]} of {self._java_type} is more than a long, and its text is no integer")
+        raise OverflowError(f"{text[:REPR_MAX]} of {self._java_type} exceeds a long, and its text is not an integer")
 
     def __float__(self) -> float:
         return float(call(self, "doubleValue"))
@@ -150,7 +150,7 @@ class OptionalMixin(JavaObject):
     def __bool__(self) -> bool:
         present = call(self, "isPresent")
         if type(present) is not bool:
-            raise ProtocolError("the peer's answer is malformed: whether an Optional has a value is no boolean")
+            raise ProtocolError("the peer's answer is malformed: the value of isPresent is not a boolean")
         return present
 
     def _value(self) -> Any:
@@ -215,7 +215,7 @@ def read_integer(text: str) -> int:
     """Converts in halves, because int() accepts 4300 digits and needs quadratic time. Raises ValueError beyond
     DIGITS_MAX."""
     if len(text) > DIGITS_MAX or not _INTEGER.fullmatch(text):
-        raise ValueError(f"{text[:40]}... is no number of at most {DIGITS_MAX} digits")
+        raise ValueError(f"{text[:40]}... is not a number of at most {DIGITS_MAX} digits")
     powers: dict[int, int] = {}
 
     def power(count: int) -> int:
@@ -235,7 +235,7 @@ def read_integer(text: str) -> int:
 
 def read_decimal(text: str) -> decimal.Decimal:
     if not _DECIMAL.fullmatch(text):
-        raise ValueError(f"{text[:40]} is no number of java.math.BigDecimal")
+        raise ValueError(f"{text[:40]} is not a number of java.math.BigDecimal")
     return decimal.Decimal(text)
 
 

@@ -48,7 +48,7 @@ class Package(ModuleType):
 
     def _java_type_error(self, what: str) -> NoReturn:
         if self._find_java()._kind_of(self._java_name).is_package:
-            raise TypeError(f"{self._java_name} is a package of Java: it cannot be {what}")
+            raise TypeError(f"{self._java_name} is a Java package: it cannot be {what}")
         raise_unknown(self._find_java(), self._java_name)
 
     def __repr__(self) -> str:
@@ -146,7 +146,7 @@ def _find_default() -> "Java":
 def _nested_name(java: "Java", outer: str, name: str) -> str:
     nested = getattr(java.type(outer), name)
     if not isinstance(nested, type):
-        raise AttributeError(f"{outer}.{name} is no class", name=name)
+        raise AttributeError(f"{outer}.{name} is not a class", name=name)
     return str(nested._java_name)  # type: ignore[attr-defined]
 
 

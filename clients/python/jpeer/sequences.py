@@ -287,10 +287,10 @@ class ArrayMixin(SequenceMixin):
         raise TypeError("an element of an array cannot be deleted: the length of an array is fixed")
 
     def __iadd__(self, other: Any) -> Any:
-        raise TypeError("an array cannot be extended: the length of an array is fixed; a + b is a list of Python's")
+        raise TypeError("an array cannot be extended: the length of an array is fixed; a + b is a Python list")
 
     def __imul__(self, count: Any) -> Any:
-        raise TypeError("an array cannot be extended: the length of an array is fixed; a * n is a list of Python's")
+        raise TypeError("an array cannot be extended: the length of an array is fixed; a * n is a Python list")
 
     def __contains__(self, value: Any) -> bool:
         return any(each is value or each == value for each in self)

@@ -30,7 +30,7 @@ class JavaValue:
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=self)
         if self._java is None:
             raise AttributeError(
-                f"{kind.__name__!r} object has no attribute {name!r}, and did not come from Java, where it could have it",
+                f"{kind.__name__!r} object has no attribute {name!r}, and is not from Java, so has no Java methods",
                 name=name, obj=self,
             )  # fmt: skip
         found: Any = self._java

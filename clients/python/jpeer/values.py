@@ -270,7 +270,7 @@ MOMENTS = ("java.time.OffsetDateTime", "java.time.ZonedDateTime", "java.time.Ins
 
 def _decimal_text(value: decimal.Decimal) -> str:
     if not value.is_finite():
-        raise ValueError(f"{value} is no number of java.math.BigDecimal")
+        raise ValueError(f"{value} is not a number of java.math.BigDecimal")
     return str(value)
 
 

@@ -164,7 +164,7 @@ class Asyncio(AioCase):
         async def compare(a, b):
             return 0
 
-        with self.assertRaisesRegex(TypeError, "Java can await a coroutine over jpeer.aio alone"):
+        with self.assertRaisesRegex(TypeError, "only a connection of jpeer.aio accepts a coroutine function"):
             peer.java.util.ArrayList([3, 1, 2]).sort(compare)
 
     async def test_errors_are_those_of_jpeer(self):
@@ -249,7 +249,7 @@ class Asyncio(AioCase):
             p.xx = 5
         with self.assertRaisesRegex(AttributeError, "MAX_VALUE is a field"):
             self.java.java.lang.Integer.MAX_VALUE = 5
-        with self.assertRaisesRegex(AttributeError, "nothing of Java can be deleted"):
+        with self.assertRaisesRegex(AttributeError, "members of Java cannot be deleted"):
             del p.x
         self.assertEqual(await p.x, 3)
 
@@ -335,7 +335,7 @@ class Asyncio(AioCase):
     async def test_enums_are_iterable_and_interfaces_take_functions(self):
         days = [day async for day in self.java.java.time.DayOfWeek]
         self.assertEqual((len(days), await days[0].name()), (7, "MONDAY"))
-        with self.assertRaisesRegex(TypeError, "it is no enum"):
+        with self.assertRaisesRegex(TypeError, "it is not an enum"):
             [each async for each in self.java.java.util.List]
         later = await self.java.java.util.concurrent.Callable(lambda: 5)
         pool = await self.java.java.util.concurrent.Executors.newSingleThreadExecutor()

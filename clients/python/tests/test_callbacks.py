@@ -300,7 +300,7 @@ class Implementations(unittest.TestCase):
             def __init__(self, value):
                 self.value = value
 
-        with self.assertRaisesRegex(TypeError, r"Task is a class that implements java.lang.Runnable: give an object"):
+        with self.assertRaisesRegex(TypeError, r"Task is a class that implements java.lang.Runnable: pass an object"):
             java.java.lang.Thread(Task)
         java.java.util.List.of(1).forEach(Plain)
 
@@ -310,7 +310,7 @@ class Implementations(unittest.TestCase):
             pass
 
         with self.assertRaisesRegex(
-            NotImplementedError, "Nothing has no method run, which java.lang.Runnable asks for"
+            NotImplementedError, "Nothing has no method run, which java.lang.Runnable requires"
         ):
             java.java.util.concurrent.Executors.callable(Nothing()).call()
 

@@ -284,7 +284,7 @@ class Mistakes(unittest.TestCase):
             java.java.util.arrayList()
         with self.assertRaisesRegex(AttributeError, r"fixtures.small.function.col. Did you mean fixtures.small.functions\?"):
             java.fixtures.small.function.col("x")
-        with self.assertRaisesRegex(TypeError, "java.util is a package of Java: it cannot be called"):
+        with self.assertRaisesRegex(TypeError, "java.util is a Java package: it cannot be called"):
             java.java.util()
         for name in ("", "java..x", "no such", "int", "a\0b"):
             with self.subTest(name), self.assertRaises((TypeError, AttributeError, ValueError)):

@@ -357,7 +357,7 @@ class Iterators(unittest.TestCase):
             self.assertEqual(int(Digits(str(number), str(number))), number)
             self.assertEqual(jpeer.to_python(Digits(str(number), str(number))), number)
         self.assertEqual(int(Digits("3.75", "15/4")), 3)
-        with self.assertRaisesRegex(OverflowError, "36893488147419103229/2 of fixtures.Texts.Digits is more than a long"):
+        with self.assertRaisesRegex(OverflowError, "36893488147419103229/2 of fixtures.Texts.Digits exceeds a long"):
             int(Digits("18446744073709551614.5", "36893488147419103229/2"))
         adder = java.java.util.concurrent.atomic.DoubleAdder()
         adder.add(1e300)

@@ -87,8 +87,8 @@ class Launching(unittest.TestCase):
         with launch(jvm_options="-Dcolour=blue", options="--log-level=error") as other:
             self.assertEqual(other.java.lang.System.getProperty("colour"), "blue")
         for wrong in ({"-Dcolour": "blue"}, b"-Dcolour=blue", 5):
-            self.assertRaisesRegex(TypeError, "jvm_options is a list of words", jpeer.launch, jvm_options=wrong)
-            self.assertRaisesRegex(TypeError, "options is a list of words", jpeer.launch, options=wrong)
+            self.assertRaisesRegex(TypeError, "jvm_options must be a list of words", jpeer.launch, jvm_options=wrong)
+            self.assertRaisesRegex(TypeError, "options must be a list of words", jpeer.launch, options=wrong)
 
     def test_allow_limits_what_may_be_used(self):
         with launch(allow=["jdk:java.util.*", "java.lang.Integer"]) as small:

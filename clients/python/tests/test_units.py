@@ -147,7 +147,7 @@ class ClassPath(unittest.TestCase):
             self.assertEqual(connection.join_class_path([f"{folder}/*"]), f"{folder}/*")
             self.assertIsNone(connection.join_class_path(()))
             for missing in ("x.jar", "*.zip", "no/*"):
-                with self.assertRaisesRegex(FileNotFoundError, "nothing at"):
+                with self.assertRaisesRegex(FileNotFoundError, "does not exist"):
                     connection.join_class_path([f"{folder}/{missing}"])
 
 
