@@ -18,7 +18,7 @@ struct link {
   uint32_t kind;
 };
 
-enum { TAKEN_SHARE = 4 }; /* room is published at the latest when it is a quarter of the ring */
+enum { UNPUBLISHED_SHARE = 4 }; /* publish at the latest when a quarter of the ring was read */
 
 #define RING_FIELD "jpeer-shm-ring: "
 
@@ -83,7 +83,7 @@ static int shm_fd(const struct link *link)
   return link->stream.fd;
 }
 
-static void ring_peer(const struct link *link)
+static void notify_peer(const struct link *link)
 {
   /* If the socket is full, it has unread notifications already. Its end is found by reading. */
   (void)!send(link->stream.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -94,10 +94,10 @@ static void shm_send(struct link *link, struct text message)
   ring_append_frame(&link->stream.out, RING_JSON, message);
 }
 
-static void show_taken(struct link *link)
+static void publish_taken(struct link *link)
 {
   if (ring_reader_publish(&link->reader))
-    ring_peer(link);
+    notify_peer(link);
 }
 
 /* Bytes without room wait for a notification, not for the socket. The position of read bytes is published after the
@@ -110,8 +110,8 @@ static enum jp_status shm_flush(struct link *link, bool *blocked, bool *again, s
     stream->sent +=
         ring_write(&link->writer, stream->out.data + stream->sent, stream->out.len - stream->sent);
     if (ring_writer_publish(&link->writer))
-      ring_peer(link);
-    show_taken(link);
+      notify_peer(link);
+    publish_taken(link);
     if (link->writer.is_broken || stream->out.failed)
       return jp_fail(error, JP_INVALID, "the ring to the peer is broken, or there is no memory");
   } while (stream->sent < stream->out.len && !ring_writer_await_room(&link->writer));
@@ -189,8 +189,8 @@ static enum jp_status shm_receive(struct link *link, struct link_listener *liste
   }
   while (status == JP_OK && goes_on)
     status = read_frame(link, listener, &goes_on, error);
-  if (link->reader.position - link->reader.published > link->reader.size / TAKEN_SHARE)
-    show_taken(link);
+  if (link->reader.position - link->reader.published > link->reader.size / UNPUBLISHED_SHARE)
+    publish_taken(link);
   return status;
 }
 
@@ -213,7 +213,7 @@ static bool shm_sleep(struct link *link)
     return true;
   link->is_asleep = ring_reader_sleep(&link->reader);
   if (link->is_asleep && !ring_writer_is_empty(&link->writer))
-    ring_peer(link);
+    notify_peer(link);
   return link->is_asleep;
 }
 

@@ -91,7 +91,7 @@ def fetched(tool, what):
 
 
 def command_of(client):
-    """How to run the client, but for the peer's address, and its environment."""
+    """The command of the client without the peer's address, and its environment."""
     runtime = "/usr/bin/python3" if client.in_python else shutil.which("node")
     if not client.in_python and (runtime is None or shutil.which("npm") is None):
         raise Unavailable("node and npm are not installed")
