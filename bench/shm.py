@@ -142,11 +142,11 @@ def middle(pairs, figure):
 
 
 def latency_over_echo(transport, runs):
-    """The time of a call, over the echo's round trip and the call in the process."""
+    """The time of a call; floor: the echo's round trip and the call in the process."""
     pairs = [(jpeer["p50_us"], echo["p50_us"] + burning["whole_ns"] / 1e3)
              for jpeer, echo, burning in zip(runs["jpeer"], runs["echo"], runs["echo-whole"])]
     measured, floor = middle(pairs, sub)
-    what = f"{transport}, add, 1x1, apart: p50 over the echo's and whole"
+    what = f"{transport}, add, 1x1, apart: p50; floor: the echo's p50 and the call in the process"
     return row(f"{transport}-over-echo-us", what, measured, "us", floor, measured - floor)
 
 
@@ -204,8 +204,8 @@ def crowd_rows(placement, options):
                                         warm_up=options.warm_up)
                     samples[name].append(made["p99_us"])
             measured, floor = (statistics.median(samples[name]) for name in SCHEMES)
-            what = (f"p99 of a WebSocket beside {count} shm clients that call each ms, over beside so many unix-socket "
-                    f"clients ({placement[0]})")
+            what = (f"p99 of a WebSocket beside {count} shm clients that call each ms; floor: beside as many "
+                    f"clients on Unix sockets ({placement[0]})")
             yield row("crowd-p99-ratio", what, measured, "us", floor)
 
 
@@ -242,7 +242,7 @@ def idle_rows(count, calls, seconds):
             grown = memory_kib(peer.pid) - before
     what = f"{count:,} idle shm connections after {calls:,} adds each"
     yield row("idle-kib", f"resident in the peer for each of {what}", grown / count, "KiB")
-    yield row("idle-switches", f"the peer's context switches a second with {what}, over none", measured, "/s", floor)
+    yield row("idle-switches", f"the peer's context switches a second with {what}; floor: with none", measured, "/s", floor)
     yield row("idle-client-switches", f"the clients' own, with {what}", own, "/s")
 
 

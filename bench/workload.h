@@ -79,13 +79,13 @@ struct workload_text {
   unsigned hole_count;
 };
 
-/* False where the text has a hole that is unknown, or memory is short. A batch of so many elements is made of
- * it, 0 for none; at most WORKLOAD_BATCH_MAX. Free with workload_text_fini, even then. */
+/* Makes a batch whose elements are `batch` copies of the text (at most WORKLOAD_BATCH_MAX), or, with 0, the text alone.
+ * False if the text has an unknown hole, or memory is short. Free with workload_text_fini in both cases. */
 bool workload_text_parse(struct workload_text *text, const char *source, unsigned batch) JP_MUST_CHECK;
-/* Both texts of a step, alike. */
+/* Parses both texts of a step, with the same rules. */
 bool workload_step_parse(const struct workload_step *step, unsigned batch, struct workload_text *request,
                          struct workload_text *answer) JP_MUST_CHECK;
-void workload_text_fini(struct workload_text *text); /* fine for one that is all zero */
+void workload_text_fini(struct workload_text *text); /* a text of zero bytes is allowed */
 /* The words before the hole of that index; the last part, of index hole_count, is those after all holes. Borrowed
  * from the text. */
 struct text workload_text_part(const struct workload_text *text, unsigned index);

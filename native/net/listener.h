@@ -48,7 +48,7 @@ struct listener {
 void listener_init(struct listener *listener);
 /* After listener_close. */
 void listener_fini(struct listener *listener);
-/* JP_IO, JP_NOT_FOUND (the host), JP_INVALID (the path): the text names the address. */
+/* JP_IO, JP_NOT_FOUND (the host), JP_INVALID (the path): the error's text names the address. */
 enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
                              struct jp_error *error) JP_MUST_CHECK;
 enum jp_status listener_start(struct listener *listener, struct connection_table *table,
