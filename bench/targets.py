@@ -35,7 +35,7 @@ def worst(found, figure):
 
 
 def ratio_in(row, base, figure):
-    """jpeer's figure over that of the base."""
+    """jpeer's figure divided by the figure of the base, and where it was measured."""
     ours, theirs = (row["figures"].get(server, {}).get(figure) for server in ("jpeer", base))
     if ours is None or not theirs:
         return None
@@ -43,7 +43,7 @@ def ratio_in(row, base, figure):
 
 
 def load_ratio(workload, placements, transport, shape, base, figure, part="load"):
-    """That of the workload, in the placement where it is worst."""
+    """Finds the ratio to the base in each placement, and returns the worst."""
     def measured(run):
         found = []
         for placement in placements:
@@ -65,7 +65,7 @@ def binary_ratio(*wanted):
 
 
 def binary_over_json(placements, shape, base, figure):
-    """How near `add` is to its floor in binary over the same in JSON, both over ZeroMQ, at the worst."""
+    """The ratio of `add` to its floor over ZeroMQ, in binary divided by that in JSON; the worst placement."""
     def measured(run):
         found = []
         for placement in placements:
@@ -78,7 +78,7 @@ def binary_over_json(placements, shape, base, figure):
 
 
 def every_rival(figure):
-    """That of the worst row. Also names the number of rivals: one may be absent."""
+    """The worst ratio to any rival, and the number of rivals measured, because some may be absent."""
     def measured(run):
         rows = run.get("rivals", ())
         found = worst((ratio_in(row, row["rival"], figure) for row in rows), figure)
@@ -101,7 +101,7 @@ def keyed(part, key):
 
 
 def lowest(part, key):
-    """The same where more is better."""
+    """As keyed, for figures where more is better: the lowest."""
     def measured(run):
         figures = [row["figure"] for row in run.get(part, ()) if row.get("key") == key]
         return (min(figures), "") if figures else None
@@ -110,7 +110,7 @@ def lowest(part, key):
 
 
 def keyed_ratio(part, key, base):
-    """The figure of the row with the one key over that of the row with the other."""
+    """The figure of the row `key` divided by the figure of the row `base`."""
     def measured(run):
         figure, under = (keyed(part, wanted)(run) for wanted in (key, base))
         return (figure[0] / under[0], "") if figure and under and under[0] else None
@@ -123,7 +123,7 @@ def shm_ratio(workload, placements, shape, base, figure):
 
 
 def python_ratio(workload, placements, over, base, worst_of=max):
-    """The figure of a library over another's in the part `python`, where that is worst."""
+    """The figure of one library divided by that of another in the part `python`; the worst placement."""
     def measured(run):
         found = []
         for row in run.get("python", ()):
@@ -137,7 +137,7 @@ def python_ratio(workload, placements, over, base, worst_of=max):
 
 
 def python_figure(workload):
-    """The package's own, with a core each."""
+    """The figure of the Python package over shared memory, with client and peer on different cores."""
     def measured(run):
         found = [(row["figures"]["shm"], row["placement"]) for row in run.get("python", ())
                  if row["workload"] == workload and row["placement"] == "apart"]

@@ -15,7 +15,7 @@
 enum { OP_ROUTING_ID_MAX = 255, OP_SESSION_NAME_MAX = 2 * OP_ROUTING_ID_MAX + 16 };
 
 struct op_session_key {
-  uint64_t serial; /* not of the key: names a session without one in the log; 0: none */
+  uint64_t serial; /* names a session without a key in the log; is not compared; 0: none */
   size_t length;   /* 0: no key */
   uint8_t bytes[1 + OP_ROUTING_ID_MAX];
 };
