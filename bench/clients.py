@@ -87,7 +87,7 @@ def cells(row):
 
 
 def smoke():
-    """Both shapes on both transports, a moment each: the program compares every answer."""
+    """Runs both shapes on both transports for a moment; the program compares every answer."""
     with Peer("--log-level", "warn", sockets=True) as peer:
         for scheme in SCHEMES:
             for in_flight in IN_FLIGHT:

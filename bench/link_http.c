@@ -80,7 +80,7 @@ static enum jp_status http_flush(struct link *link, bool *blocked, bool *again, 
   return stream_flush(&link->stream, blocked, error);
 }
 
-/* The value of a field, up to the end of the head; NULL where the head has none. name: "\r\nName:". */
+/* The value of a field, up to the end of the head; NULL if the head has none. name: "\r\nName:". */
 static const char *field_of(struct text head, struct text name)
 {
   for (size_t at = 0; at + name.len < head.len; at++)

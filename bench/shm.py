@@ -178,7 +178,7 @@ def call_rows(placement, options):
 
 @contextlib.contextmanager
 def calling(peer, scheme, count, core, seconds):
-    """So many clients that call each millisecond, on threads of one process."""
+    """Runs `count` clients that call each millisecond, on threads of one process."""
     command = [PROGRAM, "--to", address(peer, scheme), "--watch", peer.pid, "--connections", count, "--every",
                CROWD_EVERY_US, "--warm-up", 10, "--seconds", seconds]
     with pinned(core):

@@ -62,7 +62,7 @@ extern const unsigned workload_binary_row_count;
 extern const struct workload_row workload_rival_rows[];
 extern const unsigned workload_rival_row_count;
 
-const struct workload_row *workload_find(const char *name); /* NULL where there is none */
+const struct workload_row *workload_find(const char *name); /* NULL: no row has this name */
 
 struct workload_hole {
   size_t at; /* in the words */

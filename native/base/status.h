@@ -4,7 +4,7 @@
  * The results of functions that can fail.
  *
  * Every such function returns an enum jp_status and is marked JP_MUST_CHECK. Details go to the struct
- * jp_error that the caller gives, or NULL where the caller does not need them. A lower error is passed on,
+ * jp_error that the caller gives, or NULL if the caller does not need them. A lower error is passed on,
  * not overwritten. No globals, any thread.
  */
 #include <stdarg.h>

@@ -34,7 +34,7 @@ static const uint16_t listener_transitions[] = {
 };
 
 struct listener {
-  struct crew_source source; /* first: a source is its listener */
+  struct crew_source source; /* the first member, so that a source can be cast to its listener */
   struct connection_table *table;
   const struct connection_protocol *protocol; /* the first protocol of its connections; borrowed */
   pthread_mutex_t lock;                       /* guards fd, state and file */

@@ -21,7 +21,7 @@ struct op_session_key {
 };
 
 void op_session_key_peer_id(struct op_session_key *key, const struct uuid *peer_id);
-/* False where the id is empty, or longer than ZeroMQ allows. */
+/* False if the id is empty, or longer than ZeroMQ allows. */
 bool op_session_key_routing_id(struct op_session_key *key, struct text routing_id) JP_MUST_CHECK;
 /* Reads the `peer-id` in the bytes of a key; false: they are a routing id. */
 bool op_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id) JP_MUST_CHECK;
