@@ -64,7 +64,7 @@ def event_rows(peer, scheme, where, cores, runs):
     server_core, core = cores
     writer_core = -1 if server_core is None else server_core
     measured = medians([run_program(address(peer, scheme), "events", EVENTS, core, writer_core) for _ in range(runs)])
-    what = f"oneway events a second over messages of their length written bare to a socket ({scheme}, {where})"
+    what = f"oneway events a second; floor: messages of the same length written to a socket without a peer ({scheme}, {where})"
     yield row("events", what, measured["events"], "/s", measured["bare"])
 
 
