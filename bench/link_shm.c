@@ -13,7 +13,7 @@ struct link {
   struct ring_region region;
   struct ring_writer writer;
   struct ring_reader reader;
-  bool is_asleep; /* the peer notifies */
+  bool is_asleep; /* the peer has to notify this link of an answer */
   bool in_frame;
   uint32_t kind;
 };
@@ -63,7 +63,7 @@ static enum jp_status shake_hands(struct link *link, const struct link_target *t
   int memory = receive_head(link, head, sizeof head);
   const char *size = strstr(head, RING_FIELD);
   if (memory < 0 || size == NULL)
-    return jp_fail(error, JP_INVALID, "the handshake was answered: %s", head);
+    return jp_fail(error, JP_INVALID, "the peer refused the handshake: %s", head);
   status = ring_region_map(memory, strtoul(size + sizeof RING_FIELD - 1, NULL, 10), &link->region, error);
   close(memory);
   if (status != JP_OK)
@@ -85,7 +85,7 @@ static int shm_fd(const struct link *link)
 
 static void notify_peer(const struct link *link)
 {
-  /* If the socket is full, it has unread notifications already. Its end is found by reading. */
+  /* A full socket already holds unread notifications. A closed socket is noticed by read_notifications. */
   (void)!send(link->stream.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -100,8 +100,8 @@ static void publish_taken(struct link *link)
     notify_peer(link);
 }
 
-/* Bytes without room wait for a notification, not for the socket. The position of read bytes is published after the
- * requests, because the peer waits for these. */
+/* Bytes that do not fit into the ring wait for a notification, not for a writable socket. Requests are published first,
+ * because the peer waits for them, and then the position up to which answers were read. */
 static enum jp_status shm_flush(struct link *link, bool *blocked, bool *again, struct jp_error *error)
 {
   struct stream *stream = &link->stream;
@@ -139,7 +139,7 @@ static void wake(struct link *link)
   link->is_asleep = false;
 }
 
-/* Reads the payload as far as it has arrived; *is_whole: all of it. */
+/* Reads the bytes of the payload that have arrived. *is_whole: these were the last. */
 static enum jp_status read_payload(struct link *link, bool *is_whole, struct jp_error *error)
 {
   struct buffer *in = &link->stream.in;
@@ -206,7 +206,7 @@ static bool shm_publish_processor(struct link *link)
   return ring_processor_of(link->reader.other) == processor;
 }
 
-/* A peer that is busy with another connection polls this one when it is notified. */
+/* Notifies the peer if it has not read all requests: it may be busy with another connection and not poll this one. */
 static bool shm_sleep(struct link *link)
 {
   if (link->is_asleep)

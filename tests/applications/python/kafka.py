@@ -200,4 +200,4 @@ with tempfile.TemporaryDirectory(prefix="jpeer-kafka-") as folder, \
         jpeer.launch(classpath=os.environ["JARS"], jvm_options=["-Xmx512m"]) as java:
     check(java, folder)
     version = java.org.apache.kafka.common.utils.internals.AppInfoParser.getVersion()
-    print(f"Kafka {version}: {RECORDS} records through a broker, written and read by Python's serializers, one owner a consumer")
+    print(f"Kafka {version}: {RECORDS} records through a broker, written and read by Python's serializers, one thread a consumer")

@@ -68,10 +68,10 @@ def run_program(file, jars, packages=()):
 
 
 def fetch_package(name):
-    """The folder of a Python package."""
+    """Fetches a Python package; its folder."""
     done = subprocess.run([ROOT / "tools/fetch-python", PACKAGES[name]], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise maven.Unavailable(f"PyPI has not given {PACKAGES[name]}: {done.stderr.strip().splitlines()[-1]}")
+        raise maven.Unavailable(f"{PACKAGES[name]} was not fetched from PyPI: {done.stderr.strip().splitlines()[-1]}")
     return done.stdout.strip()
 
 
@@ -86,7 +86,7 @@ def check_migration(name, jars):
     wanted = run_program(HERE / f"migrations/{name}_with_{before}.py", jars, packages)
     if printed != wanted:
         changes = "\n".join(difflib.unified_diff(wanted, printed, before, "jpeer", lineterm=""))
-        raise AssertionError(f"other results than with {before}\n{changes}")
+        raise AssertionError(f"the results differ from those with {before}\n{changes}")
     return f"{printed[-1]}; the same {len(printed)} lines as with {PACKAGES[before]}"
 
 
