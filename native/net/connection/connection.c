@@ -992,8 +992,9 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
 
 static bool is_batch(struct text message)
 {
+  static const char spaces[] = {' ', '\t', '\r', '\n'};
   size_t at = 0;
-  while (at < message.len && memchr(" \t\r\n", message.data[at], 4) != NULL)
+  while (at < message.len && memchr(spaces, message.data[at], sizeof spaces) != NULL)
     at++;
   return at < message.len && message.data[at] == '[';
 }
