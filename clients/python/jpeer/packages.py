@@ -35,8 +35,8 @@ class Package(ModuleType):
         )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """`import` sets a loaded class module as an attribute of its package. It is not kept: classes are looked up
-        each time."""
+        """Ignores a loaded class module that `import` sets as an attribute of its package, because classes are looked
+        up."""
         if not isinstance(value, ClassModule):
             super().__setattr__(name, value)
 
@@ -123,7 +123,7 @@ def raise_unknown(java: "Java", name: str) -> NoReturn:
 
 
 def java_name_of(java: "Java", package: str, name: str) -> str:
-    """The Java name of an attribute: `lambda_` stands for `lambda`, unless Java has the name `lambda_`."""
+    """Returns the Java name of an attribute: `lambda_` stands for `lambda`, unless Java has the name `lambda_`."""
     full = f"{package}.{name}" if package else name
     if name.endswith("_") and keyword.iskeyword(name[:-1]) and not any(java._kind_of(full)):
         return full[:-1]
@@ -151,8 +151,8 @@ def _nested_name(java: "Java", outer: str, name: str) -> str:
 
 
 def _import(java: "Java", parent: ModuleType, package: str, name: str) -> tuple[type["Package"], str]:
-    """The kind of module to import, and its Java name. Raises NotFound if the peer knows neither a package nor a
-    class."""
+    """Returns the kind of module to import, and its Java name. Raises NotFound if the peer knows neither a package nor
+    a class."""
     if isinstance(parent, ClassModule):
         return ClassModule, _nested_name(java, package, name)
     found = member(lambda: java, package, name, True)

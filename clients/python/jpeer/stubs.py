@@ -74,8 +74,8 @@ def _regex(pattern: str) -> str:
 
 
 def _is_public(everything: dict[str, Info], name: str) -> bool:
-    """Whether the class and all classes around it are public. False also for a name that Python cannot write, and for a
-    class of the unnamed package: Python cannot import it, and its file would replace jpeer's own."""
+    """Returns whether the class and all classes around it are public. Returns False also for a name that Python cannot
+    write, and for a class of the unnamed package: Python cannot import it, and its file would replace jpeer's own."""
     if not _package_of(name):
         return False
     parts = name.split("$")
@@ -157,7 +157,7 @@ class Writer:
         return bases
 
     def _model(self, bases: list[Any]) -> Any:
-        """A class with these bases in Python's resolution order. None if there is no such order."""
+        """Returns a class with these bases in Python's resolution order. Returns None if there is no such order."""
         models = [self._model_of(each) if isinstance(each, str) else each for each in bases]
         try:
             return types.new_class("Model", tuple(models))
@@ -233,7 +233,7 @@ class Writer:
         return start + ", ".join(texts)
 
     def _type(self, java_type: str) -> str:
-        """The type of a result or field. A class without a stub is Any."""
+        """Returns the type of a result or field. A class without a stub is Any."""
         if java_type.endswith("[]"):
             return f"typing.Sequence[{self._type(java_type[:-2])}]"
         name = _erased(java_type)
@@ -256,7 +256,7 @@ def _breadth(parameters: str) -> tuple[int, int, str]:
 
 
 def _erased(java_type: str) -> str:
-    """Without type arguments: `java.util.Map$Entry<K, V>` -> `java.util.Map$Entry`."""
+    """Removes the type arguments: `java.util.Map$Entry<K, V>` becomes `java.util.Map$Entry`."""
     return re.sub(r"<.*>", "", java_type)
 
 

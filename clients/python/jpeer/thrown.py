@@ -83,7 +83,7 @@ class ThrownExceptions:
         return handle_of(made)
 
     def mark(self, error: BaseException, message: str, frames: list[Frame]) -> str:
-        """The message with a number by which the throwable is recognized."""
+        """Returns the message with a number by which the throwable is recognized."""
         number = next(_numbers)
         marked = f"{message} (Python exception {number})"
         self._keep(number, (None, marked), (error, _texts_of(frames)))
@@ -155,5 +155,5 @@ class ThrownExceptions:
 
 
 def _texts_of(frames: list[Frame]) -> list[str]:
-    """In the notation of StackTraceElement.toString."""
+    """Returns the frames in the notation of StackTraceElement.toString."""
     return [f"{each[0]}.{each[1]}({each[2]}:{each[3]})" for each in frames]

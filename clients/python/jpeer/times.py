@@ -129,7 +129,7 @@ class _Nanoseconds(JavaValue):
 
 
 def _nanoseconds_of(value: Any) -> int:
-    """The nanoseconds of a value of this module or of pandas; 0 for one of datetime."""
+    """Returns the nanoseconds of a value of this module or of pandas, and 0 for a value of datetime."""
     name = "nanoseconds" if isinstance(value, datetime.timedelta) else "nanosecond"
     return int(getattr(value, name, 0)) if type(value).__module__ != "datetime" else 0
 
@@ -244,7 +244,7 @@ def _plain_timedelta(value: datetime.timedelta) -> datetime.timedelta:
 
 
 def _total(value: datetime.timedelta) -> int:
-    """The whole duration in nanoseconds."""
+    """Returns the whole duration in nanoseconds."""
     return ((value.days * 86400 + value.seconds) * 1_000_000 + value.microseconds) * 1000 + _nanoseconds_of(value)
 
 
