@@ -188,7 +188,8 @@ def _member_of(cls: Any, name: str) -> Any:
 
 
 def _java_name(member: Any, name: str) -> str:
-    """Java's name of a member. Python's name has one underscore more if Python or the package reserves the name."""
+    """Returns Java's name of a member. Python's name has one underscore more if Python or the package reserves the
+    name."""
     return str(getattr(member, "__name__", java_name(name)))
 
 
@@ -494,12 +495,12 @@ class _Opening:
 
 
 def launch(*args: Any, **options: Any) -> _Opening:
-    """jpeer.launch for asyncio: `java = await launch(...)`, or `async with launch(...) as java`."""
+    """Does for asyncio what jpeer.launch does: `java = await launch(...)`, or `async with launch(...) as java`."""
     return _Opening(lambda: connection.launch(*args, **{**options, "pin": False}))
 
 
 def connect(*args: Any, **options: Any) -> _Opening:
-    """jpeer.connect for asyncio."""
+    """Does for asyncio what jpeer.connect does."""
     return _Opening(lambda: connection.connect(*args, **{**options, "pin": False}), options.get("reconnects", False))
 
 

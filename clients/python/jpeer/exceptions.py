@@ -123,8 +123,8 @@ class ErrorMaker:
         return _peer_error(code, message, data or {})
 
     def _of_throwable(self, throwable: Throwable, data: Any, outermost: Any, depth: int) -> BaseException:
-        """`throwable` is the cause at that depth below the outermost throwable, whose handle is given. Depth 0 is the
-        outermost."""
+        """Returns the exception for a throwable: the cause at that depth below the outermost throwable, whose handle is
+        given. At depth 0 it is the outermost throwable itself."""
         name, message, frames, cause = throwable[:4]
         original = self._find_original(name, message, outermost, depth)
         if name == UNDECLARED and cause is not None:  # wraps a checked exception that the method lacks

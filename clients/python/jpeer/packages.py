@@ -80,8 +80,8 @@ class Kind(NamedTuple):
 
 
 def member(find_java: "Callable[[], Java]", package: str, name: str, imports: bool = False) -> Any:
-    """The class or package of that name; if both exist, the class, as in Java (JLS 6.4.2). imports: raises at once if
-    the peer knows neither."""
+    """Returns the class or package of that name. If both exist, returns the class, as in Java (JLS 6.4.2). With
+    `imports`, raises at once if the peer knows neither."""
     if name == "__all__":  # the classes that `from jpeer.java.util import *` imports
         return [each for each in find_java()._members_of(package) if each[0].isupper()]
     if name.startswith("_"):

@@ -77,7 +77,7 @@ def _iterator_by_name(source: Object, why: Denied) -> Any:
 
 
 def _with_entries(elements: list[Any]) -> list[Any]:
-    """A tuple in a page is always an entry of a map."""
+    """Replaces the tuples of a page by MapEntry objects: a tuple in a page is always an entry of a map."""
     kinds = set(map(type, elements))
     if kinds == {tuple}:
         return list(map(MapEntry, elements))
@@ -118,7 +118,8 @@ class Lookahead:
 
 
 def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
-    """The first page is one element, so that a program that wants only one consumes only one in Java."""
+    """Yields the elements in pages. The first page is one element, so that a program that wants one element consumes
+    only one in Java."""
     size = 1
     other: Any = None  # the iterator of a stream
     while True:

@@ -138,7 +138,7 @@ class Writer:
         return base.rpartition("$")[2] if is_sibling else self._class(base)
 
     def _base_list(self, info: Info) -> list[Any]:
-        """The bases: Java classes by name, and Python's own classes: the superclass, the interfaces, and the mixins
+        """Returns the bases (names of Java classes, and Python classes): the superclass, the interfaces, and the mixins
         that these lack. An interface is omitted if Python finds no resolution order with it."""
         superclass = "" if info["className"] == THROWABLE else _erased(info["superclass"] or "")
         known: list[Any] = [each for each in [superclass, *map(_erased, info["interfaces"])] if each in self._names]
@@ -248,8 +248,8 @@ class Writer:
 
 
 def _breadth(parameters: str) -> tuple[int, int, str]:
-    """Sort key for overloads: the narrower parameters come first. A type checker accepts a bool as int, and an int as
-    float."""
+    """Returns a sort key for overloads: narrower parameters come first. A type checker accepts a bool as int, and an
+    int as float."""
     kinds = [each.partition(": ")[2] for each in parameters.split(", ")]
     breadths = {"builtins.int": 1, "builtins.float": 2, "typing.Any": 3}
     return "*" in parameters, sum(breadths.get(each, 0) for each in kinds), parameters

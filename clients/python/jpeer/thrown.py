@@ -48,8 +48,8 @@ class ThrownExceptions:
         self._denied: set[str] = set()  # classes that the policy does not let Python create
 
     def throwable_of(self, error: BaseException, java_class: str, message: str, frames: list[Frame]) -> Any:
-        """A new throwable for the exception: of that class, or a RuntimeException if the policy denies the class. None
-        if no throwable can be created."""
+        """Returns a new throwable for the exception: of that class, or a RuntimeException if the policy denies the
+        class. Returns None if no throwable can be created."""
         made = self._make(error, java_class, message, frames)
         if made is None and java_class in self._denied:
             made = self._make(error, RUNTIME_EXCEPTION, message, frames)

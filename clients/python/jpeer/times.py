@@ -160,7 +160,7 @@ class Time(_Nanoseconds, datetime.time):
         return "java.time.LocalTime" if self.tzinfo is None else "java.time.OffsetTime"
 
     def replace(self, *args: Any, nanosecond: int | None = None, **fields: Any) -> Self:
-        """A new microsecond without a nanosecond sets the nanosecond to 0."""
+        """Returns a copy with these fields. A new microsecond without a nanosecond sets the nanosecond to 0."""
         made = super().replace(*args, **fields)
         kept = 0 if len(args) > 3 or "microsecond" in fields else self._nanoseconds
         made._nanoseconds = kept if nanosecond is None else _checked(nanosecond)
@@ -198,7 +198,7 @@ class DateTime(_Nanoseconds, datetime.datetime):
         return plain  # type: ignore[return-value]
 
     def replace(self, *args: Any, nanosecond: int | None = None, **fields: Any) -> Self:
-        """A new microsecond without a nanosecond sets the nanosecond to 0."""
+        """Returns a copy with these fields. A new microsecond without a nanosecond sets the nanosecond to 0."""
         kept = 0 if len(args) > 6 or "microsecond" in fields else self._nanoseconds
         return self._like(super().replace(*args, **fields), kept if nanosecond is None else _checked(nanosecond))
 
