@@ -301,7 +301,7 @@ class Background:
         return status == 0
 
     def results(self, name):
-        """As run_commands."""
+        """Yields each command of the test with its output and status, as run_commands does."""
         for command, one in self.commands[name]:
             output, status = one.result()
             show_now(output)

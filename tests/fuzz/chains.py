@@ -26,7 +26,7 @@ NOTHING = object()  # void, or without an answer: cannot be named
 
 
 def text_of(value):
-    """As String.valueOf."""
+    """Writes a value as String.valueOf does."""
     if isinstance(value, list):
         return "[" + ", ".join(map(text_of, value)) + "]"
     if isinstance(value, bool):
@@ -39,7 +39,7 @@ def holds(outer, inner):
 
 
 def equal(one, other):
-    """As Object.equals: 1 is not true."""
+    """Compares two values as Object.equals does: 1 is not equal to true."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(equal, one, other))
     return type(one) is type(other) and one == other

@@ -112,7 +112,7 @@ class LongTexts(PeerCase):
 
 class Batches(PeerCase):
     def growth(self, requests, count):
-        """How many MiB a peer grows by while it answers the batch."""
+        """Returns how many MiB the peer's memory grows by while the peer answers the batch."""
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or freed memory counts as growth
         peer = self.start("-J", "-Xmx64m", env=env)

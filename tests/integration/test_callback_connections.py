@@ -204,7 +204,7 @@ class Interleaved(CallbackCase):
         client.call(CALLING, "keep", name, client.give())
 
     def test_a_callback_during_one_of_another_connection(self):
-        """All of it on one Java thread, which waits for two clients."""
+        """Both callbacks run on one Java thread, which waits for two clients."""
         one, other = self.connect(), self.connect()
         self.keep(other, "inner")
         begun, outer = self.begin(one)

@@ -21,7 +21,7 @@ class EndCase(CallbackCase):
     options = None
 
     def assert_stops(self):
-        """Without a fault, and without what its clients have left open."""
+        """Closes the clients, and asserts that the peer ends with status 0."""
         for client in self.peer.clients:
             client.close()
         self.assertEqual(self.peer.stop(), 0)
@@ -93,7 +93,8 @@ class DeletedSessions(EndCase):
 
 class Stops(EndCase):
     def test_answers_are_accepted_in_the_grace_time(self):
-        """In a request, and on a thread of its own that calls once more."""
+        """The peer accepts the answer to a callback of a request, and to one of a thread of the application that calls
+        again."""
         waiting = self.serve("--grace", "60000")
         begun, call = self.begin(waiting)
         own = self.connect()
@@ -222,7 +223,8 @@ class Collected(EndCase):
         self.assert_stops()
 
     def test_the_same_id_again_and_again(self):
-        """While its release is on its way: each argument is counted once, and each is a callback that works."""
+        """The client passes the ID again while a release of the ID is in flight. Each argument is counted once, and
+        each is a callback that works."""
         client = self.serve()
         for number in range(200):
             self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "works", 7)), "works")

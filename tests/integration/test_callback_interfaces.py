@@ -38,7 +38,7 @@ class Interfaces(CallbackCase):
         return loader and self.client.call("java.lang.ClassLoader", "getName", on=loader)
 
     def test_a_proxy_lives_in_the_loader_of_its_interface(self):
-        """In a loader that sees all its interfaces; and the peer does not keep a loader alive for them."""
+        """The proxy's loader sees all its interfaces, and the peer does not keep a loader alive for them."""
         for name in ("one", "two"):
             loader = self.client.call("fixtures.Loading", "own", name)
             self.client.call("fixtures.Loading$Own", "defineInterface", f"made.{name.title()}", on=loader)
@@ -94,7 +94,8 @@ class Policies(CallbackCase):
             client.await_released(number)
 
     def test_a_method_is_judged_by_the_interface_that_was_given(self):
-        """Not only by the interface that declares it."""
+        """The policy judges the interface that the client named, and not only the interface that declares the
+        method."""
         members, static = "fixtures.members.Callbacks", allow("fixtures.**", members="STATIC_METHOD")
         client = self.serve_with(static + allow(members + "$Lengths", members="CALLBACK"))
         self.assertEqual(client.call(members, "length", client.give(lambda call: 4)), "4")

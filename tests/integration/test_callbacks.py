@@ -48,7 +48,7 @@ class Recursion(CallbackCase):
 
 class FetchInside(CallbackCase):
     def test_a_fetch_of_the_iterator_that_asks_is_refused_at_once(self):
-        """From whatever thread the iterator asks: the fetch outside would wait for the one inside."""
+        """Whatever thread the iterator asks from: the outer fetch would wait for the inner fetch."""
         fetched = []
 
         def next_one(call):
@@ -142,7 +142,7 @@ class Threads(CallbackCase):
         self.assertEqual(self.call("holdsMonitor"), "false")
 
     def test_an_interrupt_ends_the_wait(self):
-        """On a thread of the peer, and on one of the application; the late answer is dropped."""
+        """The interrupt hits a thread of the peer, then a thread of the application. The late answer is dropped."""
         expected = "CallbackException: the thread was interrupted while it waited for the client, interrupted"
         other = self.connect()
         begun = self.client.begin_call(CALLING, "here", self.client.give())

@@ -82,7 +82,7 @@ class Present(PeerCase):
         self.assert_absent(client, "beyond.Beam")
 
     def test_a_class_that_was_defined_at_run_time_is_found(self):
-        """By a Lookup, into the application's class loader, with no class file."""
+        """A Lookup defines the class in the application's class loader, without a class file."""
         client = self.serve()
         self.assert_absent(client, "fixtures.Made")
         client.call("fixtures.Loading", "makeNeighbour")

@@ -63,7 +63,8 @@ class Timeouts(PeerCase):
             self.assertEqual("false", answers[2]["result"]["value"]["value"])
 
     def test_a_request_that_waits_times_out_where_it_is(self):
-        """From its arrival: it is answered while the call before it runs, and does not run."""
+        """The timeout counts from the request's arrival. The request is answered while the call before it runs, and
+        does not run."""
         for client in self.each(*READ_AHEAD):
             added = client.new("java.util.ArrayList")
             client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
@@ -78,7 +79,7 @@ class Timeouts(PeerCase):
             self.assertEqual("[3, 4]", client.call("java.util.ArrayList", "toString", on=added))
 
     def test_what_has_waited_too_long_does_not_run(self):
-        """In the socket, in a batch, and in the queue of ZeroMQ."""
+        """Requests wait in the socket, in a batch, and in the queue of ZeroMQ."""
         late = {"options": {"timeout": TIMEOUT_MS}}
         for client in self.each(WebSocketClient, ShmClient, HttpClient, ZmqClient):
             added = client.new("java.util.ArrayList")
@@ -205,7 +206,8 @@ class Cancels(PeerCase):
 
 
 class NestedRequests(PeerCase):
-    """In a callback: they have timeouts of their own, and see no interrupt of the call around them."""
+    """Requests that are nested in a callback have timeouts of their own, and see no interrupt of the call around
+    them."""
 
     options = ()
     CALLING = "fixtures.Calling"
@@ -293,7 +295,7 @@ class ListedCalls(PeerCase):
 
 
 def leave(client):
-    """Without the closing handshake, for which a client inside a call would wait."""
+    """Leaves without the closing handshake, for which a client inside a call would wait."""
     if isinstance(client, WebSocketClient):
         client.socket.transport.abort()
         client.loop.run_until_complete(asyncio.sleep(0))
@@ -429,7 +431,8 @@ class StubbornCalls(PeerCase):
             self.client.call(BLOCKERS, "open")
 
     def test_an_interrupt_that_never_returns_holds_nothing(self):
-        """It closes a channel of the application, which blocks. There are more of them than interrupting threads at first."""
+        """Each interrupt closes a channel of the application, which blocks. At first there are more interrupts than
+        interrupting threads."""
         clients = [self.connect(WebSocketClient) for _ in range(6)]
         for client in clients:
             client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))

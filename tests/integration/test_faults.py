@@ -37,7 +37,7 @@ def sanitized():
 
 
 class Errors(PeerCase):
-    """Of Java, in the places where the peer itself calls it."""
+    """Java throws errors in the places where the peer itself calls Java."""
 
     options = ()
     peer_arguments = {"sockets": True}
@@ -128,7 +128,7 @@ class Threads(PeerCase):
 
 
 class Clients(PeerCase):
-    """That send much, or are many."""
+    """Clients send much, or are many."""
 
     def test_ten_thousand_connections(self):
         peer = self.start("--connections-max", "9000", sockets=True)
@@ -149,7 +149,8 @@ class Clients(PeerCase):
         self.assertEqual("3", self.connect(UnixWebSocketClient).call("fixtures.Calculator", "add", 1, 2))
 
     def test_a_gibibyte(self):
-        """As one message, whose mask changes nothing. The peer reads and drops it, and serves others."""
+        """The client sends the gibibyte as one message, whose mask changes nothing. The peer reads and drops the
+        message, and serves others."""
         peer = self.start(sockets=True)
         other = self.connect(UnixWebSocketClient)
         other.control("ping")

@@ -225,8 +225,8 @@ class Input(PeerCase):
 
 class Connections(PeerCase):
     def test_too_few_descriptors_fill_no_log(self):
-        """One line a second, however many connections cannot be accepted; and all works again when there are
-        descriptors again."""
+        """The log gets one line a second, however many connections cannot be accepted. The peer accepts connections
+        again when there are descriptors again."""
         peer = self.start()
         limits = resource.prlimit(peer.pid, resource.RLIMIT_NOFILE)
         used = len(os.listdir(f"/proc/{peer.pid}/fd"))

@@ -96,7 +96,7 @@ class ListedClasses(PeerCase):
 
     @on_each_jdk
     def test_loaded_classes_are_listed(self, options):
-        """Not listed any more when it was unloaded, or when two loaders have it."""
+        """A class is not listed any more when it was unloaded, or when two loaders have a class of its name."""
         client = self.serve(*options, class_path=FAT)
         loader = client.call(LOADING, "own", "one")
         client.call("java.lang.ClassLoader", "loadClass", BEAN, on=loader)

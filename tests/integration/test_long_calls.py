@@ -40,7 +40,7 @@ def ask_number(client):
 
 
 def leave(client):
-    """Without the closing handshake, for which a client inside a call would wait."""
+    """Leaves without the closing handshake, for which a client inside a call would wait."""
     if isinstance(client, WebSocketClient):
         client.socket.transport.abort()
         client.loop.run_until_complete(asyncio.sleep(0))
@@ -49,7 +49,7 @@ def leave(client):
 
 
 def count_crew(peer):
-    """Without the JVM's own threads, which begin and end by themselves."""
+    """Counts the peer's threads without the JVM's own threads, which begin and end by themselves."""
     count = 0
     for name in Path(f"/proc/{peer.pid}/task").glob("*/comm"):
         with contextlib.suppress(OSError):
@@ -183,13 +183,13 @@ class ThreadNames(PeerCase):
 
     def test_a_name_that_java_code_gives_stays(self):
         def give_early(peer, _, call):
-            """Before the end of the second: the peer gives the thread no name."""
+            """Sets the name before the end of the first second: the peer gives the thread no name."""
             self.assertEqual("early", call("renameAfter", 0, "early", 2500))
             self.assertIn("early", dump_threads(peer))
             self.assertEqual("early|early", call("nameAfter", 2500))
 
         def give_late(peer, _, call):
-            """After the peer has named the thread."""
+            """Sets the name after the peer has named the thread."""
             self.assertEqual("late", call("renameAfter", 2500, "late", 1000))
             self.assertIn("late", dump_threads(peer))
 

@@ -91,7 +91,7 @@ class Meta(PeerCase):
 
 
 class Suggestions(PeerCase):
-    """For names that were not found, on each JDK, before and after the catalog was read."""
+    """The peer suggests names for names that were not found, on each JDK, before and after the catalog was read."""
 
     @staticmethod
     def suggested(client, name):

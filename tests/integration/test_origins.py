@@ -92,7 +92,7 @@ class Allowed(PeerCase):
             self.check_seen(fields, APP)
 
     def test_one_connection_with_a_page_and_a_program(self):
-        """What the origin of one request gets, the next request of another origin does not."""
+        """A request of another origin does not get what the origin of the request before it gets."""
         done = subprocess.run(["curl", "--silent", "--include", "--data", CALL, "--header",
                                "Content-Type: application/json", "--header", f"Origin: {APP}", self.url, "--next",
                                "--silent", "--include", "--data", CALL, "--header", "Content-Type: application/json",

@@ -155,7 +155,7 @@ class Bounds(PeerCase):
         return True
 
     def test_pinned_threads_are_none_of_the_crew(self):
-        """All of these are inside Java, and others are served."""
+        """All pinned threads are inside Java, and other connections are served."""
         self.start("--rpc-threads", "1", "--rpc-threads-max", "1", sockets=True)
         clients = [self.connect(kind) for kind in PINNED]
         for number, client in enumerate(clients):

@@ -46,7 +46,7 @@ class ValueCase(PeerCase):
         return reply["result"]["value"]
 
     def fetch(self, client, number):
-        """All elements; raises RpcError for the first error."""
+        """Returns all elements. Raises RpcError for the first error."""
         elements, done = [], False
         while not done:
             reply = client.request("jpeer.fetch", {"instance": ref(number)})

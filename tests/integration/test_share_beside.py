@@ -245,7 +245,7 @@ class TheOrder(ShareCase):
 
 
 class BadInput(ShareCase):
-    """Without the interrupt of what runs, which each end of the input is by default."""
+    """The ends of the input do not interrupt the running call here, as each would do by default."""
 
     options = (*ShareCase.options, "--on-disconnect", "finish")
 
@@ -320,7 +320,8 @@ class BadInput(ShareCase):
         eventually(lambda: used() < 0.12, "the peer rests")
 
     def test_half_a_frame_after_a_call(self):
-        """It waits for its other half without using the processor, and the name can be asked for afterwards."""
+        """The half frame waits for its other half without using the processor, and share_session is answered
+        afterwards."""
         whole = frame(call("add", "fixtures.Calculator", "add", 1, 2))
         for cut in (1, 5, 40):
             with self.subTest(cut=cut), RawWebSocket(self.peer) as client:
@@ -361,7 +362,7 @@ class BadInput(ShareCase):
             self.assertEqual("pass", json.loads(client.receive())["id"])
 
     def test_the_end_of_input_after_a_call(self):
-        """It ends the connection after the answers to the messages before it."""
+        """The end of the input ends the connection after the answers to the messages before it."""
         for name, last, code in (("a close frame", frame(struct.pack(">H", 1000), CLOSE), 1000),
                                  ("a message that is too long", frame(b"x" * 100, length=(64 << 20) + 1), 1009),
                                  ("a frame without a mask", b"\x81\x01x", 1002)):

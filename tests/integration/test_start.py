@@ -183,7 +183,7 @@ def start_blocked_call(client, type_name="fixtures.Blockers", method="pass", arg
 
 
 class Machines(PeerCase):
-    """One binary for every JDK that is installed."""
+    """One binary runs with every JDK that is installed."""
 
     def test_each_by_flag_and_by_java_home(self):
         self.assertTrue(jdks.homes())

@@ -281,7 +281,7 @@ class Ends(PeerCase):
 
 
 class BinaryMessages(BinaryCase):
-    """They run where a JSON request with that option does."""
+    """Binary messages run where a JSON request with that option runs."""
 
     options = flags(GOOD, BAD, NEVER)
 

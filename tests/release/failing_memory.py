@@ -223,7 +223,7 @@ def error_of(reply):
 
 
 def is_ref_of(reply, expected):
-    """Whether the reply is only a ref because its value did not fit in the answer."""
+    """Returns whether the reply is only a ref because its value did not fit in the answer."""
     value, whole = ((one.get("result") if isinstance(one, dict) else None) or {} for one in (reply, expected))
     return isinstance(value, dict) and isinstance(whole, dict) and "ref" in value and "value" in whole and "value" not in value
 

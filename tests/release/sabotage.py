@@ -100,7 +100,7 @@ def statement_start(tokens, index):
 
 
 def sites(source):
-    """All possible changes of this file: kind, from, to, and the replacement with %d for its number."""
+    """Returns all possible changes of this file: kind, from, to, and the replacement with %d for its number."""
     tokens = tokens_of(source)
     for begin, end in bodies(tokens):
         for index in range(begin + 1, end):
@@ -236,7 +236,7 @@ def list_tests():
 
 
 def run(test, limit, **more):
-    """Whether the test passed, and its seconds. Its remaining processes are ended."""
+    """Returns whether the test passed, and its seconds. Ends the test's remaining processes."""
     _, _, command, environment = test
     start = time.monotonic()
     with tempfile.TemporaryFile() as output:

@@ -61,7 +61,7 @@ def settled_state(pid, descriptors=None):
 # ---- clients are killed ----
 
 def start_client(peer, dice):
-    """One of several kinds of programs: one call after the other, many in flight, long texts, threads."""
+    """Starts one of several kinds of programs: one call after the other, many in flight, long texts, threads."""
     shape = dice.choice((("--in-flight", "1"), ("--in-flight", "64"), ("--text", "100000"),
                          ("--text", "1000", "--in-flight", "16"), ("--connections", "3")))
     command = [CLIENT, "--to", f"shm:{peer.socket_path('ws+unix')}", "--watch", str(peer.pid), "--seconds", "600",

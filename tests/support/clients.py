@@ -47,7 +47,8 @@ def call_request(number, type_name, method, *args, on=None, **envelope):
 
 
 class Client:
-    """What all transports share. A subclass has exchange(text): the reply's text, or None if there is no reply."""
+    """The common base of the clients of all transports. A subclass has exchange(text), which returns the reply's text,
+    or None if there is no reply."""
 
     def __init__(self):
         self.ids = itertools.count(1)
@@ -181,7 +182,7 @@ class WebSocketClient(Client):
         return self.receive()
 
     def exchange_or_nothing(self, text):
-        """None if no answer arrives before that of the following ping."""
+        """Returns None if no answer arrives before the answer to the following ping."""
         self.send(text)
         self.send('{"jsonrpc":"2.0","id":"fence","method":"control","params":{"method":"ping"}}')
         reply = self.receive()

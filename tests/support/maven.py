@@ -16,7 +16,7 @@ class Unavailable(Exception):
 
 
 def run_maven(folder, *arguments):
-    """None on success, or Maven's message about an unreachable registry."""
+    """Returns None on success, else Maven's message about an unreachable registry."""
     done = subprocess.run(["mvn", "--quiet", "--batch-mode", *arguments], cwd=folder, timeout=SECONDS,
                           capture_output=True, text=True, check=False)
     # Maven always resets the terminal's colours.

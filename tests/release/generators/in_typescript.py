@@ -51,7 +51,7 @@ main();
 
 
 def literal(value):
-    """In TypeScript: a kept object is a variable."""
+    """Writes a value in TypeScript. A kept object is a variable."""
     if isinstance(value, dict) and "$" in value:
         return value["$"]
     if isinstance(value, list):
