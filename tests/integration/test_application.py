@@ -22,7 +22,8 @@ def mains(name):
 
 class Application(PeerCase):
     def check_all(self, jvm, rows):
-        """Each row: the status, the whole standard output (None: any), a part of the standard error, and the line."""
+        """Runs the command line of each row. A row: the exit status, the whole standard output (None: any), a part of
+        the standard error, and the command line."""
         for status, printed, said, *line in rows:
             done = run_to_end("run", "--log-level", "warn", "--json-rpc", "auto", *jvm, *jvm_options(), *line)
             with self.subTest(line=line):

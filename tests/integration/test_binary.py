@@ -35,7 +35,7 @@ class Operations(BinaryCase):
                 self.assertTrue(client.meta(obj(True), obj_null(), obj_null(), obj(["com.example.MyClass"])))
 
     def test_other_members_of_a_request_are_accepted(self):
-        """Members that a Java client sets and the peer does not need."""
+        """A Java client also sets members that the peer does not need."""
         message = call_message("fixtures.Calculator", "add", 1, 2)
         call = {**message["execMessage"]["classMethodCall"], "modifiers": 9, "context": {
             "sourceLocationFile": "Main.java", "sourceLocationLine": 1 << 31, "sourceLocationType": "com.example.Main"}}

@@ -10,7 +10,7 @@ from support.binary_client import (DENIED, BinaryClient, Raised, call_message, g
 from support.peer import eventually
 from support.peer_case import BinaryCase, PeerCase, allow, deny
 
-WARM = 5  # times that a request is sent before something changes
+WARM = 5  # how often a request is sent before something changes
 ADD = ("fixtures.Calculator", "add")
 ECHO = ("fixtures.Arguments", "echoString")
 LIST = "java.util.ArrayList"
@@ -18,7 +18,7 @@ LIST = "java.util.ArrayList"
 
 class Repeated(BinaryCase):
     def warm(self, message):
-        """The result, which is the same each time."""
+        """Sends the message WARM times. Returns the result, which must be the same each time."""
         (result,) = {json.dumps(self.client.result(message)) for _ in range(WARM)}
         return json.loads(result)
 
@@ -107,8 +107,8 @@ class Repeated(BinaryCase):
 
 
 class BothWays(BinaryCase):
-    """A message that the peer may know is answered like one that it has to parse: a thread's name beyond ASCII is
-    rare."""
+    """A message that the peer knows must get the same answer as a message that the peer has to parse. The peer parses
+    each message that has a thread's name beyond ASCII."""
 
     METHODS = (*ADD, 2), ("fixtures.Calculator", "addLong", 2), ("java.lang.Math", "max", 2), \
         ("java.lang.Math", "negateExact", 1), ("fixtures.Throwables", "divide", 2), ("fixtures.Overloads", "widen", 1), \

@@ -1,4 +1,4 @@
-"""How binary messages are served: their order, slow ones, limits, a busy peer, and one that ends."""
+"""How binary messages are served: their order, slow messages, limits, a busy peer, and a peer that ends."""
 
 import contextlib
 import json
@@ -62,7 +62,7 @@ class Order(BinaryCase):
             for client in slow:
                 client.send(client.addressed(PASS))
             await_running(steering, len(slow))
-            for shape in BinaryClient.SHAPES:  # of the same session, too
+            for shape in BinaryClient.SHAPES:  # also a client of the same session
                 for name in (uuid, b""):
                     with BinaryClient(self.peer, shape, name) as quick:
                         self.assertEqual(quick.call("fixtures.Calculator", "add", 1, 2), 3)
@@ -74,7 +74,7 @@ class Order(BinaryCase):
 
 
 class Answers(BinaryCase):
-    """Answers that are longer than may be held."""
+    """Answers that are longer than an identity may have waiting."""
 
     options = ("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "100000",
                "--session-max-objects", "5")
@@ -127,7 +127,7 @@ class Busy(PeerCase):
             reply = collecting.ask(control_message("gc"))
             self.assertEqual(reply["status"], 2)
             self.assertIn("rpc-threads-max", reply["body"])
-            self.assertEqual(collecting.ask(meta_message(obj(True)))["status"], 1)  # metadata has a thread of its own
+            self.assertEqual(collecting.ask(meta_message(obj(True)))["status"], 1)  # a thread is reserved for metadata
             reply = part_of(colfer.decode("Message", collecting.exchange_bytes(b"\0\3\1\1\3abc")))
             self.assertEqual((reply["status"], reply["responseToId"]), (2, "abc"))
             peer.process.kill()

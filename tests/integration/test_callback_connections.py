@@ -62,7 +62,7 @@ class OneSession(CallbackCase):
 
 
 class OneProcess(CallbackCase):
-    """Connections that join one process."""
+    """Connections of clients that have named the same process."""
 
     peer_arguments = {"sockets": True}
     NAME = "0123456789abcdef0123456789abcdef"
@@ -73,7 +73,8 @@ class OneProcess(CallbackCase):
         return json.loads(plain(answer))["client"]
 
     def connect_process(self, count=2, kinds=(CallbackClient,)):
-        """Opens `count` connections of one session and process, with the kinds in turns; also returns its number."""
+        """Opens `count` connections of one session and process, alternating the kinds. Also returns the number of the
+        process."""
         session = {"peer-id": str(uuid.uuid4())}
         clients = [self.connect(kinds[i % len(kinds)], session) for i in range(count)]
         self.session = session
@@ -93,7 +94,7 @@ class OneProcess(CallbackCase):
     def test_a_call_comes_on_the_connection_whose_request_the_thread_serves(self):
         one, other, _ = self.connect_process(kinds=self.LOCAL)
         one.call(CALLING, "keep", "process", one.give(number=7))
-        for asking in (other, one, other):  # a connection that has given no callback itself
+        for asking in (other, one, other):  # `asking` has given no callback itself
             asking.functions[7] = None
             begun = asking.begin_call(CALLING, "callKept", "process")
             call = asking.await_call()
@@ -116,7 +117,8 @@ class OneProcess(CallbackCase):
         self.assertEqual(self.outcome(), "of other")
 
     def close_one(self, one, other, asking, pool):
-        """The other one is called although it has sent nothing since the object was given."""
+        """Closes a connection. Java then calls the other one, although it has sent nothing since the object was
+        given."""
         other.functions[7] = lambda call: "the other"
         one.call(CALLING, "keep", "process", one.give(number=7))
         one.close()
@@ -204,7 +206,7 @@ class Interleaved(CallbackCase):
         client.call(CALLING, "keep", name, client.give())
 
     def test_a_callback_during_one_of_another_connection(self):
-        """All of it on one Java thread, which waits for two clients."""
+        """All calls run on one Java thread, which waits for two clients."""
         one, other = self.connect(), self.connect()
         self.keep(other, "inner")
         begun, outer = self.begin(one)
@@ -277,7 +279,8 @@ class Asking(CallbackCase):
     options = ("--callback-timeout", "0")
 
     def test_within_a_call_that_has_ended(self):
-        """Java waits in a second call, which a client that asks back within the first one has not seen yet."""
+        """The client sends a request within the first call, while Java already waits in a second call that the client
+        has not read."""
         client = self.connect()
         begun = client.begin_call(CALLING, "twice", client.give())
         first = client.await_call()
@@ -296,7 +299,8 @@ class Asking(CallbackCase):
 
 class VanishingByDefault(CallbackCase):
     def test_java_hears_that_it_is_gone_or_is_interrupted(self):
-        """Its own call is interrupted, and the peer serves on; a call from another thread hears that the client is gone."""
+        """The client's own call is interrupted, and the peer continues to serve. A call from another thread gets the
+        error that the client is gone."""
         for leave in (CallbackClient.close, CallbackClient.end_stream, CallbackClient.reset):
             for method in ("hereTold", "onThread"):
                 with self.subTest(leave=leave.__name__, method=method):
@@ -310,7 +314,8 @@ class VanishingByDefault(CallbackCase):
 
 
 class Vanishing(CallbackCase):
-    """The peer does not interrupt calls of clients that left, so that the Java thread sees the end of the callback."""
+    """The option keeps the peer from interrupting calls of clients that have left, so that the Java thread sees the end
+    of the callback."""
 
     options = ("--on-disconnect", "finish")
 
@@ -362,7 +367,7 @@ class Vanishing(CallbackCase):
 
 
 class Wrong(CallbackCase):
-    """A peer for each test, because the log is counted."""
+    """Wrong answers of a client. Each test has its own peer, because it counts lines of the log."""
 
     options = None
 

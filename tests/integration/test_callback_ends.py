@@ -21,7 +21,7 @@ class EndCase(CallbackCase):
     options = None
 
     def assert_stops(self):
-        """Without a fault, and without what its clients have left open."""
+        """Checks that the peer stops without a fault, and that nothing of its clients remains."""
         for client in self.peer.clients:
             client.close()
         self.assertEqual(self.peer.stop(), 0)
@@ -93,7 +93,7 @@ class DeletedSessions(EndCase):
 
 class Stops(EndCase):
     def test_answers_are_accepted_in_the_grace_time(self):
-        """In a request, and on a thread of its own that calls once more."""
+        """Answers are accepted in a request, and on a thread of the application that then calls once more."""
         waiting = self.serve("--grace", "60000")
         begun, call = self.begin(waiting)
         own = self.connect()
@@ -128,7 +128,8 @@ class Stops(EndCase):
         self.assertEqual(self.peer.stop(), 0)
 
     def test_exit_by_a_nested_request(self):
-        """The process ends at once, although a callback stays open: wherever it waits, and wherever the request runs.
+        """The process ends at once although a callback is open, on whichever thread the callback waits or the request
+        runs.
         """
         there = {"threadAffinity": "SINGLE"}
         for method, executor, of_callback, of_request in (
@@ -222,7 +223,8 @@ class Collected(EndCase):
         self.assert_stops()
 
     def test_the_same_id_again_and_again(self):
-        """While its release is on its way: each argument is counted once, and each is a callback that works."""
+        """An ID is given again while its release is on its way. Each argument is counted once, and each works as a
+        callback."""
         client = self.serve()
         for number in range(200):
             self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "works", 7)), "works")
@@ -324,7 +326,7 @@ class WaitingThreads(EndCase):
                     self.assertIn("the limit of 12 threads of the peer that wait in callbacks is reached",
                                   client.end(number))
             self.assertEqual(len(waiting), self.MAX)
-            self.assertLessEqual(self.counts()[0], threads + self.MAX + 8 + 16)  # and some of the JVM's own
+            self.assertLessEqual(self.counts()[0], threads + self.MAX + 8 + 16)  # and some threads of the JVM
             for client, number in waiting[:2]:  # a client that waits can still send requests, and be called
                 call = client.await_call()
                 inner = client.begin_call(CALLING, "here", client.give(lambda call: "inner"), within=call.id)
@@ -338,12 +340,12 @@ class WaitingThreads(EndCase):
 
 
 class MethodsOfObject(CallbackCase):
-    """equals, hashCode and toString, where overrides names them."""
+    """equals, hashCode and toString of callbacks whose option `overrides` names them."""
 
     NAMES = ["equals", "hashCode", "toString"]
 
     def add_listeners(self, client):
-        """Two listeners of a client, in a list of the session."""
+        """Adds two listeners of a client to a list of the session."""
         listeners = client.new("java.util.ArrayList")
         for answer in ("first", "second"):
             client.call("java.util.ArrayList", "add",

@@ -14,12 +14,13 @@ THREAD_NAME = (CALLING, "threadName")
 FUTURE = "java.util.concurrent.CompletableFuture"
 COUNTER = "java.util.concurrent.atomic.AtomicInteger"
 ROUNDS = 60
-CALLS = 8  # at once
+CALLS = 8  # calls at the same time
 
 
 class Recursion(CallbackCase):
     def descend(self, depth, *stack):
-        """The result, and the errors that have ended the descent. stack: of a thread of its own."""
+        """Calls back and forth, deeper each time. Returns the result, and the errors that have ended the descent.
+        stack: the stack size of a new thread, on which the calls then run."""
         failed = []
 
         def next_one(call):
@@ -48,7 +49,7 @@ class Recursion(CallbackCase):
 
 class FetchInside(CallbackCase):
     def test_a_fetch_of_the_iterator_that_asks_is_refused_at_once(self):
-        """From whatever thread the iterator asks: the fetch outside would wait for the one inside."""
+        """The outer fetch would wait for the inner one, on whatever thread the iterator sends the request."""
         fetched = []
 
         def next_one(call):
@@ -72,13 +73,13 @@ class DeepRecursion(Recursion):
     options = ("--callback-depth", "10000")
 
     def setUp(self):
-        """Each callback inside another one is a dozen nested calls here, too."""
+        """Each nested callback adds a dozen nested calls to the stack of this program, too."""
         super().setUp()
         self.addCleanup(sys.setrecursionlimit, sys.getrecursionlimit())
         sys.setrecursionlimit(20000)
 
     def test_to_the_depth_that_is_allowed(self):
-        """The stack ends first, on a thread of the peer and on one of the application."""
+        """The stack ends before the allowed depth, on a thread of the peer and on a thread of the application."""
         for stack in ((), (1 << 20,)):
             for _ in range(2):
                 result, [error] = self.descend(5000, *stack)
@@ -142,7 +143,7 @@ class Threads(CallbackCase):
         self.assertEqual(self.call("holdsMonitor"), "false")
 
     def test_an_interrupt_ends_the_wait(self):
-        """On a thread of the peer, and on one of the application; the late answer is dropped."""
+        """The wait ends on a thread of the peer and on a thread of the application. The late answer is dropped."""
         expected = "CallbackException: the thread was interrupted while it waited for the client, interrupted"
         other = self.connect()
         begun = self.client.begin_call(CALLING, "here", self.client.give())
@@ -314,8 +315,8 @@ class Backpressure(CallbackCase):
 
 
 class OtherWork(CallbackCase):
-    """The client is called while a class is loaded, an argument made, or an error written. It sends a request each
-    time."""
+    """Java calls the client while it loads a class, makes an argument or writes an error. The client sends a request
+    each time."""
 
     def setUp(self):
         super().setUp()
@@ -406,7 +407,7 @@ class Origins(CallbackCase):
         self.assertEqual(self.origins, ["thread"] * 5)
 
     def test_of_nested_requests(self):
-        """Nested calls, and calls one after the other."""
+        """Requests may be nested, or one after the other."""
         ids = []
 
         def outer(call):
@@ -471,10 +472,9 @@ class OrderOfAnswers(CallbackCase):
     are an executor's own: the common pool does not promise to run as many blocked tasks at once as it has
     parallelism.
 
-    Suppliers on threads of Java's answer with a new object, and release its ref with the next message.
-
-    The threads are an executor's own: the common pool does not promise that it runs as many blocked tasks at once as it
-    has parallelism.
+    Suppliers on threads of Java's answer with a new object, and release its ref with the next message. The threads are
+    an executor's own: the common pool does not promise that it runs as many blocked tasks at once as it has
+    parallelism.
     """
 
     options = ()

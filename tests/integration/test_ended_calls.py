@@ -63,7 +63,8 @@ class Timeouts(PeerCase):
             self.assertEqual("false", answers[2]["result"]["value"]["value"])
 
     def test_a_request_that_waits_times_out_where_it_is(self):
-        """From its arrival: it is answered while the call before it runs, and does not run."""
+        """The time counts from the request's arrival. The request is answered while the call before it runs, and never
+        runs."""
         for client in self.each(*READ_AHEAD):
             added = client.new("java.util.ArrayList")
             client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
@@ -78,7 +79,7 @@ class Timeouts(PeerCase):
             self.assertEqual("[3, 4]", client.call("java.util.ArrayList", "toString", on=added))
 
     def test_what_has_waited_too_long_does_not_run(self):
-        """In the socket, in a batch, and in the queue of ZeroMQ."""
+        """A request may wait in the socket, in a batch, or in the queue of ZeroMQ."""
         late = {"options": {"timeout": TIMEOUT_MS}}
         for client in self.each(WebSocketClient, ShmClient, HttpClient, ZmqClient):
             added = client.new("java.util.ArrayList")
@@ -205,7 +206,8 @@ class Cancels(PeerCase):
 
 
 class NestedRequests(PeerCase):
-    """In a callback: they have timeouts of their own, and see no interrupt of the call around them."""
+    """Requests that a client sends in a callback have timeouts of their own, and see no interrupt of the call around
+    them."""
 
     options = ()
     CALLING = "fixtures.Calling"
@@ -293,7 +295,7 @@ class ListedCalls(PeerCase):
 
 
 def leave(client):
-    """Without the closing handshake, for which a client inside a call would wait."""
+    """Closes the connection without the closing handshake, for which a client inside a call would wait."""
     if isinstance(client, WebSocketClient):
         client.socket.transport.abort()
         client.loop.run_until_complete(asyncio.sleep(0))
@@ -314,7 +316,7 @@ class ClientsThatLeave(PeerCase):
         return client
 
     def post(self, kind):
-        """A request of HTTP, without its answer."""
+        """Sends an HTTP request, and does not wait for the answer."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": call_params("sleep", 60000)})
         client = kind(self.peer)
         client.connection.request("POST", "/", body, {"Content-Type": "application/json"})
@@ -378,7 +380,7 @@ class ClientsThatLeave(PeerCase):
 
 
 class StubbornCalls(PeerCase):
-    """Their threads ignore the interrupt."""
+    """Calls whose threads ignore the interrupt."""
 
     options = ()
     peer_arguments = {"sockets": True}
@@ -429,7 +431,8 @@ class StubbornCalls(PeerCase):
             self.client.call(BLOCKERS, "open")
 
     def test_an_interrupt_that_never_returns_holds_nothing(self):
-        """It closes a channel of the application, which blocks. There are more of them than interrupting threads at first."""
+        """The interrupt closes a channel of the application, which blocks. At first there are more such calls than
+        interrupting threads."""
         clients = [self.connect(WebSocketClient) for _ in range(6)]
         for client in clients:
             client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))
@@ -538,7 +541,7 @@ class LostThreads(PeerCase):
             steering.control("stats")
             seconds.append(time.monotonic() - begin)
             time.sleep(0.005)
-        seconds.sort()  # 50 ms, but for what a loaded machine adds
+        seconds.sort()  # 50 ms each, and what a loaded machine adds
         self.assertLess(seconds[len(seconds) * 9 // 10], 0.2)
         self.assertLess(seconds[-1], 5)
         peer.await_stderr("its thread is lost, one of 64 ")
@@ -559,14 +562,14 @@ class LostThreads(PeerCase):
 
 
 class Races(PeerCase):
-    """No interrupt hits another request than the one that it is for."""
+    """An interrupt hits only the request that it is for."""
 
     options = ()
     CANCELS = int(os.environ.get("JPEER_RACE_CANCELS", "3000"))  # a release has a million
     CONNECTIONS = 32
 
     async def race(self, seed):
-        """Cancels calls at random moments. Each call says whether its thread was interrupted at its beginning."""
+        """Cancels calls at random moments. Each call returns whether its thread was interrupted when the call began."""
         chance = random.Random(seed)
         found = 0
         async with websockets.connect(self.peer.address("ws")) as socket:

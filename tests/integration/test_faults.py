@@ -1,7 +1,9 @@
-"""Faults from outside: each is an error for the one whom it meets, the peer goes on, and nothing of it stays.
+"""Faults from outside: each is an error only for the client that it affects. The peer continues, and nothing of the
+fault remains.
 
-tests/release/failing_memory.py has those of the peer's own memory; other faults are in test_limits.py (Java's memory,
-descriptors), test_policy_reload.py (the policy's file), test_sessions.py and net/test_load.py (clients that vanish).
+tests/release/failing_memory.py tests faults of the peer's own memory; other faults are in test_limits.py (Java's
+memory, descriptors), test_policy_reload.py (the policy's file), test_sessions.py and net/test_load.py (clients that
+vanish).
 """
 
 import contextlib
@@ -37,7 +39,7 @@ def sanitized():
 
 
 class Errors(PeerCase):
-    """Of Java, in the places where the peer itself calls it."""
+    """Java code throws in the places where the peer itself calls Java."""
 
     options = ()
     peer_arguments = {"sockets": True}
@@ -56,7 +58,7 @@ class Errors(PeerCase):
         self.assertEqual("java.lang.NoClassDefFoundError", self.failure(self.client.call, failing, "touch").throwable)
 
     def test_methods_that_never_end_have_the_deadline(self):
-        """getMessage of what is thrown, hashCode and toString of an argument and of a receiver."""
+        """The methods: getMessage of a throwable, and hashCode and toString of an argument and of a receiver."""
         for client in self.each(WebSocketClient, HttpClient, ShmClient):
             endless = client.new(ENDLESS)
             for params in ({"type": HOSTILE, "method": "throwNew", "args": ["EndlessMessage"]},
@@ -128,7 +130,7 @@ class Threads(PeerCase):
 
 
 class Clients(PeerCase):
-    """That send much, or are many."""
+    """Very many clients, and clients that send very much."""
 
     def test_ten_thousand_connections(self):
         peer = self.start("--connections-max", "9000", sockets=True)
@@ -149,7 +151,7 @@ class Clients(PeerCase):
         self.assertEqual("3", self.connect(UnixWebSocketClient).call("fixtures.Calculator", "add", 1, 2))
 
     def test_a_gibibyte(self):
-        """As one message, whose mask changes nothing. The peer reads and drops it, and serves others."""
+        """A message of 1 GiB, with a mask of zeros. The peer reads and drops the message, and serves others."""
         peer = self.start(sockets=True)
         other = self.connect(UnixWebSocketClient)
         other.control("ping")
@@ -167,10 +169,10 @@ class Clients(PeerCase):
 
 
 class Outputs(PeerCase):
-    """Whatever becomes of the log, the peer serves on."""
+    """The peer continues to serve if its log cannot be written."""
 
     def serve_with(self, errors, read=None):
-        """A peer with this stderr. Each of its requests writes a line."""
+        """Starts a peer with this stderr, and sends requests, each of which makes the peer write a line."""
         with tempfile.TemporaryDirectory(prefix="jpeer-faults-") as folder:
             policy = Path(folder, "policy.yaml")
             policy.write_text("version: 1\nrules:\n  - {class: 'fixtures.**', action: LOG_AND_ALLOW}\n")
@@ -226,7 +228,8 @@ class Crashes(PeerCase):
 
 class Kills(PeerCase):
     def test_a_killed_peer_starts_again_at_its_address_under_load(self):
-        """Clients that keep asking are served as soon as the next one is ready, and refs of the one before are refused."""
+        """Clients that repeat requests are served as soon as the next peer is ready. Refs of the killed peer are
+        refused."""
         with tempfile.TemporaryDirectory(prefix="jpeer-faults-") as folder:
             address = f"unix:{folder}/json"
             over = threading.Event()

@@ -86,7 +86,8 @@ class Java:
         subprocess.run([(home or jdks.homes()[0]) / "bin" / name, *map(str, words)], check=True)
 
     def both(self, *words, variables=None, homes=None):
-        """Runs java and jpeer of all JDKs at once. For each JDK: the JDK, and the output and status of both."""
+        """Runs java and jpeer with all JDKs at once. Yields for each JDK: the JDK, and the output and status of
+        both."""
         homes = homes or jdks.homes()
         with ThreadPoolExecutor(2 * len(homes)) as pool:
             runs = [(home, [pool.submit(run, home, *words, variables=variables) for run in (self.java, self.peer)])
@@ -112,7 +113,7 @@ class Lines(PeerCase):
         cls.java.scratch.cleanup()
 
     def check(self, *words, variables=None, status=0):
-        """The same with java and with the peer, on every JDK; returns the output."""
+        """Checks that java and the peer give the same output on every JDK, and returns the output."""
         for home, java, peer in self.java.both(*words, variables=variables):
             with self.subTest(home=home.name, words=words):
                 self.assertEqual(java, peer)

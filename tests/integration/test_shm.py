@@ -33,12 +33,12 @@ def path_of(peer):
 
 
 def status_of(connection):
-    """The status of the next answer; nothing else of it is compared."""
+    """Reads the next answer, and returns its status."""
     return int(connection.recv(65536).split()[1])
 
 
 class Asking(PeerCase):
-    """Who gets shared memory."""
+    """Which clients get shared memory."""
 
     def test_another_connection_gets_none_above_the_total(self):
         size = CONTROL + 2 * RING

@@ -38,7 +38,7 @@ def request(affinity, method, *args, kind="fixtures.Affinity", number=1, verb="c
 
 
 def ask(client, affinity, method, *args, **more):
-    """The result of a call with an affinity."""
+    """Calls a method with an affinity. Returns the result."""
     answer = json.loads(client.exchange(request(affinity, method, *args, **more)))
     if "error" in answer:
         raise RpcError(answer["error"])
@@ -281,7 +281,7 @@ class Ends(PeerCase):
 
 
 class BinaryMessages(BinaryCase):
-    """They run where a JSON request with that option does."""
+    """Binary messages run on the thread that a JSON request with the same option runs on."""
 
     options = flags(GOOD, BAD, NEVER)
 

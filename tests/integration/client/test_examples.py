@@ -59,7 +59,7 @@ class Examples(unittest.TestCase):
 
     def test_outputs(self):
         self.assertLess(len(self.sources["session.c"].splitlines()), SESSION_LINES_MAX)
-        for name in set(OUTPUTS) & set(self.programs):  # without a C++ compiler one is not built
+        for name in set(OUTPUTS) & set(self.programs):  # the program in C++ is not built if there is no compiler for it
             with self.subTest(name):
                 self.assertEqual(OUTPUTS[name], self.output(name, self.peer.address("ws")))
 

@@ -133,12 +133,12 @@ class Staying(LeftTest):
     """A client that has only ended its own side is answered, and what a client has sent before it left is served."""
 
     def end_own_side(self, reader, sent):
-        """sent: what the client is sent during that time, by which the server finds out whether it is still
-        connected."""
+        """Ends the sending side of the connection. sent: what the server sends during that time, to find out whether
+        the client is still connected."""
         self.await_inside(1)
         reader.connection.shutdown(socket.SHUT_WR)
         self.assertEqual(sent, reader.exactly(len(sent)))
-        time.sleep(1.5)  # would be checked again, and more than once
+        time.sleep(1.5)  # long enough for more than one further check of the connection
         self.stub.release()
 
     def test_a_client_that_still_reads_is_answered(self):
@@ -163,7 +163,8 @@ class Staying(LeftTest):
         reader.connection.close()
 
     def test_what_was_sent_before_is_served(self):
-        """The second request is served although the first gets no answer; a close frame changes nothing."""
+        """The second request is served although the first gets no answer. A close frame after the requests changes
+        nothing."""
         for is_local in (False, True):
             before = self.descriptors()
             reader = self.call_by_websocket(is_local, "quiet", "hold x")
@@ -182,7 +183,7 @@ class Report(LeftTest):
     options = {"threads": 2, "threads_max": 4, "busy_timeout_ms": 50, "report_ms": 3000}
 
     def lines(self):
-        """The child shares the file's position, so the position is not moved."""
+        """Returns the lines of the log. The server shares the file's position, so the position is not moved."""
         text = os.pread(self.stub.errors.fileno(), 1 << 20, 0).decode()
         return [line for line in text.splitlines() if "calls are in Java" in line]
 

@@ -1,4 +1,4 @@
-"""Many clients at once, slow, greedy and vanished ones; and the end of all."""
+"""Many clients at once, also slow, greedy and vanished clients; and how a server ends while it has clients."""
 
 import contextlib
 import random
@@ -252,7 +252,7 @@ class Input(LoadTest):
     options = {"threads": 2, "threads_max": 4, "message_max": MIB, "input_max_total": 8 * MIB}
 
     def begin(self, kind):
-        """A connection that has announced 1 MiB."""
+        """Opens a connection that announces 1 MiB of input."""
         if kind == "websocket":
             one = self.websocket()
             one.send(frame(TEXT, length=self.MIB) + b"")
@@ -274,7 +274,8 @@ class Input(LoadTest):
         return b"x" * size
 
     def send_message(self, one, kind, size):
-        """Sends most of its message, or all. A server that closes during that time has answered before."""
+        """Sends the first `size` bytes of the announced message. If the server closes meanwhile, its answer can still
+        be read."""
         piece = 16384
         one.connection.settimeout(SECONDS)
         with contextlib.suppress(OSError):
@@ -282,7 +283,7 @@ class Input(LoadTest):
                 one.connection.sendall(self.piece(kind, piece, at == 0, at + piece == self.MIB))
 
     def outcome(self, one, kind):
-        """The outcome: a status, a close code, or the length of a text."""
+        """Reads the answer. Returns an HTTP status, a close code, or the length of the returned text."""
         try:
             if kind in ("websocket", "fragments"):
                 first, payload = one.receive()
@@ -303,7 +304,8 @@ class Input(LoadTest):
         return threads
 
     def test_the_greediest_are_cut_and_others_are_served(self):
-        """30 clients that stop just before the end of 1 MiB: the remaining ones fit, and small requests continue."""
+        """30 clients stop just before the end of 1 MiB. So many are cut off that the rest fits, and small requests are
+        served."""
         before = self.stub.resident_kib()
         outcomes = []
         self.run_all(["websocket", "fragments", "http", "chunks", "http"] * 6, self.MIB - 65536, outcomes)
@@ -380,7 +382,7 @@ class Input(LoadTest):
     def test_zeromq_messages_that_do_not_fit_are_refused(self):
         self.restart(**{**self.options, "input_max_total": self.MIB})
         full = self.websocket()
-        # The pong says that the fragment has been read and counted: a request that was sent before it would fit.
+        # The pong shows that the fragment was read and counted. Before that, the request over ZeroMQ would fit.
         full.send(frame(TEXT, b"x" * (self.MIB // 2), fin=False), frame(PING))
         self.assertEqual(0x80 | PONG, full.receive()[0])
         with zmq.Context() as context, self.dealer(context) as one:
@@ -395,7 +397,7 @@ class Input(LoadTest):
             eventually(lambda: not is_refused())
 
     def test_a_message_that_finds_zeromq_requests_at_the_bound_is_cut(self):
-        """The other order: the request that was sent first is served, and later ones are not refused."""
+        """The request over ZeroMQ, which was sent first, is served, and later requests are not refused."""
         self.restart(**{**self.options, "input_max_total": self.MIB})
         late = self.websocket()
         with zmq.Context() as context, self.dealer(context) as one:
