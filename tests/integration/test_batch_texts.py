@@ -94,7 +94,7 @@ class LongTexts(PeerCase):
         self.check_nothing_stays(client, leave)
         ask(client)
 
-    def test_on_another_thread(self):
+    def test_a_request_on_another_thread_gets_the_text(self):
         client = self.serve("--thread-affinity", "SINGLE=fixtures.Affinity.SINGLE")
         there = {"options": {"threadAffinity": "SINGLE"}}
         found = results(client, [make_text(2000), call(1, "java.util.Objects", "isNull", NAME, **there),

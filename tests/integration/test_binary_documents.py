@@ -27,7 +27,8 @@ class Documents(PeerCase):
 
     def test_the_structs_of_the_schema(self):
         schema = (ROOT / "tests/colfer/jpeer.colf").read_text(encoding="utf-8")
-        schema = re.sub(r"[ \t]*//.*", "", schema).replace("\tType ", "\ttype ")  # "type" is a keyword in Go, so that the schema has "Type"
+        # The schema has "Type", because "type" is a keyword there.
+        schema = re.sub(r"[ \t]*//.*", "", schema).replace("\tType ", "\ttype ")
         structs = re.findall(r"^type (\w+) struct \{\n(.*?)^\}", schema, re.M | re.S)
         self.assert_same_structs({name: fields(text) for name, text in structs})
 

@@ -127,7 +127,7 @@ class Bytes(HostileCase):
         for after in (b"\0", b"\x7f", b"{}", identified(ADD)):
             self.assert_refused(identified(ADD) + after, answers="the id")
 
-    def test_no_fields(self):
+    def test_messages_without_fields_are_refused(self):
         for payload in (b"\x7f", b"\1\x7f\x7f", b"\2\x7f\x7f", b"\3\x7f\x7f"):
             self.assert_refused(payload, status=UNSUPPORTED)
 
@@ -178,7 +178,7 @@ class Bytes(HostileCase):
             self.assert_refused(exec_bytes(field(17, field(3, causes + b"\x7f") + b"\x7f")), answers="the id")
         self.assert_refused(exec_bytes(field(17, b"\3" * (15 * MIB))), answers="the id")
 
-    def test_the_deepest_message(self):
+    def test_a_message_of_the_greatest_depth_is_read(self):
         """The deepest message has 64 nested structs: the message, the exec message, what was raised, and 61
         throwables."""
         call = field(9, colfer.encode("ClassMethodCall", ADD["execMessage"]["classMethodCall"]))

@@ -79,7 +79,7 @@ class Answers(BinaryCase):
     options = ("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "100000",
                "--session-max-objects", "5")
 
-    def test_a_long_text(self):
+    def test_a_long_text_is_a_ref(self):
         for shape in BinaryClient.SHAPES:
             with BinaryClient(self.peer, shape) as client:
                 result = client.result(call_message("fixtures.Arguments", "longText", 8192))
@@ -97,7 +97,7 @@ class Answers(BinaryCase):
             self.client.new("java.lang.Object")
         self.assert_raised(new_message("java.lang.Object"), "java.lang.IllegalStateException", "session-max-objects")
 
-    def test_long_metadata(self):
+    def test_metadata_that_is_too_long_is_an_error(self):
         reply = self.client.ask(meta_message(obj(False)))
         self.assertEqual(reply["status"], 2)
         self.assertIn("message-max", reply["body"])
@@ -110,7 +110,7 @@ class Answers(BinaryCase):
 
 
 class Busy(PeerCase):
-    def test_it_is_an_error_that_names_the_limit(self):
+    def test_a_busy_peer_answers_with_an_error_that_names_the_limit(self):
         peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms")
         with contextlib.ExitStack() as opened:
             first, second, waiting, pinging, collecting = (
@@ -156,7 +156,7 @@ class Ending(PeerCase):
             client.send(client.addressed(call_message("fixtures.Blockers", method, *args)))
             eventually(lambda: other.call("fixtures.Blockers", "running") == "1", "the call runs")
 
-    def test_one_that_outlives_the_grace_time_gets_an_error(self):
+    def test_a_call_that_outlives_the_grace_time_gets_an_error(self):
         def check(shape):
             with Peer("--grace", "200") as peer, BinaryClient(peer, shape) as client:
                 self.start_slow_call(peer, client, "pass")

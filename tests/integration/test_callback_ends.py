@@ -45,7 +45,7 @@ class EndCase(CallbackCase):
 
 
 class DeletedSessions(EndCase):
-    def test_while_calls_are_open(self):
+    def test_delete_session_ends_open_calls(self):
         name = {"peer-id": str(uuid.uuid4())}
         one = self.serve()
         one.close()
@@ -67,7 +67,7 @@ class DeletedSessions(EndCase):
         self.assertEqual(one.call(CALLING, "here", one.give(lambda call: "anew", 7)), "anew")
         self.assert_stops()
 
-    def test_by_a_nested_request(self):
+    def test_a_nested_request_can_delete_the_session(self):
         client = self.serve()
 
         def function(call):
@@ -77,7 +77,7 @@ class DeletedSessions(EndCase):
         self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "anew")), "anew")
         self.assert_stops()
 
-    def test_in_the_middle_of_a_recursion(self):
+    def test_delete_session_ends_every_call_of_a_recursion(self):
         """Every call on the thread ends."""
         client = self.serve()
         client.call(CALLING, "keep", "inner", client.give(number=9))
@@ -127,7 +127,7 @@ class Stops(EndCase):
         crowd.await_calls(50)
         self.assertEqual(self.peer.stop(), 0)
 
-    def test_exit_by_a_nested_request(self):
+    def test_a_nested_request_can_exit(self):
         """The process ends at once although a callback is open, on whichever thread the callback waits or the request
         runs.
         """
@@ -144,7 +144,7 @@ class Stops(EndCase):
                 client.begin("call", {"type": CALLING, "method": "exit", "args": [7]}, options=options)
                 self.assertEqual(self.peer.wait(), 7)
 
-    def test_a_shutdown_hook_that_calls(self):
+    def test_a_call_of_a_shutdown_hook_fails(self):
         """The hook's call fails, because the connections have ended, whether a signal or Java ends the process."""
         for ends_by_exit in (False, True):
             client = self.serve("--grace", "100")
@@ -171,7 +171,7 @@ class Stops(EndCase):
 
 
 class Collected(EndCase):
-    def test_while_it_is_called(self):
+    def test_an_object_is_not_collected_while_it_is_called(self):
         client = self.serve()
         begun = client.begin_call(CALLING, "callLast",
                                   typed("java.util.concurrent.Callable[]", [client.give(number=7)]))
@@ -222,7 +222,7 @@ class Collected(EndCase):
         client.await_released(7)
         self.assert_stops()
 
-    def test_the_same_id_again_and_again(self):
+    def test_an_id_can_be_given_while_its_release_is_sent(self):
         """An ID is given again while its release is on its way. Each argument is counted once, and each works as a
         callback."""
         client = self.serve()

@@ -17,7 +17,7 @@ INTERFACES = ("java.lang.Runnable", "java.util.Comparator", "java.util.concurren
 class Interfaces(CallbackCase):
     """Interfaces of other loaders and modules. test_callback_members.py covers the interfaces of the application."""
 
-    def test_of_another_loader(self):
+    def test_an_interface_may_be_of_another_loader(self):
         loader = self.client.call("fixtures.Loading", "own", "other")
         heard = self.client.give(lambda call: f"heard {call.args[0]}", type="beyond.Listener")
 
@@ -51,7 +51,7 @@ class Interfaces(CallbackCase):
         self.client.control("delete_session")
         self.assertEqual(self.client.call("fixtures.Loading", "alive"), "0")
 
-    def test_of_other_modules(self):
+    def test_an_interface_may_be_of_another_module(self):
         """An interface that is loaded by the platform's loader, and one of a package that its module does not export.
         """
         held = self.client.new("java.util.ArrayList")
@@ -169,7 +169,7 @@ class Classes(CallbackCase):
         self.assertEqual(len(names), 1, names)
         self.assertEqual(self.give_and_call(client, reversed(INTERFACES[:4])), "works")
 
-    def test_no_more_than_the_limit(self):
+    def test_classes_above_the_limit_are_refused(self):
         self.start("--callback-classes-max", "2")
         client = self.connect(CallbackClient)
         other = self.connect(CallbackClient)
@@ -191,7 +191,7 @@ class Classes(CallbackCase):
             self.assertEqual(raised.exception.code, -32602)
         self.assertEqual(self.give_and_call(client, INTERFACES[2:3]), "works")
 
-    def test_one_callback_as_many_objects(self):
+    def test_one_id_has_a_bounded_number_of_objects(self):
         """Each set of interfaces makes another object. One ID has at most 256 objects, and other IDs are not
         delayed."""
         self.start("--callback-classes-max", "600")
@@ -212,7 +212,7 @@ class Classes(CallbackCase):
         give(sets[256], number=2)
         self.assertEqual(client.call("java.util.ArrayList", "size", on=held), "258")
 
-    def test_where_the_jvm_has_little_room_for_classes(self):
+    def test_many_interfaces_do_not_use_up_the_room_for_classes(self):
         """Callbacks of every order, and of sets up to the limit, do not disturb the calls of other clients."""
         self.start("-XX:MaxMetaspaceSize=48m", "--callback-classes-max", "50")
         attacker = self.connect(CallbackClient)

@@ -99,7 +99,7 @@ class Present(PeerCase):
             client.put(made["type"], field, 6, on=made["ref"])
         self.assertEqual(client.call("java.util.function.IntSupplier", "getAsInt", on=made["ref"]), "5")
 
-    def test_modules_are_searched(self):
+    def test_classes_of_modules_are_found(self):
         client = self.serve()
         for name in ("java.sql.Timestamp", "java.util.concurrent.Phaser", "javax.naming.CompositeName",
                      "com.sun.tools.javac.Main"):

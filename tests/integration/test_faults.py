@@ -107,7 +107,7 @@ class JavaMemory(PeerCase):
 
 
 class Threads(PeerCase):
-    def test_none_can_be_made(self):
+    def test_the_peer_serves_if_no_thread_can_be_made(self):
         if sanitized():
             self.skipTest("the preloaded library has an allocator of its own")
         with failing_peer("--rpc-threads", "1", "--busy-timeout", "300ms", sockets=True) as (peer, memory):
@@ -150,7 +150,7 @@ class Clients(PeerCase):
         eventually(lambda: descriptors(peer.pid) <= before + 2, lambda: f"{descriptors(peer.pid)} descriptors, {before} before")
         self.assertEqual("3", self.connect(UnixWebSocketClient).call("fixtures.Calculator", "add", 1, 2))
 
-    def test_a_gibibyte(self):
+    def test_a_message_of_a_gibibyte_is_dropped(self):
         """A message of 1 GiB, with a mask of zeros. The peer reads and drops the message, and serves others."""
         peer = self.start(sockets=True)
         other = self.connect(UnixWebSocketClient)
@@ -192,15 +192,15 @@ class Outputs(PeerCase):
                 process.terminate()
                 self.assertIn(process.wait(START_SECONDS), (0, 143))
 
-    def test_a_full_disk(self):
+    def test_a_log_on_a_full_disk_stops_nothing(self):
         with open("/dev/full", "w") as full:
             self.serve_with(full)
 
-    def test_a_reader_that_has_gone(self):
+    def test_a_log_whose_reader_has_gone_stops_nothing(self):
         reader, writer = os.pipe()
         self.serve_with(writer, lambda: (os.close(reader), os.close(writer)))
 
-    def test_a_reader_that_does_not_read(self):
+    def test_a_log_that_nobody_reads_stops_nothing(self):
         reader, writer = os.pipe()
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
         try:
@@ -272,7 +272,7 @@ class Kills(PeerCase):
 
 
 class OwnMemory(PeerCase):
-    def test_each_allocation_fails(self):
+    def test_the_peer_survives_each_failed_allocation(self):
         """tests/release/failing_memory.py has more kinds of clients."""
         if sanitized():
             self.skipTest("the preloaded library has an allocator of its own")

@@ -249,7 +249,7 @@ class Connections(PeerCase):
         for connection in waiting:
             connection.close()
 
-    def test_one_too_many_is_turned_away_and_the_others_go_on(self):
+    def test_a_connection_above_the_limit_is_refused_and_others_are_served(self):
         self.start("--connections-max", "2")
         clients = [self.connect(), self.connect()]
         with self.assertRaises((OSError, EOFError, websockets.InvalidHandshake, websockets.ConnectionClosed)):

@@ -53,7 +53,7 @@ class FatJar(PeerCase):
             self.use_bean(client)
 
     @on_each_jdk
-    def test_and_while_it_runs_and_when_it_has_thrown(self, options):
+    def test_a_bean_is_reached_while_main_runs_and_when_it_has_thrown(self, options):
         client = self.start_fat(options, "stay")
         self.await_main(client, "hasStarted")
         self.use_bean(client)
@@ -118,7 +118,7 @@ class AddedJar(PeerCase):
         return loader
 
     @on_each_jdk
-    def test_its_classes_are_reached(self, options):
+    def test_classes_of_an_added_jar_are_reached(self, options):
         client = self.serve(*options)
         loader = self.load(client)
         made = with_loader(client, loader, "new", type=BEAN, args=["added"])
@@ -199,7 +199,7 @@ class Blocked(PeerCase):
         self.assertIsNotNone(client.new("busy.Other2999[]", 1))
 
     @on_each_jdk
-    def test_nor_does_one_that_takes_long(self, options):
+    def test_a_loader_that_takes_long_holds_up_nobody_else(self, options):
         client = self.serve(*options)
         loader = client.call(LOADING, "slow", 500)
         began = time.monotonic()

@@ -53,7 +53,7 @@ class LongValues(PeerCase):
                 said = self.refusal("call", type="fixtures.Keyed", method=method, args=[typed("Map", changed)])
                 self.assertTrue(said.startswith(why), said)
 
-    def test_as_many_arguments_of_each_kind_as_there_may_be(self):
+    def test_the_most_arguments_of_each_kind_are_accepted(self):
         user = {"ref": self.client.new("fixtures.User", "u", 1)}
         for element in (1, None, [1], user, typed("String", "x")):
             self.assertEqual(self.call("fixtures.Overloads", "objects", *[element] * MANY), str(MANY))

@@ -58,7 +58,7 @@ class Allowed(PeerCase):
                                                              "access-control-expose-headers", "vary")))
         self.assertNotIn("access-control-allow-credentials", fields)
 
-    def test_preflight(self):
+    def test_a_preflight_names_what_is_allowed(self):
         status, fields, _ = curl(self.url, *PREFLIGHT, origin=APP)
         self.assertEqual((204, "post, options"), (status, fields["access-control-allow-methods"]))
         self.check_seen(fields, APP)

@@ -72,7 +72,8 @@ class Pinned(PeerCase):
     def test_an_interrupt_stays_for_the_next_request(self):
         for client in self.each(*PINNED):
             pin(client, "interrupted")
-            thread = client.new("java.lang.ThreadLocal")  # the class does not matter: the object only gives the session a ref
+                        # An object of any class, so that the session has a ref.
+            thread = client.new("java.lang.ThreadLocal")
             self.assertTrue(thread)
             current = client.value("call", {"type": "java.lang.Thread", "method": "currentThread", "args": []})["ref"]
             client.call("java.lang.Thread", "interrupt", on=current)

@@ -126,7 +126,7 @@ class Refused(unittest.TestCase):
         for text in texts:
             self.assertIn(text, done.stderr)
 
-    def test_patterns(self):
+    def test_invalid_patterns_are_refused(self):
         for pattern, *texts in (("fixtures..A", "has an empty segment"), ("fixtures/A", "has a '/'"),
                                 ("**", "matches classes of the JDK: ", "jdk: before the pattern ('jdk:**')")):
             self.check(f"--rpc-allow: pattern '{pattern}'", *texts, words=("--rpc-allow", pattern))

@@ -185,7 +185,7 @@ class Commands(PeerCase):
     def run_policy(self, *arguments):
         return run_to_end("policy", *map(str, arguments), env=environment(leaks=True))
 
-    def test_check(self):
+    def test_check_prints_faults_and_warnings(self):
         path = self.make_policy(CALCULATOR_ONLY)
         done = self.run_policy("check", path)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"{path}: good\n", ""))

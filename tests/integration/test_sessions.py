@@ -121,7 +121,7 @@ class Sessions(SessionCase):
 
 
 class Limits(SessionCase):
-    def test_objects_of_a_session(self):
+    def test_the_objects_of_a_session_are_limited(self):
         client = self.serve("--session-max-objects", "10")
         numbers = [client.new(LIST) for _ in range(10)]
         self.assert_fails(-32000, "session-max-objects", client.new, LIST)
@@ -195,7 +195,7 @@ class Limits(SessionCase):
             with HttpClient(peer) as late:
                 late.new(LIST)
 
-    def test_sessions_of_one_address(self):
+    def test_the_sessions_of_one_address_are_limited(self):
         peer = self.start("--sessions-per-address", "3")
         zmq, ws = self.connect(ZmqClient), self.connect()
         zmq.new(LIST)
@@ -251,7 +251,7 @@ class Limits(SessionCase):
             each = (peer.resident_kib() - before) * 1024 / count
         self.assertLess(each, 4096)
 
-    def test_answers_that_are_too_long(self):
+    def test_an_answer_that_is_too_long_is_a_ref(self):
         """A result that is too long is sent as a ref, and no other object is held."""
         flags = ("--session-max-objects", "5", "--send-buffer-max", "4096", "--message-max", "4096",
                  "--array-value-max", "100000")
@@ -266,7 +266,7 @@ class Limits(SessionCase):
                 made = [client.new("java.lang.Object") for _ in range(5)]
                 client.control("delete_object", *[ref(number) for number in made])
 
-    def test_objects_of_notifications(self):
+    def test_notifications_leave_no_objects(self):
         quiet = {"jsonrpc": "2.0", "method": "new", "params": {"type": "java.lang.Object"}}
         peer = self.start("--session-max-objects", "5")
         client = self.connect()

@@ -381,7 +381,7 @@ class BadInput(ShareCase):
                 opcode, payload = client.receive_frame()
                 self.assertEqual((CLOSE, code), (opcode, struct.unpack(">H", payload[:2])[0]))
 
-    def test_the_end_after_a_call(self):
+    def test_a_client_that_sends_no_more_still_gets_its_answers(self):
         """The client sends no more, but still reads."""
         with RawWebSocket(self.peer) as client:
             client.send(PASS)

@@ -81,7 +81,7 @@ class Installed(Programs):
         prefix = Prefix(cls, BUILD, "jsonrpc", "client")
         cls.environment, cls.flags = prefix.environment, prefix.flags("jpeer-client")
 
-    def test_optimised(self):
+    def test_an_optimised_program_runs(self):
         with ThreadPoolExecutor() as builds:
             programs = list(builds.map(lambda compiler: self.build(compiler, "-O2", *self.flags), COMPILERS))
         for program in programs:

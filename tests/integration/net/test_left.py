@@ -96,18 +96,18 @@ class Leaving(LeftTest):
         reader.connection.sendall(frame(CLOSE, struct.pack(">H", 1000) + b"bye"))
         self.close(reader)
 
-    def test_websocket(self):
+    def test_a_websocket_client_that_leaves_is_closed_before_its_call_ends(self):
         for is_local in (False, True):
             for leave in (self.close, self.say_goodbye):
                 self.check(lambda: self.call_by_websocket(is_local, "hold x"), leave)
         self.check(lambda: self.call_by_websocket(False, "hold x"), self.reset)
 
-    def test_http(self):
+    def test_an_http_client_that_leaves_is_closed_before_its_call_ends(self):
         for is_local in (False, True):
             self.check(lambda: self.call_by_http(is_local, "hold x"), self.close)
         self.check(lambda: self.call_by_http(False, "hold x"), self.reset)
 
-    def test_shared_memory(self):
+    def test_an_shm_client_that_leaves_is_closed_before_its_call_ends(self):
         self.check(self.call_by_shm, lambda channel: channel.close())
 
     def test_a_place_that_was_closed_early_serves_again(self):
