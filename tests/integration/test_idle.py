@@ -17,7 +17,7 @@ OWN = re.compile(r"rpc-|jpeer|ZMQ")
 
 
 def switches(peer):
-    """For each thread: its name, and the number of its context switches."""
+    """Returns the number of context switches of each thread. The keys are (id, name) of the threads."""
     counts = {}
     for status in Path(f"/proc/{peer.pid}/task").glob("*/status"):
         with contextlib.suppress(OSError):

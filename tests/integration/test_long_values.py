@@ -112,7 +112,7 @@ class LongValues(PeerCase):
             self.assertEqual(same, "true", f"{type_name}: {text}")
 
     def test_a_long_id_is_sent_once(self):
-        """In the error, and not again in each cause."""
+        """The error has the whole id, and its causes do not repeat it."""
         params = {"type": "fixtures.Throwables", "method": "nested"}
         for length, of_cause in ((254, "x" * 254), (255, None)):  # 256 and 257 characters with its quotes
             request = {"jsonrpc": "2.0", "id": "x" * length, "method": "call", "params": params}

@@ -308,7 +308,7 @@ def describe_briefly(instance: Object) -> str:
 
 
 def refuse_pickle(value: Any) -> NoReturn:
-    """Raises the error when pickle or copy is used on a class, its members or a package."""
+    """pickle calls it for classes, their members and packages."""
     raise TypeError(f"cannot pickle or copy {value!r}: it belongs to a connection, which the other process has to open")
 
 
