@@ -301,7 +301,7 @@ class Background:
         return status == 0
 
     def results(self, name):
-        """Yields each command of the test with its output and status, as run_commands does."""
+        """Like run_commands."""
         for command, one in self.commands[name]:
             output, status = one.result()
             show_now(output)

@@ -136,7 +136,8 @@ def product_files(pattern):
 
 
 def choose(count, seed, pattern):
-    """So many changes, in a random order that depends only on the sources and the seed. No two of a file overlap."""
+    """Chooses `count` changes, in a random order that depends only on the sources and the seed. No two changes of a
+    file overlap."""
     found = [(path, site) for path in product_files(pattern) for site in sites((ROOT / path).read_text())]
     random.Random(seed).shuffle(found)
     chosen = []
@@ -236,7 +237,7 @@ def list_tests():
 
 
 def run(test, limit, **more):
-    """Returns whether the test passed, and its seconds. Ends the test's remaining processes."""
+    """Runs a test, and ends its remaining processes. Returns whether the test passed, and its seconds."""
     _, _, command, environment = test
     start = time.monotonic()
     with tempfile.TemporaryFile() as output:

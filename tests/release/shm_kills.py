@@ -29,7 +29,7 @@ CLIENT = BUILD / "bench/jpeer-bench-client"
 SURVIVOR = BUILD / "tests/integration/client/client_scenarios"
 RING = 65536
 AT_ONCE = 4
-CONNECTIONS_ROOM = AT_ONCE * 4  # of --shm-total: ended connections must have released theirs
+CONNECTIONS_ROOM = AT_ONCE * 4  # of --shm-total: ended connections must have released their memory
 OPTIONS = ("--shm-ring", str(RING), "--shm-total", str(CONNECTIONS_ROOM * (4096 + 2 * RING)), "--log-level", "error",
            "-J", "-Xmx64m", "-J", "-Xms64m", "-J", "-XX:+AlwaysPreTouch")
 LIFE_SECONDS = 0.02

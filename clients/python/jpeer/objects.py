@@ -22,11 +22,12 @@ class JavaObject(Object):
     __slots__ = ()
 
     _identity = False
-    """Whether the class inherits equals and hashCode from java.lang.Object. Then equal refs are equal objects, without
-    a request."""
+    """Whether the class inherits equals and hashCode from java.lang.Object. Then objects are compared by their refs,
+    without a request."""
     _owners: ClassVar[dict[str, str]] = {}
-    """Method name -> the supertype that a request names in place of the object's class. It has all methods of a hidden
-    class (a lambda's), which no request can name, and the methods that the policy allows only by a supertype."""
+    """Method name -> the supertype that a request names in place of the object's class. The keys are all methods of a
+    hidden class (such as a lambda's), which no request can name, and the methods that the policy allows only by a
+    supertype."""
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Object):
@@ -270,8 +271,8 @@ def callable_name(instance: Object, method: str) -> str:
 
 
 def allowed_owner(instance: Object, method: str) -> str | None:
-    """Returns a supertype that has or inherits the method and by whose name the policy allows it. callable_name returns
-    it from then on."""
+    """Finds a supertype that has or inherits the method, and by whose name the policy allows the method. From then on
+    callable_name returns this supertype."""
     java = getattr(type(instance), "_java", None)
     found: str | None = None if java is None else java._classes.owner_of(type(instance), method, instance)
     return found
