@@ -164,13 +164,13 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
 
 /* ---- reading ---- */
 
-static bool was_set(uint64_t set, size_t offset)
+static enum option_origin find_origin(const struct option_result *result, size_t offset)
 {
   for (size_t row = 0; row < run_option_count; row++) {
     if (run_option_rows[row].offset == offset)
-      return (set >> row & 1) != 0;
+      return (enum option_origin)result->origin[row];
   }
-  return false;
+  return OPTION_NOT_SET;
 }
 
 /* Parses the options of the peer and of java, from the command line and the environment. */
@@ -186,7 +186,8 @@ static enum jp_status parse_options(const struct java_arguments *arguments,
                                .read_other = java_option_read,
                                .other_name = java_option_name};
   enum jp_status status = options_parse(&input, options, result, error);
-  if (status == JP_OK && was_set(result->from_variable, offsetof(struct run_options, jvm_options)))
+  if (status == JP_OK &&
+      find_origin(result, offsetof(struct run_options, jvm_options)) == OPTION_FROM_VARIABLE)
     option_list_rotate(&options->jvm_options, options->line_jvm_options);
   return status;
 }
@@ -208,13 +209,13 @@ enum jp_status run_options_read(char *const *args, size_t arg_count,
   status = parse_options(&arguments, variable, options, &result, error);
   if (status != JP_OK || options->help)
     return status;
-  options->has_uuid = was_set(result.given | result.from_variable, offsetof(struct run_options, uuid));
-  const struct run_words words = {.items = arguments.words + result.used,
-                                  .count = arguments.count - result.used,
-                                  .jar_given = was_set(result.given, offsetof(struct run_options, jar)),
-                                  .service_given =
-                                      was_set(result.given, offsetof(struct run_options, as_service)),
-                                  .variable = variable};
+  options->has_uuid = find_origin(&result, offsetof(struct run_options, uuid)) != OPTION_NOT_SET;
+  const struct run_words words = {
+      .items = arguments.words + result.used,
+      .count = arguments.count - result.used,
+      .jar_given = find_origin(&result, offsetof(struct run_options, jar)) == OPTION_GIVEN,
+      .service_given = find_origin(&result, offsetof(struct run_options, as_service)) == OPTION_GIVEN,
+      .variable = variable};
   status = settle_application(options, &words, error);
   return status == JP_OK ? check_rules(options, error) : status;
 }
