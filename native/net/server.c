@@ -23,7 +23,7 @@ enum {
   TICK_MS = 25,
   SLEEP_MAX_MS = 1000,
   FINAL_OUTPUT_MS = 2500, /* after the grace time: to send the last answers, and for clients to close */
-  CONNECTIONS_MAX = 16384,
+  CONNECTIONS_MAX = 10000,
   ADDRESSES_MAX =
       3 * NET_ENDPOINTS_MAX /* ws and http for each endpoint of JSON-RPC, and one for each of ZeroMQ */
 };
