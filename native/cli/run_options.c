@@ -141,6 +141,10 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
   enum jp_status status = endpoints_check("--json-rpc", &options->json, options->insecure_listen, error);
   if (status == JP_OK)
     status = endpoints_check("--zmq-rpc", &options->zmq, options->insecure_listen, error);
+  if (status == JP_OK)
+    status = socket_options_settle(
+        &options->sockets, endpoints_have_socket(&options->json) || endpoints_have_socket(&options->zmq), net,
+        error);
   if (status != JP_OK)
     return status;
   status = check_limits(net, error);
@@ -150,6 +154,8 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
     net->input_max_total =
         net->message_max > standard_input_max / MESSAGES ? net->message_max * MESSAGES : standard_input_max;
   options->limits.message_max = net->message_max;
+  options->limits.connections_max = net->connections_max;
+  options->limits.threads_max = net->threads_max;
   options->limits.java.assembled_max = net->input_max_total;
   options->limits.java.by_value_depth_max = options->limits.max_depth;
   options->limits.java.application_loader_only = options->compat_pal;
@@ -224,6 +230,8 @@ void run_options_fini(struct run_options *options)
 {
   option_list_fini(&options->json.texts);
   option_list_fini(&options->zmq.texts);
+  option_list_fini(&options->sockets.users.texts);
+  option_list_fini(&options->sockets.groups.texts);
   option_list_fini(&options->jvm_options);
   option_list_fini(&options->ignored_options);
   option_list_fini(&options->thread_affinities);
@@ -277,6 +285,11 @@ void run_options_log_notices(const struct run_options *options, char *const *env
   for (size_t i = 0; i < options->ignored_options.count; i++)
     log_warn("%s", options->ignored_options.items[i]);
   log_unknown_variables(environment);
+  if (admission_has_others(&options->net.admission) &&
+      (endpoints_have_port(&options->json) || endpoints_have_port(&options->zmq)))
+    log_warn("every user of this machine can use the ports: --allow-user, --allow-group and --socket-group "
+             "are for Unix "
+             "sockets");
   if (options->class_path != NULL && options->jar == NULL)
     log_missing_entries(options->class_path, "class path");
   if (options->module_path != NULL)

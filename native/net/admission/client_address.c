@@ -38,18 +38,38 @@ struct rpc_address client_address_of_socket(const struct sockaddr_storage *socke
   }
 }
 
+/* libzmq writes "localhost:USER:GROUP:PROCESS", where the first word is what getnameinfo returns for a Unix socket. */
+static struct rpc_address read_unix_client(const char *text)
+{
+  enum { NUMBERS = 3 };
+  unsigned user, group;
+  long process;
+  int length = 0;
+  const char *at = text + strlen(text);
+  for (int colons = 0; colons < NUMBERS; colons += *at == ':') {
+    if (at == text)
+      return (struct rpc_address){0};
+    at--;
+  }
+  if (sscanf(at, ":%10u:%10u:%10ld%n", &user, &group, &process, &length) != NUMBERS || at[length] != '\0')
+    return (struct rpc_address){0};
+  return rpc_address_of_user(user);
+}
+
 struct rpc_address client_address_of_text(const char *text)
 {
   char number[INET6_ADDRSTRLEN];
   struct in_addr v4;
   struct in6_addr v6;
   size_t length = text == NULL ? 0 : strcspn(text, "%"); /* the name of an interface follows */
-  if (length == 0 || length >= sizeof number)
+  if (length == 0)
     return (struct rpc_address){0};
+  if (length >= sizeof number)
+    return read_unix_client(text);
   snprintf(number, sizeof number, "%.*s", (int)length, text);
   if (inet_pton(AF_INET, number, &v4) == 1)
     return make_address(&v4, sizeof v4);
   if (inet_pton(AF_INET6, number, &v6) == 1)
     return make_v6_address(&v6);
-  return (struct rpc_address){0};
+  return read_unix_client(text);
 }
