@@ -161,23 +161,45 @@ static enum jp_status remove_stale(const char *path, struct jp_error *error)
   return status;
 }
 
-/* Nobody can connect before the socket listens, so the mode and the group need not change at once. A symbolic link that
- * has replaced the file is not followed. */
-static enum jp_status set_access(const char *path, const struct unix_socket_access *access,
-                                 struct jp_error *error)
+static enum jp_status fail_to_give_group(const char *path, gid_t id, int reason, struct jp_error *error)
 {
-  if (access->group != (gid_t)-1 && lchown(path, (uid_t)-1, access->group) != 0) {
-    int reason = errno;
-    const struct group *group = getgrgid(access->group);
-    return jp_fail(error, JP_IO,
-                   "cannot listen on %s: its group cannot be %s (%u), of which the peer's user has to be a "
-                   "member unless it is root: %s",
-                   path, group == NULL ? "the one" : group->gr_name, access->group, strerror(reason));
-  }
-  if (access->mode != OWN_USER_ONLY && fchmodat(AT_FDCWD, path, access->mode, AT_SYMLINK_NOFOLLOW) != 0)
+  const struct group *group = getgrgid(id);
+  return jp_fail(error, JP_IO,
+                 "cannot listen on %s: its group cannot be %s (%u), of which the peer's user has to be a "
+                 "member unless it is root: %s",
+                 path, group == NULL ? "the one" : group->gr_name, id, strerror(reason));
+}
+
+/* fd: of the file (O_PATH). */
+static enum jp_status change_access(int fd, const char *path, const struct unix_socket_access *access,
+                                    struct jp_error *error)
+{
+  char name[32];
+  struct stat found;
+  if (fstat(fd, &found) != 0 || !S_ISSOCK(found.st_mode) || found.st_uid != geteuid())
+    return jp_fail(error, JP_IO, "cannot listen on %s: another program has replaced it", path);
+  if (access->group != (gid_t)-1 && fchownat(fd, "", (uid_t)-1, access->group, AT_EMPTY_PATH) != 0)
+    return fail_to_give_group(path, access->group, errno, error);
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd); /* fchmod takes no descriptor of O_PATH */
+  if (chmod(name, access->mode) != 0)
     return jp_fail(error, JP_IO, "cannot listen on %s: its mode cannot be %04o: %s", path, access->mode,
                    strerror(errno));
   return JP_OK;
+}
+
+/* Nobody can connect before the socket listens, so the mode and the group need not change at once. The file is opened
+ * first: whoever may write in the folder could put another one in its place in between. */
+static enum jp_status set_access(const char *path, const struct unix_socket_access *access,
+                                 struct jp_error *error)
+{
+  if (access->mode == OWN_USER_ONLY && access->group == (gid_t)-1)
+    return JP_OK;
+  int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0)
+    return fail_to_listen(path, errno, error);
+  enum jp_status status = change_access(fd, path, access, error);
+  close(fd);
+  return status;
 }
 
 /* A folder that no other user passes makes the access useless. */

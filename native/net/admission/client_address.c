@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -38,22 +39,21 @@ struct rpc_address client_address_of_socket(const struct sockaddr_storage *socke
   }
 }
 
-/* libzmq writes "localhost:USER:GROUP:PROCESS", where the first word is what getnameinfo returns for a Unix socket. */
+/* libzmq writes "localhost:USER:GROUP:PROCESS", where the first word is what getnameinfo returns for a Unix socket.
+ * Without sscanf, because each turn of a client reads its address. */
 static struct rpc_address read_unix_client(const char *text)
 {
-  enum { NUMBERS = 3 };
-  unsigned user, group;
-  long process;
-  int length = 0;
+  enum { NUMBERS = 3, DIGITS_MAX = 10 };
   const char *at = text + strlen(text);
-  for (int colons = 0; colons < NUMBERS; colons += *at == ':') {
-    if (at == text)
+  for (int i = 0; i < NUMBERS; i++) {
+    const char *end = at;
+    while (at > text && at[-1] >= '0' && at[-1] <= '9')
+      at--;
+    if (at == end || end - at > DIGITS_MAX || at == text || at[-1] != ':')
       return (struct rpc_address){0};
     at--;
   }
-  if (sscanf(at, ":%10u:%10u:%10ld%n", &user, &group, &process, &length) != NUMBERS || at[length] != '\0')
-    return (struct rpc_address){0};
-  return rpc_address_of_user(user);
+  return rpc_address_of_user((uint32_t)strtoul(at + 1, NULL, 10));
 }
 
 struct rpc_address client_address_of_text(const char *text)
