@@ -90,7 +90,7 @@ enum jp_status socket_options_read_users(const struct option *option, const char
                                          struct jp_error *error)
 {
   (void)option;
-  unsigned id;
+  unsigned id = UINT_MAX;
   enum jp_status status = find_user(text, &id, error);
   return status == JP_OK ? add_account(value, id, error) : status;
 }
@@ -99,7 +99,7 @@ enum jp_status socket_options_read_groups(const struct option *option, const cha
                                           struct jp_error *error)
 {
   (void)option;
-  unsigned id;
+  unsigned id = UINT_MAX;
   enum jp_status status = find_group(text, &id, error);
   return status == JP_OK ? add_account(value, id, error) : status;
 }

@@ -16,6 +16,7 @@ import time
 import unittest
 from pathlib import Path
 
+from support.callback_client import UnixCallbackClient
 from support.clients import SECONDS, HttpClient, RpcError, UnixHttpClient, UnixWebSocketClient, UnixZmqClient
 from support.peer import BINARY, Peer, descriptors, environment, eventually, run_to_end
 from support.peer_case import PeerCase
@@ -225,6 +226,23 @@ class Admitted(PeerCase):
                 content = curl(self.json, named[0], f"peer-id: 00000000-0000-4000-8000-00000000000{number}", body=body,
                                before=words)[1]
                 self.assertEqual("sessions-per-address" in content, not words, content)
+
+    def test_the_connections_of_a_process_are_of_one_user(self):
+        self.serve_others("--allow-user", str(ADMITTED))
+        session = {"peer-id": "00000000-0000-4000-8000-000000000001"}
+        join = {"method": "session", "args": [{"name": "process", "value": "0123456789abcdef0123456789abcdef"}]}
+
+        def number_of(user):
+            os.seteuid(user)
+            try:
+                client = self.connect(UnixCallbackClient, session)
+            finally:
+                os.seteuid(0)
+            return json.loads(client.value("control", join)["value"])["client"]
+
+        numbers = [number_of(user) for user in (0, ADMITTED, 0, ADMITTED)]
+        self.assertEqual(numbers[:2], numbers[2:])
+        self.assertNotEqual(*numbers[:2])
 
     def test_refused_users_hold_no_descriptors(self):
         self.serve_others("--allow-user", str(ADMITTED))
