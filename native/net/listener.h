@@ -53,8 +53,8 @@ struct listener {
 void listener_init(struct listener *listener);
 /* After listener_close. */
 void listener_fini(struct listener *listener);
-/* JP_IO, JP_NOT_FOUND (the host), JP_INVALID (the path): the error's text names the address. `access` and `admission` are for
- * Unix sockets; `admission` is borrowed. */
+/* JP_IO, JP_NOT_FOUND (the host), JP_INVALID (the path): the error's text names the address. `access` and `admission`
+ * are for Unix sockets; `admission` is borrowed. */
 enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
                              const struct unix_socket_access *access, const struct admission *admission,
                              struct jp_error *error) JP_MUST_CHECK;
