@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OWN_USER = 0600, GROUP_TOO = 0660, EVERYONE = 0666, OTHER_USERS = 0077, MODE_MAX = 0777 };
+enum {
+  OWN_USER = 0600,
+  GROUP_TOO = 0660,
+  EVERYONE = 0666,
+  OTHER_USERS = 0077,
+  OTHERS_CONNECT = 0022, /* who connects to a socket writes to its file */
+  MODE_MAX = 0777
+};
 
 /* ---- readers ---- */
 
@@ -128,10 +135,10 @@ static mode_t choose_mode(const struct socket_options *options, bool has_others)
   return options->users.count == 0 && options->groups.count == 0 ? GROUP_TOO : EVERYONE;
 }
 
-static bool has_root(const struct run_accounts *users)
+static bool has_id(const struct run_accounts *accounts, unsigned id)
 {
-  for (size_t i = 0; i < users->count; i++) {
-    if (users->ids[i] == 0)
+  for (size_t i = 0; i < accounts->count; i++) {
+    if (accounts->ids[i] == id)
       return true;
   }
   return false;
@@ -159,7 +166,7 @@ enum jp_status socket_options_settle(const struct socket_options *options, bool 
         "--socket-mode %04o lets other users open the socket, and none of them may use the peer: name "
         "them with --allow-user, --allow-group or --socket-group",
         mode);
-  if (has_others && (mode & OTHER_USERS) == 0 && !has_root(&options->users)) /* modes do not bind root */
+  if (has_others && (mode & OTHERS_CONNECT) == 0 && !has_id(&options->users, 0)) /* modes do not bind root */
     return jp_fail(error, JP_INVALID, "--socket-mode %04o keeps out everyone whom %s admits", mode, given);
   net->socket_access = (struct unix_socket_access){
       .mode = mode, .group = options->group.is_given ? options->group.id : (gid_t)-1};
