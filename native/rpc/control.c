@@ -215,6 +215,8 @@ static void write_evidence(const struct rpc_address *address, struct arena *aren
     write_user(user, arena, out);
   else if (rpc_address_is_loopback(address))
     BUFFER_LITERAL(out, "\"loopback\"");
+  else if (address->length == 0)
+    BUFFER_LITERAL(out, "\"nothing\"");
   else
     BUFFER_LITERAL(out, "\"insecure-listen\"");
 }

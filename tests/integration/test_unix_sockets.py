@@ -196,6 +196,20 @@ class Admitted(PeerCase):
         self.assertIn(f"a connection of user 65534, group 65534, to {self.json} is refused", self.peer.stderr())
         self.assertIn("every user of this machine can use the ports", self.peer.stderr())
 
+    def test_a_client_of_an_old_zmtp_is_known_by_nothing(self):
+        self.serve_others("--allow-user", str(ADMITTED))
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(SECONDS)
+            client.connect(self.zmq.removeprefix("ipc://"))
+            # ZMTP 2: signature, revision, DEALER, no identity; a message of one frame
+            client.sendall(b"\xff" + bytes(7) + b"\x01\x7f\x01\x05" + bytes(2) + bytes((0, len(WHOAMI))) + WHOAMI.encode())
+            answer = b""
+            while b"known_by" not in answer or not answer.endswith(b"}}"):
+                piece = client.recv(4096)
+                self.assertTrue(piece, answer)
+                answer += piece
+        self.assertIn(b'known_by\\":\\"nothing\\"', answer)
+
     def test_a_supplementary_group_is_the_kernels_and_on_zeromq_the_databases(self):
         self.serve_others("--allow-group", str(OTHERS_GROUP))
         for groups in ((OTHERS_GROUP,), (*range(70000, 70200), OTHERS_GROUP)):
