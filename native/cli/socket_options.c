@@ -4,8 +4,10 @@
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
   OWN_USER = 0600,
@@ -144,6 +146,43 @@ static bool has_id(const struct run_accounts *accounts, unsigned id)
   return false;
 }
 
+/* map: of the process's user namespace (user_namespaces(7)). A kernel without such namespaces has no file. */
+static bool lacks_ids(const char *map)
+{
+  unsigned long long count;
+  unsigned long long total = 0;
+  FILE *file = fopen(map, "re");
+  if (file == NULL)
+    return false;
+  while (fscanf(file, "%*u %*u %llu", &count) == 1)
+    total += count;
+  fclose(file);
+  return total < UINT_MAX;
+}
+
+/* In a user namespace that lacks some users of the machine, as a container's does, the system reports them all as one. */
+static enum jp_status check_namespace(const struct socket_options *options, struct jp_error *error)
+{
+  enum { UNKNOWN_ID = 65534 }; /* /proc/sys/kernel/overflowuid */
+  bool is_own = geteuid() == UNKNOWN_ID;
+  bool has_user = is_own || has_id(&options->users, UNKNOWN_ID);
+  bool has_group =
+      has_id(&options->groups, UNKNOWN_ID) || (options->group.is_given && options->group.id == UNKNOWN_ID);
+  if (has_user && lacks_ids("/proc/self/uid_map"))
+    return jp_fail(
+        error, JP_INVALID,
+        "%s %d would admit every user of the machine whom this user namespace (container) lacks: the "
+        "system reports them as this one",
+        is_own ? "the peer's own user" : "--allow-user", UNKNOWN_ID);
+  if (has_group && lacks_ids("/proc/self/gid_map"))
+    return jp_fail(
+        error, JP_INVALID,
+        "the group %d would admit the members of every group of the machine that this user namespace "
+        "(container) lacks: the system reports them as this one",
+        UNKNOWN_ID);
+  return JP_OK;
+}
+
 enum jp_status socket_options_settle(const struct socket_options *options, bool has_sockets,
                                      struct net_config *net, struct jp_error *error)
 {
@@ -170,5 +209,5 @@ enum jp_status socket_options_settle(const struct socket_options *options, bool 
     return jp_fail(error, JP_INVALID, "--socket-mode %04o keeps out everyone whom %s admits", mode, given);
   net->socket_access = (struct unix_socket_access){
       .mode = mode, .group = options->group.is_given ? options->group.id : (gid_t)-1};
-  return JP_OK;
+  return has_others ? check_namespace(options, error) : JP_OK;
 }

@@ -298,6 +298,18 @@ sys.stdin.read()
             self.assertIn("has to be a member unless it is root", done.stderr)
             self.assertEqual(os.listdir(folder), [])
 
+    def test_the_user_for_whom_a_namespace_has_no_number_is_not_admitted(self):
+        if subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no user namespace can be made here")
+        for option, words in (("--allow-user", "--allow-user 65534 would admit every user"),
+                              ("--allow-group", "the group 65534 would admit"),
+                              ("--socket-group", "the group 65534 would admit")):
+            with self.subTest(option):
+                done = subprocess.run(["unshare", "-Ur", BINARY, "run", "--as-service", "--json-rpc", "unix:json", option,
+                                       "65534"], capture_output=True, text=True, check=False, env=environment())
+                self.assertIn(words, done.stderr)
+                self.assertEqual(done.returncode, 2)
+
     def test_a_folder_that_others_do_not_pass_is_named(self):
         self.start("--allow-user", str(ADMITTED), sockets=True)
         self.assertIn(f"the folder {self.peer.folder.name} has the mode 0700", self.peer.stderr())
