@@ -102,6 +102,24 @@ enum jp_status endpoints_check(const char *option, const struct run_endpoints *e
   return JP_OK;
 }
 
+static size_t count_sockets(const struct run_endpoints *endpoints)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < endpoints->count; i++)
+    count += endpoints->items[i].path != NULL;
+  return count;
+}
+
+bool endpoints_have_socket(const struct run_endpoints *endpoints)
+{
+  return count_sockets(endpoints) > 0;
+}
+
+bool endpoints_have_port(const struct run_endpoints *endpoints)
+{
+  return count_sockets(endpoints) < endpoints->count;
+}
+
 struct net_endpoints endpoints_for_net(const struct run_endpoints *endpoints)
 {
   struct net_endpoints made = {.count = endpoints->count};

@@ -28,6 +28,9 @@ option_reader endpoints_read_zmq;
 /* JP_INVALID: a host is no loopback address, and insecure is false. */
 enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints, bool insecure,
                                struct jp_error *error) JP_MUST_CHECK;
+/* True if one of the addresses is a Unix socket, or a TCP port. */
+bool endpoints_have_socket(const struct run_endpoints *endpoints);
+bool endpoints_have_port(const struct run_endpoints *endpoints);
 /* Borrows the texts of endpoints. */
 struct net_endpoints endpoints_for_net(const struct run_endpoints *endpoints);
 

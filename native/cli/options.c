@@ -247,9 +247,9 @@ static enum jp_status read_option(const struct option_input *input, size_t at, v
   const char *name = option->names[0];
   if (option->refused != NULL)
     return jp_fail(error, JP_INVALID, "%s: %s", name, option->refused);
-  if ((result->given >> row & 1) != 0 && !option->repeats && !option->last_counts)
+  if (result->origin[row] == OPTION_GIVEN && !option->repeats && !option->last_counts)
     return jp_fail(error, JP_INVALID, "%s is given twice", name);
-  result->given |= (uint64_t)1 << row;
+  result->origin[row] = OPTION_GIVEN;
   *ends = option->ends;
   *taken = 1;
   if (option->takes == NULL) {
@@ -309,7 +309,7 @@ static enum jp_status read_variables(const struct option_input *input, void *val
 {
   for (size_t row = 0; row < input->option_count; row++) {
     const struct option *option = &input->options[row];
-    if (option->variable == NULL || (result->given >> row & 1) != 0)
+    if (option->variable == NULL || result->origin[row] == OPTION_GIVEN)
       continue;
     const char *text = input->variable(option->variable);
     if (text == NULL || *text == '\0')
@@ -318,7 +318,7 @@ static enum jp_status read_variables(const struct option_input *input, void *val
                                             : read_value(option, option->variable, text, values, error);
     if (status != JP_OK)
       return status;
-    result->from_variable |= (uint64_t)1 << row;
+    result->origin[row] = OPTION_FROM_VARIABLE;
   }
   return JP_OK;
 }
@@ -326,7 +326,7 @@ static enum jp_status read_variables(const struct option_input *input, void *val
 enum jp_status options_parse(const struct option_input *input, void *values, struct option_result *result,
                              struct jp_error *error)
 {
-  assert(input->option_count <= 64);
+  assert(input->option_count <= OPTION_ROWS_MAX);
   *result = (struct option_result){0};
   size_t at = 0;
   bool ends = false;

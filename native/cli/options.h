@@ -71,7 +71,7 @@ option_reader option_read_word;     /* int: the index in words */
 
 struct option_input {
   const struct option *options;
-  size_t option_count; /* at most 64 */
+  size_t option_count; /* at most OPTION_ROWS_MAX */
   char *const *args;   /* without the program and the subcommand */
   size_t arg_count;
   const char *(*variable)(const char *name); /* getenv, or a test's own; NULL: no environment */
@@ -85,10 +85,18 @@ struct option_input {
   const char *(*other_name)(size_t index);
 };
 
+enum { OPTION_ROWS_MAX = 128 };
+
+/* How the option of a row was set. */
+enum option_origin {
+  OPTION_NOT_SET,
+  OPTION_GIVEN,        /* on the command line */
+  OPTION_FROM_VARIABLE /* in the environment */
+};
+
 struct option_result {
-  size_t used;            /* arguments that were options; the rest belongs to the application */
-  uint64_t given;         /* bit i: row i was on the command line */
-  uint64_t from_variable; /* bit i: row i came from the environment */
+  size_t used;                     /* arguments that were options; the rest belongs to the application */
+  uint8_t origin[OPTION_ROWS_MAX]; /* enum option_origin of each row */
 };
 
 /* Reads options up to the first other argument, `--`, or a row that ends them, and then the variables of

@@ -4,6 +4,7 @@
 #include "cli/parent_watch.h"
 #include "cli/policy_options.h"
 #include "cli/run_options.h"
+#include "cli/socket_options.h"
 #include "cli/thread_affinity.h"
 
 #include <limits.h>
@@ -121,8 +122,8 @@ const struct option run_option_rows[] = {
      .names = {"--json-rpc"},
      .variable = "JPEER_JSON_RPC",
      .takes = "[HOST:]PORT|auto|unix:PATH",
-     .help = "serves JSON-RPC over WebSocket and HTTP; HOST is 127.0.0.1 by default; PATH is a socket that "
-             "only its user can open; may be repeated; the variable is split at blanks",
+     .help = "serves JSON-RPC over WebSocket and HTTP; HOST is 127.0.0.1 by default; PATH is a socket for "
+             "the peer's own user; may be repeated; the variable is split at blanks",
      .read = endpoints_read_json,
      AT(json),
      .repeats = true},
@@ -153,6 +154,35 @@ const struct option run_option_rows[] = {
      .help = "allows addresses other than loopback, where anyone who reaches them is a client",
      .read = option_read_switch,
      AT(insecure_listen)},
+    {.names = {"--allow-user"},
+     .variable = "JPEER_ALLOW_USER",
+     .takes = "USER",
+     .help =
+         "a user of this machine, name or number, who may use the Unix sockets, too; may be repeated; the "
+         "variable is split at blanks",
+     .read = socket_options_read_users,
+     AT(sockets.users),
+     .repeats = true},
+    {.names = {"--allow-group"},
+     .variable = "JPEER_ALLOW_GROUP",
+     .takes = "GROUP",
+     .help = "a group whose members may use the Unix sockets, too; may be repeated likewise",
+     .read = socket_options_read_groups,
+     AT(sockets.groups),
+     .repeats = true},
+    {.names = {"--socket-group"},
+     .variable = "JPEER_SOCKET_GROUP",
+     .takes = "GROUP",
+     .help = "the group of the files of Unix sockets, whose members may use them, too",
+     .read = socket_options_read_group,
+     AT(sockets.group)},
+    {.names = {"--socket-mode"},
+     .variable = "JPEER_SOCKET_MODE",
+     .takes = "MODE",
+     .standard = "0600; 0660 with --socket-group alone; else 0666",
+     .help = "the mode of the files of Unix sockets; who may use the peer is checked as well",
+     .read = socket_options_read_mode,
+     AT(sockets.mode)},
 
     {.group = "Policy:",
      .names = {"--rpc-allow"},

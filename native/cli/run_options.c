@@ -141,6 +141,10 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
   enum jp_status status = endpoints_check("--json-rpc", &options->json, options->insecure_listen, error);
   if (status == JP_OK)
     status = endpoints_check("--zmq-rpc", &options->zmq, options->insecure_listen, error);
+  if (status == JP_OK)
+    status = socket_options_settle(
+        &options->sockets, endpoints_have_socket(&options->json) || endpoints_have_socket(&options->zmq), net,
+        error);
   if (status != JP_OK)
     return status;
   status = check_limits(net, error);
@@ -150,6 +154,8 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
     net->input_max_total =
         net->message_max > standard_input_max / MESSAGES ? net->message_max * MESSAGES : standard_input_max;
   options->limits.message_max = net->message_max;
+  options->limits.connections_max = net->connections_max;
+  options->limits.threads_max = net->threads_max;
   options->limits.java.assembled_max = net->input_max_total;
   options->limits.java.by_value_depth_max = options->limits.max_depth;
   options->limits.java.application_loader_only = options->compat_pal;
@@ -164,13 +170,13 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
 
 /* ---- reading ---- */
 
-static bool was_set(uint64_t set, size_t offset)
+static enum option_origin find_origin(const struct option_result *result, size_t offset)
 {
   for (size_t row = 0; row < run_option_count; row++) {
     if (run_option_rows[row].offset == offset)
-      return (set >> row & 1) != 0;
+      return (enum option_origin)result->origin[row];
   }
-  return false;
+  return OPTION_NOT_SET;
 }
 
 /* Parses the options of the peer and of java, from the command line and the environment. */
@@ -186,7 +192,8 @@ static enum jp_status parse_options(const struct java_arguments *arguments,
                                .read_other = java_option_read,
                                .other_name = java_option_name};
   enum jp_status status = options_parse(&input, options, result, error);
-  if (status == JP_OK && was_set(result->from_variable, offsetof(struct run_options, jvm_options)))
+  if (status == JP_OK &&
+      find_origin(result, offsetof(struct run_options, jvm_options)) == OPTION_FROM_VARIABLE)
     option_list_rotate(&options->jvm_options, options->line_jvm_options);
   return status;
 }
@@ -208,13 +215,13 @@ enum jp_status run_options_read(char *const *args, size_t arg_count,
   status = parse_options(&arguments, variable, options, &result, error);
   if (status != JP_OK || options->help)
     return status;
-  options->has_uuid = was_set(result.given | result.from_variable, offsetof(struct run_options, uuid));
-  const struct run_words words = {.items = arguments.words + result.used,
-                                  .count = arguments.count - result.used,
-                                  .jar_given = was_set(result.given, offsetof(struct run_options, jar)),
-                                  .service_given =
-                                      was_set(result.given, offsetof(struct run_options, as_service)),
-                                  .variable = variable};
+  options->has_uuid = find_origin(&result, offsetof(struct run_options, uuid)) != OPTION_NOT_SET;
+  const struct run_words words = {
+      .items = arguments.words + result.used,
+      .count = arguments.count - result.used,
+      .jar_given = find_origin(&result, offsetof(struct run_options, jar)) == OPTION_GIVEN,
+      .service_given = find_origin(&result, offsetof(struct run_options, as_service)) == OPTION_GIVEN,
+      .variable = variable};
   status = settle_application(options, &words, error);
   return status == JP_OK ? check_rules(options, error) : status;
 }
@@ -223,6 +230,8 @@ void run_options_fini(struct run_options *options)
 {
   option_list_fini(&options->json.texts);
   option_list_fini(&options->zmq.texts);
+  option_list_fini(&options->sockets.users.texts);
+  option_list_fini(&options->sockets.groups.texts);
   option_list_fini(&options->jvm_options);
   option_list_fini(&options->ignored_options);
   option_list_fini(&options->thread_affinities);
@@ -276,6 +285,11 @@ void run_options_log_notices(const struct run_options *options, char *const *env
   for (size_t i = 0; i < options->ignored_options.count; i++)
     log_warn("%s", options->ignored_options.items[i]);
   log_unknown_variables(environment);
+  if (admission_has_others(&options->net.admission) &&
+      (endpoints_have_port(&options->json) || endpoints_have_port(&options->zmq)))
+    log_warn("every user of this machine can use the ports: --allow-user, --allow-group and --socket-group "
+             "are for Unix "
+             "sockets");
   if (options->class_path != NULL && options->jar == NULL)
     log_missing_entries(options->class_path, "class path");
   if (options->module_path != NULL)

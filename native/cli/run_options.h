@@ -12,6 +12,7 @@
 #include "base/uuid.h"
 #include "cli/endpoints.h"
 #include "cli/options.h"
+#include "cli/socket_options.h"
 #include "jni/executors.h"
 #include "rpc/peer.h"
 
@@ -47,6 +48,7 @@ struct run_options {
   /* addresses, the crew, and limits */
   struct run_endpoints json;
   struct run_endpoints zmq;
+  struct socket_options sockets;
   struct net_config net;                /* without its endpoints */
   struct rpc_limits limits;             /* without the first refs */
   size_t first_ref;                     /* 0: at random */

@@ -1,5 +1,6 @@
 #include "net/listener.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
 
@@ -95,14 +96,16 @@ static void set_state(struct listener *listener, enum listener_state to)
 }
 
 enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
+                             const struct unix_socket_access *access, const struct admission *admission,
                              struct jp_error *error)
 {
   enum jp_status status;
   if (endpoint->path == NULL) {
     status = bind_tcp(listener, endpoint, error);
   } else {
-    status = unix_socket_bind(endpoint->path, &listener->file, error);
+    status = unix_socket_bind(endpoint->path, access, &listener->file, error);
     listener->fd = listener->file.fd;
+    listener->admission = admission;
   }
   if (listener->fd >= 0)
     set_state(listener, LISTENER_OPEN);
@@ -135,21 +138,44 @@ static void enable_keepalive(int fd)
     setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
 }
 
-/* Sets the options of a new connection. False: its user may not use the peer. */
-static bool prepare_client(const struct listener *listener, int fd)
+/* Takes fd. */
+static void refuse_client(struct listener *listener, int fd, const struct admission_client *client)
 {
-  if (listener->file.path == NULL) {
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    enable_keepalive(fd);
-    return true;
+  log_warn_rarely("a connection of user %u, group %u, to %s is refused: %s", client->user, client->group,
+                  listener->file.path,
+                  admission_has_others(listener->admission)
+                      ? "--allow-user, --allow-group and --socket-group do not admit that user"
+                      : "only the peer's own user may use it");
+  char reason[96];
+  snprintf(reason, sizeof reason, "user %u may not use this peer", client->user);
+  struct buffer answer;
+  buffer_init(&answer);
+  if (listener->protocol->write_refusal != NULL)
+    listener->protocol->write_refusal(&answer, CONNECTION_NOT_ADMITTED, reason);
+  refusals_add(&listener->refusals, fd, buffer_text(&answer), clock_now_ms());
+  buffer_fini(&answer);
+}
+
+/* Takes fd. */
+static void accept_unix_client(struct listener *listener, int fd)
+{
+  struct admission_client client;
+  if (!admission_admits(listener->admission, fd, &client)) {
+    refuse_client(listener, fd, &client);
+    return;
   }
-  uid_t user;
-  if (unix_socket_is_same_user(fd, &user))
-    return true;
-  log_warn_rarely("a connection of user %d to %s is closed: only the peer's own user may use it", (int)user,
-                  listener->file.path);
-  return false;
+  struct rpc_address address = rpc_address_of_user(client.user);
+  connection_table_accept(listener->table, fd, listener->protocol, &address);
+}
+
+/* Takes fd. */
+static void accept_tcp_client(struct listener *listener, int fd, const struct sockaddr_storage *client)
+{
+  int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  enable_keepalive(fd);
+  struct rpc_address address = client_address_of_socket(client);
+  connection_table_accept(listener->table, fd, listener->protocol, &address);
 }
 
 static void listener_turn(struct crew_source *source, struct crew_member *member)
@@ -170,12 +196,10 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
       }
       break;
     }
-    if (!prepare_client(listener, fd)) {
-      close(fd);
-      continue;
-    }
-    struct rpc_address address = client_address_of_socket(&client);
-    connection_table_accept(listener->table, fd, listener->protocol, &address);
+    if (listener->file.path != NULL)
+      accept_unix_client(listener, fd);
+    else
+      accept_tcp_client(listener, fd, &client);
   }
   if (listener->state == LISTENER_OPEN)
     watch_socket(listener);
@@ -196,15 +220,17 @@ bool listener_tick(struct listener *listener)
   pthread_mutex_lock(&listener->lock);
   if (listener->state == LISTENER_PAUSED)
     watch_socket(listener);
+  bool has_refusals = refusals_tick(&listener->refusals, clock_now_ms());
   bool is_paused = listener->state == LISTENER_PAUSED;
   pthread_mutex_unlock(&listener->lock);
-  return is_paused;
+  return is_paused || has_refusals;
 }
 
 void listener_close(struct listener *listener)
 {
   pthread_mutex_lock(&listener->lock);
   unix_socket_remove(&listener->file);
+  refusals_close(&listener->refusals);
   if (listener->fd >= 0)
     close(listener->fd);
   listener->fd = -1;

@@ -4,10 +4,13 @@
  * A listening socket of WebSocket and HTTP, over TCP or a Unix socket. It is bound before the crew exists, and is a
  * source of the crew after listener_start.
  *
- * A Unix socket accepts connections of the peer's own user only, and closes all others at once. The mode of its file
- * keeps out other users except root, but the mode can be changed.
+ * A Unix socket serves connections of the users that are admitted (net/admission/admission.h), by default the peer's
+ * own. All others are answered with the protocol's refusal at once, and not read. The mode of the file keeps others out
+ * too, except root, but the mode can be changed.
  */
 #include "base/transitions.h"
+#include "net/admission/admission.h"
+#include "net/admission/refusals.h"
 #include "net/connection/connection_table.h"
 #include "net/server.h"
 #include "net/unix_socket.h"
@@ -37,26 +40,30 @@ struct listener {
   struct crew_source source; /* the first member, so that a source can be cast to its listener */
   struct connection_table *table;
   const struct connection_protocol *protocol; /* the first protocol of its connections; borrowed */
-  pthread_mutex_t lock;                       /* guards fd, state and file */
+  pthread_mutex_t lock;                       /* guards fd, state, file and refusals */
   int fd;
   enum listener_state state;
   bool is_loopback;
-  struct unix_socket file; /* path NULL: TCP */
-  char address[128];       /* "127.0.0.1:4711", "[::1]:4711"; empty: a Unix socket */
+  struct unix_socket file;           /* path NULL: TCP */
+  const struct admission *admission; /* of a Unix socket; borrowed */
+  struct refusals refusals;
+  char address[128]; /* "127.0.0.1:4711", "[::1]:4711"; empty: a Unix socket */
 };
 
 void listener_init(struct listener *listener);
 /* After listener_close. */
 void listener_fini(struct listener *listener);
-/* JP_IO, JP_NOT_FOUND (the host), JP_INVALID (the path): the error's text names the address. */
+/* JP_IO, JP_NOT_FOUND (the host), JP_INVALID (the path): the error's text names the address. `access` and `admission`
+ * are for Unix sockets; `admission` is borrowed. */
 enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
+                             const struct unix_socket_access *access, const struct admission *admission,
                              struct jp_error *error) JP_MUST_CHECK;
 enum jp_status listener_start(struct listener *listener, struct connection_table *table,
                               const struct connection_protocol *protocol,
                               struct jp_error *error) JP_MUST_CHECK;
 /* The watcher's thread. True: call it again soon. */
 bool listener_tick(struct listener *listener);
-/* Closes the socket and removes the file. Any thread; also if nothing was bound. */
+/* Closes the socket and the refused connections, and removes the file. Any thread; also if nothing was bound. */
 void listener_close(struct listener *listener);
 
 #endif

@@ -23,7 +23,7 @@ enum {
   TICK_MS = 25,
   SLEEP_MAX_MS = 1000,
   FINAL_OUTPUT_MS = 2500, /* after the grace time: to send the last answers, and for clients to close */
-  CONNECTIONS_MAX = 16384,
+  CONNECTIONS_MAX = 10000,
   ADDRESSES_MAX =
       3 * NET_ENDPOINTS_MAX /* ws and http for each endpoint of JSON-RPC, and one for each of ZeroMQ */
 };
@@ -70,6 +70,7 @@ struct net_server {
 void net_config_defaults(struct net_config *config)
 {
   *config = (struct net_config){.http_prefix = "/rpc",
+                                .socket_access = UNIX_SOCKET_OWN_USER,
                                 .threads_max = 256,
                                 .linger_ms = 10000,
                                 .lost_max = 64,
@@ -193,7 +194,8 @@ static enum jp_status bind_site(struct net_server *server, const struct net_endp
 {
   struct json_site *site = &server->sites[server->site_count++];
   listener_init(&site->listener);
-  enum jp_status status = listener_bind(&site->listener, endpoint, error);
+  enum jp_status status = listener_bind(&site->listener, endpoint, &server->config.socket_access,
+                                        &server->config.admission, error);
   if (status != JP_OK)
     return status;
   if (endpoint->path == NULL && endpoint->host != NULL && (site->host = strdup(endpoint->host)) == NULL)
@@ -246,7 +248,7 @@ static enum jp_status bind_zmq_endpoint(struct net_server *server, size_t index,
     enum jp_status status = zeromq_listen(server->zeromq, endpoint->host, endpoint->port, address, error);
     return status == JP_OK ? add_address(server, error, "%s", address) : status;
   }
-  enum jp_status status = unix_socket_bind(endpoint->path, file, error);
+  enum jp_status status = unix_socket_bind(endpoint->path, &server->config.socket_access, file, error);
   if (status == JP_OK)
     status = zeromq_listen_on(server->zeromq, file->fd, endpoint->path, error);
   return status == JP_OK ? add_address(server, error, "ipc://%s", file->path) : status;
@@ -260,6 +262,7 @@ static enum jp_status bind_zmq(struct net_server *server, struct jp_error *error
   struct zeromq_config zmq = {.message_max = config->message_max,
                               .pending_max = config->zmq_pending_max,
                               .input = &server->input,
+                              .admission = &server->config.admission,
                               .send_buffer_max = config->send_buffer_max,
                               .handshake_ms = config->header_timeout_ms};
   enum jp_status status = zeromq_create(&zmq, &server->zeromq, error);

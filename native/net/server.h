@@ -10,6 +10,8 @@
  * (net/http/http_route.h).
  */
 #include "base/status.h"
+#include "net/admission/admission.h"
+#include "net/unix_socket.h"
 #include "rpc/service.h"
 
 #include <stdbool.h>
@@ -39,10 +41,12 @@ struct net_config {
   /* "A,B": origins whose web pages may send requests, too; NULL: none; borrowed until net_destroy */
   const char *allow_origins;
   struct net_endpoints zmq;
-  size_t threads;          /* the crew's size when idle; 0: number of cores */
-  size_t threads_max;      /* 256 */
-  size_t lost_max;         /* 64 lost threads that are replaced */
-  size_t pinned_max;       /* 256 connections that have a thread of their own */
+  struct unix_socket_access socket_access; /* of the files of Unix sockets; the process's own user's alone */
+  struct admission admission;              /* who may use Unix sockets; the peer's own user alone */
+  size_t threads;                          /* the crew's size when idle; 0: number of cores */
+  size_t threads_max;                      /* 256 */
+  size_t lost_max;                         /* 64 lost threads that are replaced */
+  size_t pinned_max;                       /* 256 connections that have a thread of their own */
   int64_t linger_ms;       /* 10,000: a member above `threads` leaves after it was idle for this time */
   int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */
   enum net_on_disconnect on_disconnect;

@@ -1,10 +1,13 @@
 #include "net/unix_socket.h"
 
+#include "base/log.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -16,7 +19,9 @@
 enum {
   PATH_BYTES_MAX = sizeof((struct sockaddr_un){0}.sun_path) - 1,
   OWN_USER_ONLY = 0600,
+  ALL_MODE = 0777,
   OTHER_USERS = 0077,
+  OTHERS_PASS = 0011, /* of a folder */
   LOCK_TRIES = 200,
   LOCK_TRY_US = 10000
 };
@@ -156,15 +161,71 @@ static enum jp_status remove_stale(const char *path, struct jp_error *error)
   return status;
 }
 
+static enum jp_status fail_to_give_group(const char *path, gid_t id, int reason, struct jp_error *error)
+{
+  const struct group *group = getgrgid(id);
+  return jp_fail(error, JP_IO,
+                 "cannot listen on %s: its group cannot be %s (%u), of which the peer's user has to be a "
+                 "member unless it is root: %s",
+                 path, group == NULL ? "the one" : group->gr_name, id, strerror(reason));
+}
+
+/* fd: of the file (O_PATH). */
+static enum jp_status change_access(int fd, const char *path, const struct unix_socket_access *access,
+                                    struct jp_error *error)
+{
+  char name[32];
+  struct stat found;
+  if (fstat(fd, &found) != 0 || !S_ISSOCK(found.st_mode) || found.st_uid != geteuid())
+    return jp_fail(error, JP_IO, "cannot listen on %s: another program has replaced it", path);
+  if (access->group != (gid_t)-1 && fchownat(fd, "", (uid_t)-1, access->group, AT_EMPTY_PATH) != 0)
+    return fail_to_give_group(path, access->group, errno, error);
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd); /* fchmod takes no descriptor of O_PATH */
+  if (chmod(name, access->mode) != 0)
+    return jp_fail(error, JP_IO, "cannot listen on %s: its mode cannot be %04o: %s", path, access->mode,
+                   strerror(errno));
+  return JP_OK;
+}
+
+/* Nobody can connect before the socket listens, so the mode and the group need not change at once. The file is opened
+ * first: whoever may write in the folder could put another one in its place in between. */
+static enum jp_status set_access(const char *path, const struct unix_socket_access *access,
+                                 struct jp_error *error)
+{
+  if (access->mode == OWN_USER_ONLY && access->group == (gid_t)-1)
+    return JP_OK;
+  int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0)
+    return fail_to_listen(path, errno, error);
+  enum jp_status status = change_access(fd, path, access, error);
+  close(fd);
+  return status;
+}
+
+/* A folder that no other user passes makes the access useless. */
+static void warn_of_closed_folder(const char *path)
+{
+  char folder[PATH_MAX];
+  struct stat found;
+  for (const char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    if (stat(folder, &found) == 0 && (found.st_mode & OTHERS_PASS) == 0) {
+      log_warn("other users cannot reach %s: the folder %s has the mode %04o", path, folder,
+               found.st_mode & ALL_MODE);
+      return;
+    }
+  }
+}
+
 /* Fills in the file's identity, and listens. */
-static bool open_file(const char *path, struct unix_socket *made)
+static bool open_file(const char *path, const struct unix_socket_access *access, struct unix_socket *made)
 {
   struct stat found;
   if (lstat(path, &found) != 0)
     return false;
   made->device = found.st_dev;
   made->inode = found.st_ino;
-  if ((found.st_mode & OTHER_USERS) != 0) { /* the file system does not store modes */
+  if ((found.st_mode & OTHER_USERS & ~access->mode) != 0) { /* the file system does not store modes */
     errno = EPERM;
     return false;
   }
@@ -172,7 +233,8 @@ static bool open_file(const char *path, struct unix_socket *made)
 }
 
 /* Linux gives the file the mode of the socket (unix_bind() in net/unix/af_unix.c), so fchmod comes before bind. */
-static enum jp_status bind_file(const char *path, struct unix_socket *made, struct jp_error *error)
+static enum jp_status bind_file(const char *path, const struct unix_socket_access *access,
+                                struct unix_socket *made, struct jp_error *error)
 {
   const struct sockaddr_un address = address_of(path);
   made->path = make_absolute(path);
@@ -181,7 +243,8 @@ static enum jp_status bind_file(const char *path, struct unix_socket *made, stru
   made->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   bool is_bound = made->fd >= 0 && fchmod(made->fd, OWN_USER_ONLY) == 0 &&
                   bind(made->fd, (const struct sockaddr *)&address, sizeof address) == 0;
-  if (is_bound && open_file(path, made))
+  enum jp_status status = is_bound ? set_access(path, access, error) : JP_OK;
+  if (is_bound && status == JP_OK && open_file(path, access, made))
     return JP_OK;
   int reason = errno;
   if (is_bound)
@@ -190,10 +253,11 @@ static enum jp_status bind_file(const char *path, struct unix_socket *made, stru
     close(made->fd);
   free(made->path);
   *made = (struct unix_socket){.fd = -1};
-  return fail_to_listen(path, reason, error);
+  return status != JP_OK ? status : fail_to_listen(path, reason, error);
 }
 
-enum jp_status unix_socket_bind(const char *path, struct unix_socket *made, struct jp_error *error)
+enum jp_status unix_socket_bind(const char *path, const struct unix_socket_access *access,
+                                struct unix_socket *made, struct jp_error *error)
 {
   struct path_lock lock;
   *made = (struct unix_socket){.fd = -1};
@@ -206,8 +270,10 @@ enum jp_status unix_socket_bind(const char *path, struct unix_socket *made, stru
     return status;
   status = remove_stale(path, error);
   if (status == JP_OK)
-    status = bind_file(path, made, error);
+    status = bind_file(path, access, made, error);
   release_lock(&lock);
+  if (status == JP_OK && (access->mode & OTHER_USERS) != 0)
+    warn_of_closed_folder(made->path);
   return status;
 }
 
@@ -220,13 +286,4 @@ void unix_socket_remove(struct unix_socket *made)
     unlink(made->path);
   free(made->path);
   made->path = NULL;
-}
-
-bool unix_socket_is_same_user(int fd, uid_t *user)
-{
-  struct ucred client = {.uid = (uid_t)-1};
-  socklen_t size = sizeof client;
-  bool is_known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client, &size) == 0;
-  *user = client.uid;
-  return is_known && client.uid == geteuid();
 }

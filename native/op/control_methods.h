@@ -20,6 +20,7 @@
   ROW(STATS, "stats", .is_safe = true, .is_addition = true, .is_brief = true)                                \
   ROW(SHARE_SESSION, "share_session", .is_addition = true, .is_brief = true)                                 \
   ROW(SESSION, "session", .is_safe = true, .is_addition = true, .is_brief = true, .text = TEXT("process"))   \
+  ROW(WHOAMI, "whoami", .is_safe = true, .is_addition = true)                                                \
   ROW(CALLS, "calls", .is_safe = true, .is_addition = true, .is_brief = true)                                \
   ROW(CANCEL, "cancel", .is_addition = true, .is_brief = true, .takes_id = true)                             \
   ROW(PIN_THREAD, "pin_thread", .is_addition = true, .text = TEXT("name"))                                   \

@@ -1,20 +1,48 @@
 #ifndef JPEER_RPC_ADDRESS_H
 #define JPEER_RPC_ADDRESS_H
 /*
- * The address of a client, for the limits per address. Plain data, filled in by the transport.
+ * The address of a client, for the limits per address, and for what the client is known by. Plain data, filled in by
+ * the transport.
  *
  * An IPv4 address is four bytes, also when received as an IPv4-mapped IPv6 address. Of an IPv6 address only
- * the first eight bytes count, because a client usually has a network of that size. No bytes: the client has
- * no address (on a Unix socket, all clients belong to one user). All clients without an address share one
- * limit.
+ * the first eight bytes count, because a client usually has a network of that size. The address of a client of a Unix
+ * socket is its user: a byte 0 and the number. No bytes: the client has no address. All clients without an address share
+ * one limit.
  */
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
-enum { RPC_ADDRESS_MAX = 8 };
+enum { RPC_ADDRESS_MAX = 8, RPC_ADDRESS_IPV4 = 4, RPC_ADDRESS_USER = 5, RPC_ADDRESS_IPV6 = 8 };
 
 struct rpc_address {
   uint8_t length;
   uint8_t bytes[RPC_ADDRESS_MAX];
 };
+
+static inline struct rpc_address rpc_address_of_user(uint32_t user)
+{
+  struct rpc_address address = {.length = RPC_ADDRESS_USER};
+  memcpy(address.bytes + 1, &user, sizeof user);
+  return address;
+}
+
+/* False: the address is none of a user. */
+static inline bool rpc_address_user(const struct rpc_address *address, uint32_t *user)
+{
+  if (address->length != RPC_ADDRESS_USER)
+    return false;
+  memcpy(user, address->bytes + 1, sizeof *user);
+  return true;
+}
+
+/* 127.0.0.0/8, and ::1, of which the first eight bytes are 0. */
+static inline bool rpc_address_is_loopback(const struct rpc_address *address)
+{
+  static const uint8_t zeros[RPC_ADDRESS_IPV6];
+  if (address->length == RPC_ADDRESS_IPV4)
+    return address->bytes[0] == 127;
+  return address->length == RPC_ADDRESS_IPV6 && memcmp(address->bytes, zeros, sizeof zeros) == 0;
+}
 
 #endif

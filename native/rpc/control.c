@@ -4,8 +4,10 @@
 #include "rpc/callbacks/callback_incoming.h"
 #include "rpc/channel.h"
 #include "rpc/peer_state.h"
+#include "json/writer.h"
 
 #include <inttypes.h>
+#include <pwd.h>
 #include <string.h>
 
 enum { PROCESS_NAME_MIN = 22, PROCESS_NAME_MAX = 128 }; /* 128 random bits are 22 characters of base64 */
@@ -188,6 +190,56 @@ static void fill_session(struct rpc_run *run, const struct operation *operation,
             outcome);
 }
 
+/* A user without a name is its number. The look-up may wait for a service of the network. */
+static void write_user(uint32_t user, struct arena *arena, struct buffer *out)
+{
+  enum { ENTRY_MAX = 16 * 1024 };
+  struct passwd entry;
+  struct passwd *found = NULL;
+  char *strings = arena_alloc(arena, ENTRY_MAX);
+  if (strings == NULL || getpwuid_r(user, &entry, strings, ENTRY_MAX, &found) != 0)
+    found = NULL;
+  struct text words = found == NULL ? arena_printf(arena, "unix-user %u", user)
+                                    : arena_printf(arena, "unix-user %s", entry.pw_name);
+  if (words.data == NULL)
+    out->failed = true;
+  else
+    json_write_string(out, words);
+}
+
+/* By what a client is known, without a list of principals. */
+static void write_evidence(const struct rpc_address *address, struct arena *arena, struct buffer *out)
+{
+  uint32_t user;
+  if (rpc_address_user(address, &user))
+    write_user(user, arena, out);
+  else if (rpc_address_is_loopback(address))
+    BUFFER_LITERAL(out, "\"loopback\"");
+  else if (address->length == 0)
+    BUFFER_LITERAL(out, "\"nothing\"");
+  else
+    BUFFER_LITERAL(out, "\"insecure-listen\"");
+}
+
+static void fill_whoami(struct rpc_run *run, struct outcome *outcome)
+{
+  struct arena *arena = &run->runner->arena;
+  const struct rpc_limits *limits = &run->runner->peer->config.limits;
+  size_t per_address =
+      limits->sessions_per_address == 0 ? limits->sessions_max : limits->sessions_per_address;
+  struct buffer words;
+  buffer_init(&words);
+  BUFFER_LITERAL(&words, "{\"principal\":\"owner\",\"known_by\":");
+  write_evidence(&run->client->maker.address, arena, &words);
+  buffer_printf(&words,
+                ",\"limits\":{\"connections\":%zu,\"sessions\":%zu,\"sessions_per_address\":%zu,"
+                "\"objects\":%zu,\"calls\":%zu}}",
+                limits->connections_max, limits->sessions_max, per_address, limits->session_max_objects,
+                limits->threads_max);
+  fill_text(words.failed ? TEXT_ABSENT : arena_text(arena, buffer_text(&words)), outcome);
+  buffer_fini(&words);
+}
+
 static void list_calls(struct rpc_run *run, struct outcome *outcome)
 {
   struct arena *arena = &run->runner->arena;
@@ -261,6 +313,9 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     return;
   case OP_SESSION:
     fill_session(run, operation, outcome);
+    return;
+  case OP_WHOAMI:
+    fill_whoami(run, outcome);
     return;
   case OP_CALLS:
     list_calls(run, outcome);

@@ -1,8 +1,10 @@
 """Unix sockets of the real peer: who may use them, what may be in their place at the start, and what remains at the
 end."""
 
+import grp
 import json
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -10,11 +12,13 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
+from support.callback_client import UnixCallbackClient
 from support.clients import SECONDS, HttpClient, RpcError, UnixHttpClient, UnixWebSocketClient, UnixZmqClient
-from support.peer import BINARY, Peer, environment, run_to_end
+from support.peer import BINARY, Peer, descriptors, environment, eventually, run_to_end
 from support.peer_case import PeerCase
 
 CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call",
@@ -23,6 +27,24 @@ UNIX_CLIENTS = (UnixWebSocketClient, UnixHttpClient, UnixZmqClient)
 STRANGER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 CAN_BE_A_STRANGER = os.geteuid() == 0 and shutil.which("setpriv") is not None
 NO_STRANGER = "needs root and setpriv to be another user"
+
+WHOAMI = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "control", "params": {"method": "whoami"}})
+ADMITTED, OTHERS_GROUP = 65533, 65532  # numbers without a name
+REFUSED = "user 65534 may not use this peer\n"
+
+
+def become(user, group, *groups):
+    """Words before a command; groups: the supplementary ones."""
+    return ["setpriv", "--reuid", str(user), "--regid", str(group),
+            *(("--groups", ",".join(map(str, groups))) if groups else ("--clear-groups",))]
+
+
+def member_of_a_group():
+    """A user and a supplementary group by the system's database; None: there is none."""
+    names = {entry.pw_name: entry for entry in pwd.getpwall() if entry.pw_uid != 0}
+    return next(((names[name], group) for group in grp.getgrall() for name in group.gr_mem
+                 if name in names and names[name].pw_gid != group.gr_gid), None)
+
 
 ZMQ_STRANGER = """
 import sys, zmq
@@ -105,7 +127,7 @@ class Strangers(PeerCase):
             os.chmod(path, mode)
             os.chmod(peer.socket_path("ipc"), mode)
             with self.subTest(mode=oct(mode)):
-                self.assertEqual(curl(path, before=STRANGER), (0, ""))
+                self.assertEqual(curl(path, before=STRANGER), (0, "") if mode == 0o600 else (403, REFUSED))
                 done = subprocess.run([*STRANGER, sys.executable, "-c", ZMQ_STRANGER, endpoint, CALL],
                                       capture_output=True, text=True, check=True)
                 self.assertEqual(done.stdout, "nothing\n")
@@ -130,14 +152,170 @@ class Strangers(PeerCase):
                         break
                 else:
                     self.skipTest(f"the peer does not run as another user here: {lines}")
-                self.assertEqual(curl(path), (0, ""))
-                self.assertIn("a connection of user 0", process.stderr.readline())
+                self.assertEqual(curl(path), (403, "user 0 may not use this peer\n"))
+                self.assertIn("a connection of user 0, group 0, to", process.stderr.readline())
                 status, _ = curl(path, before=STRANGER)
                 self.assertEqual(status, 200)
             finally:
                 process.terminate()
                 process.wait()
                 process.stderr.close()
+
+
+@unittest.skipUnless(CAN_BE_A_STRANGER, NO_STRANGER)
+class Admitted(PeerCase):
+    """Other users of the machine, by the options that admit them."""
+
+    def serve_others(self, *options):
+        self.start(*options, sockets=True)
+        os.chmod(self.peer.folder.name, 0o755)
+        self.json, self.zmq = self.peer.socket_path("ws+unix"), self.peer.address("ipc")
+
+    def known_by(self, words):
+        """By each transport: what the peer takes the user for; None: it is refused."""
+        status, content = curl(self.json, body=WHOAMI, before=words)
+        done = subprocess.run([*words, sys.executable, "-c", ZMQ_STRANGER, self.zmq, WHOAMI], capture_output=True,
+                              text=True, check=True)
+        self.assertIn(status, (200, 403), content)
+        answers = (content if status == 200 else None, None if done.stdout == "nothing\n" else done.stdout)
+        facts = [answer and json.loads(json.loads(answer)["result"]["value"]["value"]) for answer in answers]
+        for fact in filter(None, facts):
+            self.assertEqual(fact["principal"], "owner")
+            self.assertEqual(fact["limits"], {"connections": 10000, "sessions": 100000, "sessions_per_address": 10000,
+                                              "objects": 4000000, "calls": 256})
+        return [fact and fact["known_by"] for fact in facts]
+
+    def test_users_and_groups_of_any_transport(self):
+        self.serve_others("--allow-user", "65533", "--allow-group", str(OTHERS_GROUP))
+        self.assertEqual([mode_of(self.json), mode_of(self.zmq.removeprefix("ipc://"))], [0o666, 0o666])
+        self.assertEqual(self.known_by(become(ADMITTED, 65534)), ["unix-user 65533"] * 2)
+        self.assertEqual(self.known_by(become(65531, OTHERS_GROUP)), ["unix-user 65531"] * 2)
+        self.assertEqual(self.known_by([]), ["unix-user root"] * 2)
+        self.assertEqual(self.known_by(STRANGER), [None, None])
+        self.assertEqual(curl(self.json, before=STRANGER), (403, REFUSED))
+        self.assertIn(f"a connection of user 65534, group 65534, to {self.json} is refused", self.peer.stderr())
+        self.assertIn("every user of this machine can use the ports", self.peer.stderr())
+
+    def test_a_client_of_an_old_zmtp_is_known_by_nothing(self):
+        self.serve_others("--allow-user", str(ADMITTED))
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(SECONDS)
+            client.connect(self.zmq.removeprefix("ipc://"))
+            # ZMTP 2: signature, revision, DEALER, no identity; a message of one frame
+            client.sendall(b"\xff" + bytes(7) + b"\x01\x7f\x01\x05" + bytes(2) + bytes((0, len(WHOAMI))) + WHOAMI.encode())
+            answer = b""
+            while b"known_by" not in answer or not answer.endswith(b"}}"):
+                piece = client.recv(4096)
+                self.assertTrue(piece, answer)
+                answer += piece
+        self.assertIn(b'known_by\\":\\"nothing\\"', answer)
+
+    def test_a_supplementary_group_is_the_kernels_and_on_zeromq_the_databases(self):
+        self.serve_others("--allow-group", str(OTHERS_GROUP))
+        for groups in ((OTHERS_GROUP,), (*range(70000, 70200), OTHERS_GROUP)):
+            self.assertEqual(self.known_by(become(65531, 65534, *groups)), ["unix-user 65531", None])
+        self.assertEqual(self.known_by(become(65531, 65534, *range(70000, 70200))), [None, None])
+        found = member_of_a_group()
+        if found is None:
+            self.skipTest("no user here is a member of another group than its own")
+        user, group = found
+        self.serve_others("--allow-group", group.gr_name)
+        words = become(user.pw_uid, user.pw_gid, group.gr_gid)
+        self.assertEqual(self.known_by(words), [f"unix-user {user.pw_name}"] * 2)
+
+    def test_the_sockets_group_is_admitted_by_the_mode_and_by_the_peer(self):
+        self.serve_others("--socket-group", str(OTHERS_GROUP))
+        self.assertEqual((mode_of(self.json), os.stat(self.json).st_gid), (0o660, OTHERS_GROUP))
+        self.assertEqual(self.known_by(become(65531, OTHERS_GROUP)), ["unix-user 65531"] * 2)
+        self.assertEqual(curl(self.json, before=STRANGER), (0, ""))
+        self.assertEqual(stat.S_IMODE(self.peer.ready_file.stat().st_mode), 0o644)
+
+    def test_limits_count_for_each_user(self):
+        self.serve_others("--allow-user", str(ADMITTED), "--sessions-per-address", "1")
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "new", "params": {"type": "java.util.ArrayList"}})
+        named = ("--header", "peer-id: ")
+        with UnixWebSocketClient(self.peer) as client:
+            client.new("java.util.ArrayList")
+            for words, number in ((become(ADMITTED, 65534), 1), ([], 2)):
+                content = curl(self.json, named[0], f"peer-id: 00000000-0000-4000-8000-00000000000{number}", body=body,
+                               before=words)[1]
+                self.assertEqual("sessions-per-address" in content, not words, content)
+
+    def test_the_connections_of_a_process_are_of_one_user(self):
+        self.serve_others("--allow-user", str(ADMITTED))
+        session = {"peer-id": "00000000-0000-4000-8000-000000000001"}
+        join = {"method": "session", "args": [{"name": "process", "value": "0123456789abcdef0123456789abcdef"}]}
+
+        def number_of(user):
+            os.seteuid(user)
+            try:
+                client = self.connect(UnixCallbackClient, session)
+            finally:
+                os.seteuid(0)
+            return json.loads(client.value("control", join)["value"])["client"]
+
+        numbers = [number_of(user) for user in (0, ADMITTED, 0, ADMITTED)]
+        self.assertEqual(numbers[:2], numbers[2:])
+        self.assertNotEqual(*numbers[:2])
+
+    def test_refused_users_hold_no_descriptors(self):
+        self.serve_others("--allow-user", str(ADMITTED))
+        before = descriptors(self.peer.pid)
+        flood = """
+import socket, sys
+held = []
+for _ in range(500):
+    held.append(socket.socket(socket.AF_UNIX))
+    held[-1].settimeout(30)
+    held[-1].connect(sys.argv[1])
+answers = [each.recv(4096).split(b"\\r\\n")[0] for each in held]
+print(set(answers), flush=True)
+sys.stdin.read()
+"""
+        process = subprocess.Popen([*STRANGER, sys.executable, "-c", flood, self.json], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(process.stdout.readline(), "{b'HTTP/1.1 403 Forbidden'}\n")
+            self.assertLessEqual(descriptors(self.peer.pid), before + 16)
+            began = time.monotonic()
+            self.assertEqual(curl(self.json, before=become(ADMITTED, 65534))[0], 200)
+            self.assertLess(time.monotonic() - began, 5)
+            eventually(lambda: descriptors(self.peer.pid) <= before, "the refused connections are closed")
+        finally:
+            process.communicate("")
+        lines = [line for line in self.peer.stderr().splitlines() if "a connection of user 65534" in line]
+        self.assertLess(len(lines), 10)
+
+    def test_a_group_that_the_peer_may_not_give(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chown(folder, 65534, 65534)
+            done = subprocess.run([*STRANGER, BINARY, "run", "--as-service", "--json-rpc", f"unix:{folder}/json",
+                                   "--socket-group", str(OTHERS_GROUP)], capture_output=True, text=True, check=False,
+                                  env=environment(), cwd=folder)
+            if done.returncode != 1 or "jpeer run" not in done.stderr:
+                self.skipTest(f"the peer does not run as another user here: {done.stderr}")
+            self.assertIn(f"{folder}/json: its group cannot be", done.stderr)
+            self.assertIn("has to be a member unless it is root", done.stderr)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_the_user_for_whom_a_namespace_has_no_number_is_not_admitted(self):
+        if subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no user namespace can be made here")
+        for option, words in (("--allow-user", "--allow-user 65534 would admit every user"),
+                              ("--allow-group", "the group 65534 would admit"),
+                              ("--socket-group", "the group 65534 would admit")):
+            with self.subTest(option):
+                done = subprocess.run(["unshare", "-Ur", BINARY, "run", "--as-service", "--json-rpc", "unix:json", option,
+                                       "65534"], capture_output=True, text=True, check=False, env=environment())
+                self.assertIn(words, done.stderr)
+                self.assertEqual(done.returncode, 2)
+
+    def test_a_folder_that_others_do_not_pass_is_named(self):
+        self.start("--allow-user", str(ADMITTED), sockets=True)
+        self.assertIn(f"the folder {self.peer.folder.name} has the mode 0700", self.peer.stderr())
+        self.serve_others("--allow-user", str(ADMITTED))
+        os.chmod(self.peer.folder.name, 0o700)
+        self.assertEqual(curl(self.json, before=become(ADMITTED, 65534)), (0, ""))
 
 
 class Starts(PeerCase):
@@ -240,7 +418,7 @@ class Starts(PeerCase):
             self.assertEqual(peer.stop(), 0)
         self.assertEqual(sorted(os.listdir(self.folder)), ["json", "zmq"])
 
-    def test_the_clients_of_unix_sockets_share_the_limit_of_an_address(self):
+    def test_the_clients_of_a_user_share_the_limit_of_an_address(self):
         self.start("--sessions-per-address", "2", sockets=True)
         one = self.connect(UnixWebSocketClient)
         two = self.connect(UnixWebSocketClient)

@@ -5,6 +5,7 @@ import importlib
 import io
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import unittest
 import unittest.mock
 
 import jpeer
-from support import FIXTURES, SECONDS, await_true, launch, module_peer
+from support import FIXTURES, SECONDS, RestartedPeer, await_true, launch, module_peer
 
 java = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES], jvm_options=["-Dcolour=red"])
@@ -139,6 +140,32 @@ class Connecting(unittest.TestCase):
     def test_a_wrong_address_is_an_error(self):
         self.assertRaises(OSError, jpeer.connect, "ws+unix:/no/such/socket")
         self.assertRaisesRegex((ValueError, RuntimeError), "scheme", jpeer.connect, "nonsense")
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv to be another user")
+    def test_another_user_of_the_machine_connects_if_it_is_admitted(self):
+        program = (
+            "import sys, jpeer\n"
+            "try:\n"
+            "    java = jpeer.connect(sys.argv[1])\n"
+            "    print(java.java.util.ArrayList([3, 5]).size(), java.java.lang.Math.max(3, 5))\n"
+            "except ConnectionError as error:\n"
+            "    print(error)\n"
+        )
+
+        def run(user, url):
+            words = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", sys.executable, "-c", program, url]
+            environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+            done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+            if "No module named" in done.stderr or "Permission denied" in done.stderr:
+                self.skipTest("another user cannot read the package")
+            return done.stdout
+
+        with RestartedPeer("--allow-user", "65533") as peer:
+            os.chmod(os.path.dirname(peer.url("shm").partition(":")[2]), 0o755)
+            for scheme in ("ws+unix", "http+unix", "shm"):
+                with self.subTest(scheme):
+                    self.assertEqual(run("65533", peer.url(scheme)), "2 5\n")
+                    self.assertIn("403 Forbidden: user 65534 may not use this peer", run("65534", peer.url(scheme)))
 
     def test_connections_with_one_peer_id_share_a_session(self):
         name = "5f2d7c1e-7a57-4b52-9d52-0d8f4ddc1d01"

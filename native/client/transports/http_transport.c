@@ -13,7 +13,7 @@
 
 /* The length is written before the body is known, so it has leading zeros (RFC 9110, 8.6: digits). The peer
  * recognizes repeated heads that differ only in these digits. */
-enum { LENGTH_DIGITS = 9 };
+enum { LENGTH_DIGITS = 9, HTTP_ERRORS_FROM = 400 };
 #define LENGTH_FIELD "Content-Length: "
 #define LENGTH_PLACE "000000000"
 #define HEAD_END     "\r\n\r\n"
@@ -190,14 +190,13 @@ static enum jp_client_status refuse_response(struct http_transport *http,
                                              const struct http_response *response, const char *what,
                                              struct jp_client_error *error)
 {
-  enum { ERRORS_FROM = 400 };
   struct buffer words = {0};
   http_reader_describe(&http->reader, response, &words);
   if (words.failed)
     buffer_clear(&words);
   enum jp_client_status status =
-      client_fail(error, response->status >= ERRORS_FROM ? JP_CLIENT_REFUSED : JP_CLIENT_PROTOCOL, "%s%.*s",
-                  what, TEXT_ARGS(buffer_text(&words)));
+      client_fail(error, response->status >= HTTP_ERRORS_FROM ? JP_CLIENT_REFUSED : JP_CLIENT_PROTOCOL,
+                  "%s%.*s", what, TEXT_ARGS(buffer_text(&words)));
   buffer_fini(&words);
   return status;
 }
@@ -206,8 +205,11 @@ static enum jp_client_status pass_response(struct http_transport *http, const st
                                            struct transport_listener *listener, struct jp_client_error *error)
 {
   bool is_answered;
-  if (!pop_expected(http, &is_answered))
-    return refuse_response(http, response, "a response to no request: HTTP ", error);
+  if (!pop_expected(http, &is_answered)) /* as to a user who is not admitted */
+    return refuse_response(http, response,
+                           response->status >= HTTP_ERRORS_FROM ? "the peer ends the connection: HTTP "
+                                                                : "a response to no request: HTTP ",
+                           error);
   listener->epoch(listener, response->epoch);
   if (!is_answered && (response->is_json || (response->status >= 200 && response->status < 300)))
     return JP_CLIENT_OK; /* the client does not wait for it */

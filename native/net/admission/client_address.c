@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -38,18 +39,37 @@ struct rpc_address client_address_of_socket(const struct sockaddr_storage *socke
   }
 }
 
+/* libzmq writes "localhost:USER:GROUP:PROCESS", where the first word is what getnameinfo returns for a Unix socket.
+ * Without sscanf, because each turn of a client reads its address. */
+static struct rpc_address read_unix_client(const char *text)
+{
+  enum { NUMBERS = 3, DIGITS_MAX = 10 };
+  const char *at = text + strlen(text);
+  for (int i = 0; i < NUMBERS; i++) {
+    const char *end = at;
+    while (at > text && at[-1] >= '0' && at[-1] <= '9')
+      at--;
+    if (at == end || end - at > DIGITS_MAX || at == text || at[-1] != ':')
+      return (struct rpc_address){0};
+    at--;
+  }
+  return rpc_address_of_user((uint32_t)strtoul(at + 1, NULL, 10));
+}
+
 struct rpc_address client_address_of_text(const char *text)
 {
   char number[INET6_ADDRSTRLEN];
   struct in_addr v4;
   struct in6_addr v6;
   size_t length = text == NULL ? 0 : strcspn(text, "%"); /* the name of an interface follows */
-  if (length == 0 || length >= sizeof number)
+  if (length == 0)
     return (struct rpc_address){0};
+  if (length >= sizeof number)
+    return read_unix_client(text);
   snprintf(number, sizeof number, "%.*s", (int)length, text);
   if (inet_pton(AF_INET, number, &v4) == 1)
     return make_address(&v4, sizeof v4);
   if (inet_pton(AF_INET6, number, &v6) == 1)
     return make_v6_address(&v6);
-  return (struct rpc_address){0};
+  return read_unix_client(text);
 }

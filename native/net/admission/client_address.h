@@ -7,7 +7,8 @@
 struct sockaddr_storage;
 
 struct rpc_address client_address_of_socket(const struct sockaddr_storage *socket);
-/* text: a numeric address as getnameinfo writes it ("192.0.2.7", "fe80::1%eth0"); NULL: no address. */
+/* text: a numeric address as getnameinfo writes it ("192.0.2.7", "fe80::1%eth0"), or libzmq's user, group and process of a
+ * client of a Unix socket ("localhost:1000:1000:4711"); NULL: no address. */
 struct rpc_address client_address_of_text(const char *text);
 
 #endif

@@ -60,6 +60,12 @@ struct connection_carrier {
   void (*close)(struct connection *connection);
 };
 
+/* Why a connection is not served. */
+enum connection_refusal {
+  CONNECTION_NO_ROOM,     /* there are too many */
+  CONNECTION_NOT_ADMITTED /* its user may not use the peer */
+};
+
 struct connection_protocol {
   enum op_channel channel; /* of its clients */
   bool waits_for_rest;     /* clients send the rest of a message at once, so a thread may poll for it */
@@ -126,9 +132,9 @@ struct connection_protocol {
   /* Writes the answer to `message` for the owner (connection_seize). The watcher as a visitor. */
   void (*write_last_reply)(struct connection *connection, enum rpc_served served, struct text reply);
 
-  /* Writes an error for a client that cannot be served, because there are too many connections. NULL: the connection is
-   * closed without one. Any thread. */
-  void (*write_refusal)(struct buffer *out, const char *reason);
+  /* Writes an error for a client whose connection is not served. NULL: the connection is closed without one. Any
+   * thread. */
+  void (*write_refusal)(struct buffer *out, enum connection_refusal refusal, const char *reason);
 };
 
 /* A protocol that begins with more than bytes (shared memory sends a descriptor), after a request of HTTP. */

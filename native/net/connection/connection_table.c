@@ -155,7 +155,7 @@ static void refuse_connection(const struct connection_protocol *protocol, int fd
   struct buffer out;
   buffer_init(&out);
   if (protocol->write_refusal != NULL)
-    protocol->write_refusal(&out, "too many connections (connections-max)");
+    protocol->write_refusal(&out, CONNECTION_NO_ROOM, "too many connections (connections-max)");
   ssize_t sent = send(fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
   (void)sent;
   buffer_fini(&out);

@@ -518,9 +518,10 @@ static void write_last_reply(struct connection *connection, enum rpc_served serv
   write_served(connection, crew_served_as(served), reply, NULL);
 }
 
-static void write_refusal(struct buffer *out, const char *reason)
+static void write_refusal(struct buffer *out, enum connection_refusal refusal, const char *reason)
 {
-  struct http_status_response response = {.status = 503, .reason = reason};
+  struct http_status_response response = {.status = refusal == CONNECTION_NOT_ADMITTED ? 403 : 503,
+                                          .reason = reason};
   http_write_status(out, (struct http_response_mode){.is_1_1 = true}, &response);
 }
 

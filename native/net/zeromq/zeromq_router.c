@@ -541,15 +541,28 @@ enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uin
   return JP_OK;
 }
 
+/* libzmq admits a process whose user or group is one of the filters, and also a member of one of these groups by the
+ * system's database (getgrgid): unlike the kernel's list (SO_PEERGROUPS), that one has no groups without a name, and
+ * those that a process has dropped. */
+static bool set_filters(void *socket, const struct admission *admission)
+{
+  const uid_t own = geteuid();
+  bool is_set = zmq_setsockopt(socket, ZMQ_IPC_FILTER_UID, &own, sizeof own) == 0;
+  for (size_t i = 0; is_set && i < admission->user_count; i++)
+    is_set = zmq_setsockopt(socket, ZMQ_IPC_FILTER_UID, &admission->users[i], sizeof(uid_t)) == 0;
+  for (size_t i = 0; is_set && i < admission->group_count; i++)
+    is_set = zmq_setsockopt(socket, ZMQ_IPC_FILTER_GID, &admission->groups[i], sizeof(gid_t)) == 0;
+  return is_set;
+}
+
 /* ZMQ_USE_FD holds for all later binds, so it is reset after the bind. */
 enum jp_status zeromq_listen_on(struct zeromq_router *zeromq, int fd, const char *path,
                                 struct jp_error *error)
 {
   char endpoint[ZEROMQ_ADDRESS_MAX];
-  const uid_t user = geteuid();
   const int no_fd = -1;
   snprintf(endpoint, sizeof endpoint, "ipc://%s", path);
-  bool is_bound = zmq_setsockopt(zeromq->socket, ZMQ_IPC_FILTER_UID, &user, sizeof user) == 0 &&
+  bool is_bound = set_filters(zeromq->socket, zeromq->config.admission) &&
                   zmq_setsockopt(zeromq->socket, ZMQ_USE_FD, &fd, sizeof fd) == 0 &&
                   zmq_bind(zeromq->socket, endpoint) == 0;
   int reason = errno;

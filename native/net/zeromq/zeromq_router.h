@@ -17,6 +17,7 @@
  * otherwise a message may stay in the socket without an event.
  */
 #include "base/status.h"
+#include "net/admission/admission.h"
 #include "net/admission/input_budget.h"
 #include "net/workers/crew.h"
 
@@ -32,6 +33,7 @@ struct zeromq_config {
   size_t pending_max;     /* waiting requests of one identity; further requests are refused */
   size_t send_buffer_max; /* limit of the answers that are held for an identity; above it they are dropped */
   int64_t handshake_ms;
+  const struct admission *admission; /* who may use Unix sockets; borrowed for zeromq_listen_on */
   struct input_budget *input; /* borrowed; counts requests above INPUT_SMALL that wait or are being served */
 };
 
@@ -42,8 +44,8 @@ enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_r
  * "tcp://127.0.0.1:4712", to `address`. JP_IO: the error's text names the address and the reason. */
 enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uint16_t port,
                              char address[ZEROMQ_ADDRESS_MAX], struct jp_error *error) JP_MUST_CHECK;
-/* Takes fd, a Unix socket that listens at path, even on failure. Before zeromq_start. Connections of other users are
- * closed. JP_IO: ZeroMQ's reason. */
+/* Takes fd, a Unix socket that listens at path, even on failure. Before zeromq_start. Connections of users that
+ * are not admitted are closed. JP_IO: ZeroMQ's reason. */
 enum jp_status zeromq_listen_on(struct zeromq_router *zeromq, int fd, const char *path,
                                 struct jp_error *error) JP_MUST_CHECK;
 /* Joins the crew, which is borrowed until zeromq_close. */

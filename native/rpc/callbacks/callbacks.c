@@ -306,13 +306,23 @@ uint64_t rpc_process_client(const struct rpc_process *process)
   return process->client;
 }
 
+/* True if both are of one user of Unix sockets, or both are of none. */
+static bool are_of_same_user(const struct rpc_address *one, const struct rpc_address *other)
+{
+  uint32_t user, other_user;
+  bool has_user = rpc_address_user(one, &user);
+  if (has_user != rpc_address_user(other, &other_user))
+    return false;
+  return !has_user || user == other_user;
+}
+
 /* Called with the list's lock held. NULL: no process has this name. */
 static struct rpc_process *find_process(const struct rpc_callbacks_list *list,
                                         const struct rpc_client *client, struct text name)
 {
   struct rpc_process *process = list->processes;
   while (process != NULL &&
-         !(process->session == client->session && process->is_local == (client->maker.address.length == 0) &&
+         !(process->session == client->session && are_of_same_user(&process->from, &client->maker.address) &&
            text_equal(process->name, name)))
     process = process->next;
   return process;
@@ -330,7 +340,7 @@ static struct rpc_process *make_process(struct rpc_callbacks_list *list, const s
   memcpy(copy, name.data, name.len);
   made->name = (struct text){copy, name.len};
   made->session = client->session;
-  made->is_local = client->maker.address.length == 0;
+  made->from = client->maker.address;
   made->next = list->processes;
   list->processes = made;
   return made;

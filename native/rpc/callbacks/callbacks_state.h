@@ -90,7 +90,8 @@ struct rpc_process {
   /* For processes that clients join, under the lock of the peer's list: */
   struct rpc_process *next;
   const struct rpc_session *session; /* of the members; each of them holds it */
-  bool is_local;                     /* the members are connected over Unix sockets */
+  struct rpc_address
+      from; /* of its first member: the rest are of the same user of a Unix socket, or come over TCP, too */
   struct text name;
   size_t joined; /* clients */
 

@@ -3,6 +3,8 @@
 usage: test_client.py CLIENT_SCENARIOS
 """
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,10 +33,10 @@ def url_of(peer, scheme):
 
 
 class Scenario:
-    """A run of the program. say() waits for its word and lets it continue."""
+    """A run of the program. say() waits for its word and lets it continue. before: words before the command."""
 
-    def __init__(self, url, name, *options):
-        self.process = subprocess.Popen([PROGRAM, url, name, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, url, name, *options, before=()):
+        self.process = subprocess.Popen([*before, PROGRAM, url, name, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
 
     def await_word(self, word):
@@ -92,6 +94,20 @@ class Client(unittest.TestCase):
                     self.peer.send_signal(signal.SIGCONT)
                 scenario.go_on()
                 scenario.end()
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv to be another user")
+class OtherUsers(unittest.TestCase):
+    def test_an_admitted_user_plays_the_scenarios_of_each_unix_socket(self):
+        words = ["setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups"]
+        if subprocess.run([*words, PROGRAM], capture_output=True, check=False).returncode in (126, 127):
+            self.skipTest("another user cannot run the program")
+        with Peer("--allow-user", "65533", sockets=True) as peer:
+            os.chmod(peer.folder.name, 0o755)
+            for scheme in ("ws+unix", "http+unix", "shm", "ipc"):
+                for name in ("kinds", "refs", *(("listeners", "pinned") if scheme in DUPLEX_SCHEMES else ())):
+                    with self.subTest(name, scheme=scheme):
+                        Scenario(url_of(peer, scheme), name, before=words).end()
 
 
 class DyingPeer(unittest.TestCase):

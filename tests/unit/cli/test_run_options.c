@@ -63,6 +63,11 @@ static const struct {
      "* http://a.test,*"},
     {"--zmq-rpc", "[HOST:]PORT|auto|ipc://PATH", "never unix:x"},
     {"--rpc-threads", "N, from 1 to 10000", "0 1.5"},
+    {"--allow-user", "the name or number of a user of this machine", "no-such-user -1 4294967295 0x10 1.5"},
+    {"--allow-group", "the name or number of a group of this machine", "no-such-group -1 4294967295"},
+    {"--socket-group", "the name or number of a group of this machine", "no-such-group"},
+    {"--socket-mode", "an octal mode that begins with 06 or 07, such as 0660",
+     "0 66 0066 0466 1666 01666 0o660 rw- 0668"},
     {"--thread-affinity", "NAME=CLASS.MEMBER",
      "GUI GUI= =a.B.c GUI=c GUI=.c GUI=a. GUI=a..b GUI=a/B.c GUI=a.B.c() GUI=a.B=c a.b=c GUI=a.B;.c"},
     {"--grace", "MS: milliseconds, or a number with ms, s, m or h, from 0 to 86400000 ms",
@@ -162,6 +167,12 @@ static void show_addresses(struct buffer *out, const char *name, const struct ru
   }
 }
 
+static void show_ids(struct buffer *out, const char *name, const unsigned *ids, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    buffer_printf(out, i == 0 ? " %s=%u" : "|%s%u", i == 0 ? name : "", ids[i]);
+}
+
 /* Shows all values that differ from those without options; for help nothing else counts. */
 static void show_options(const struct run_options *o, struct buffer *out)
 {
@@ -179,6 +190,12 @@ static void show_options(const struct run_options *o, struct buffer *out)
   show_list(out, "jvm", o->jvm_options.items, o->jvm_options.count);
   show_addresses(out, "json", &o->json);
   show_addresses(out, "zmq", &o->zmq);
+  show_ids(out, "users", o->net.admission.users, o->net.admission.user_count);
+  show_ids(out, "groups", o->net.admission.groups, o->net.admission.group_count);
+  if (o->net.socket_access.mode != 0600)
+    buffer_printf(out, " mode=%04o", o->net.socket_access.mode);
+  if (o->net.socket_access.group != (gid_t)-1)
+    buffer_printf(out, " group=%u", o->net.socket_access.group);
   for (size_t i = 0; i < o->executor_count; i++)
     buffer_printf(out, " %.*s=%.*s.%.*s", TEXT_ARGS(o->executors[i].name),
                   TEXT_ARGS(o->executors[i].class_name), TEXT_ARGS(o->executors[i].member));

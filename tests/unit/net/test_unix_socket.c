@@ -61,7 +61,7 @@ static struct unix_socket bind_socket(const char *path)
 {
   struct unix_socket made;
   struct jp_error error;
-  enum jp_status status = unix_socket_bind(path, &made, &error);
+  enum jp_status status = unix_socket_bind(path, &UNIX_SOCKET_OWN_USER, &made, &error);
   if (status != JP_OK)
     print_error("%s\n", error.text);
   assert_int_equal(status, JP_OK);
@@ -76,7 +76,7 @@ static void expect_refusal(const char *path, const char *part)
   struct unix_socket made;
   struct jp_error error;
   ino_t before = inode_of(path);
-  assert_int_equal(unix_socket_bind(path, &made, &error), JP_IO);
+  assert_int_equal(unix_socket_bind(path, &UNIX_SOCKET_OWN_USER, &made, &error), JP_IO);
   if (strstr(error.text, path) == NULL || strstr(error.text, part) == NULL)
     fail_msg("\"%s\" does not say \"%s\" of %s", error.text, part, path);
   assert_int_equal(made.fd, -1);
@@ -179,7 +179,7 @@ static void *race_for_path(void *argument)
 {
   struct racer *racer = argument;
   struct jp_error error;
-  racer->status = unix_socket_bind("r", &racer->made, &error);
+  racer->status = unix_socket_bind("r", &UNIX_SOCKET_OWN_USER, &racer->made, &error);
   return NULL;
 }
 
@@ -226,7 +226,7 @@ UNIT_TEST_WITH(paths_are_checked, make_folder, remove_folder)
     struct unix_socket made;
     assert_int_equal(unix_socket_check_path(bad[i].path, &error), JP_INVALID);
     assert_non_null(strstr(error.text, bad[i].part));
-    assert_int_equal(unix_socket_bind(bad[i].path, &made, &error), JP_INVALID);
+    assert_int_equal(unix_socket_bind(bad[i].path, &UNIX_SOCKET_OWN_USER, &made, &error), JP_INVALID);
   }
   longest[107] = '\0';
   struct unix_socket made = bind_socket(longest);
@@ -238,14 +238,27 @@ UNIT_TEST_WITH(paths_are_checked, make_folder, remove_folder)
   close_socket(&made);
 }
 
-UNIT_TEST_WITH(only_a_socket_has_a_known_user, make_folder, remove_folder)
+static mode_t mode_of(const char *path)
 {
-  uid_t user;
-  int ends[2];
-  assert_int_equal(pipe(ends), 0);
-  assert_false(unix_socket_is_same_user(ends[0], &user));
-  close(ends[0]);
-  close(ends[1]);
+  struct stat found;
+  assert_int_equal(lstat(path, &found), 0);
+  return found.st_mode & 0777;
+}
+
+UNIT_TEST_WITH(a_file_gets_its_mode_whatever_the_umask, make_folder, remove_folder)
+{
+  const struct unix_socket_access cases[] = {{.mode = 0600, .group = (gid_t)-1},
+                                             {.mode = 0660, .group = getegid()},
+                                             {.mode = 0666, .group = (gid_t)-1}};
+  mode_t before = umask(0077);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct unix_socket made;
+    struct jp_error error;
+    assert_int_equal(unix_socket_bind("m", &cases[i], &made, &error), JP_OK);
+    assert_int_equal(mode_of("m"), cases[i].mode);
+    close_socket(&made);
+  }
+  umask(before);
 }
 
 UNIT_MAIN

@@ -1,10 +1,85 @@
-/* The addresses of clients, and the bound on all input. */
+/* Who may use a Unix socket, what those get who may not, the addresses of clients, and the bound on all input. */
+#include "net/admission/admission.h"
 #include "net/admission/client_address.h"
 #include "net/admission/input_budget.h"
+#include "net/admission/refusals.h"
 #include "tests/unit/unit.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+/* --- users and groups --- */
+
+/* Both ends of a connection are this process. */
+static bool admits_own(const struct admission *admission, struct admission_client *client)
+{
+  int ends[2];
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  bool is_admitted = admission_admits(admission, ends[0], client);
+  close(ends[0]);
+  close(ends[1]);
+  return is_admitted;
+}
+
+UNIT_TEST(the_own_user_is_admitted_without_a_list)
+{
+  static const struct admission none, others = {.user_count = 1, .users = {4000000000u}};
+  struct admission_client client;
+  assert_true(admits_own(&none, &client));
+  assert_int_equal(client.user, geteuid());
+  assert_int_equal(client.group, getegid());
+  assert_true(admits_own(&others, &client));
+  assert_false(admission_has_others(&none));
+  assert_true(admission_has_others(&others));
+}
+
+UNIT_TEST(only_a_socket_has_a_known_user)
+{
+  static const struct admission all = {
+      .user_count = 1, .users = {(uid_t)-1}, .group_count = 1, .groups = {(gid_t)-1}};
+  struct admission_client client;
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  assert_false(admission_admits(&all, ends[0], &client));
+  assert_int_equal(client.user, (uid_t)-1);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+/* --- refusals --- */
+
+/* True if the refused end of the connection is still open. */
+static bool is_kept(int client)
+{
+  return send(client, "late", 4, MSG_NOSIGNAL) == 4;
+}
+
+UNIT_TEST(refused_connections_are_told_and_bounded)
+{
+  enum { CONNECTIONS = REFUSALS_MAX + 3 };
+  struct refusals refusals = {0};
+  int ends[CONNECTIONS][2];
+  char answer[8];
+  for (int i = 0; i < CONNECTIONS; i++) {
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends[i]), 0);
+    refusals_add(&refusals, ends[i][0], TEXT("no"), 1000 + i);
+    assert_int_equal(read(ends[i][1], answer, sizeof answer), 2);
+    assert_int_equal(read(ends[i][1], answer, sizeof answer), 0); /* the end */
+    assert_true(is_kept(ends[i][1]));
+  }
+  for (int i = 0; i < CONNECTIONS; i++)
+    assert_int_equal(is_kept(ends[i][1]), i >= CONNECTIONS - REFUSALS_MAX);
+  assert_true(refusals_tick(&refusals, 1000 + REFUSAL_KEPT_MS + 3));
+  assert_false(is_kept(ends[3][1]));
+  assert_true(is_kept(ends[4][1]));
+  assert_false(refusals_tick(&refusals, 2000 + REFUSAL_KEPT_MS));
+  refusals_close(&refusals);
+  for (int i = 0; i < CONNECTIONS; i++) {
+    assert_false(is_kept(ends[i][1]));
+    close(ends[i][1]);
+  }
+}
 
 /* --- addresses --- */
 
@@ -52,6 +127,41 @@ UNIT_TEST(one_client_counts_once)
                      cases[i].is_same);
 }
 
+UNIT_TEST(a_client_of_a_unix_socket_is_its_user)
+{
+  static const struct {
+    const char *text;
+    uint32_t user;
+  } cases[] = {{"localhost:0:0:1", 0},
+               {":1001:100:4711", 1001},
+               {"/run/a b:4294967294:4294967294:4194304", 4294967294u},
+               {"2001:db8:/x:7:8:9", 7}};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct rpc_address address = client_address_of_text(cases[i].text);
+    uint32_t user = 4711;
+    assert_true(rpc_address_user(&address, &user));
+    assert_int_equal(user, cases[i].user);
+    assert_true(is_same(address, rpc_address_of_user(cases[i].user)));
+    assert_false(rpc_address_is_loopback(&address));
+  }
+  uint32_t user;
+  struct rpc_address v6 = client_address_of_text("2001:db8::1:2:3");
+  assert_false(rpc_address_user(&v6, &user));
+}
+
+UNIT_TEST(loopback_addresses_are_known)
+{
+  static const struct {
+    const char *text;
+    bool is_loopback;
+  } cases[] = {{"127.0.0.1", true},  {"127.255.0.9", true}, {"::1", true},      {"::ffff:127.0.0.1", true},
+               {"126.0.0.1", false}, {"192.0.2.1", false},  {"fe80::1", false}, {"", false}};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct rpc_address address = client_address_of_text(cases[i].text);
+    assert_int_equal(rpc_address_is_loopback(&address), cases[i].is_loopback);
+  }
+}
+
 UNIT_TEST(unknown_addresses_have_no_bytes)
 {
   static const char *const texts[] = {NULL,
@@ -61,6 +171,9 @@ UNIT_TEST(unknown_addresses_have_no_bytes)
                                       "192.0.2",
                                       "192.0.2.1:4711",
                                       "a path of a socket",
+                                      ":1:2",
+                                      "localhost:1:2:3x",
+                                      "localhost:1::3",
                                       "2001:0db8:0001:0002:0003:0004:0005:0006:0007:0008:0009:000a"};
   for (size_t i = 0; i < COUNT_OF(texts); i++)
     assert_int_equal(client_address_of_text(texts[i]).length, 0);

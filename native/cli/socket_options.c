@@ -1,0 +1,213 @@
+#include "cli/socket_options.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+  OWN_USER = 0600,
+  GROUP_TOO = 0660,
+  EVERYONE = 0666,
+  OTHER_USERS = 0077,
+  OTHERS_CONNECT = 0022, /* who connects to a socket writes to its file */
+  MODE_MAX = 0777
+};
+
+/* ---- readers ---- */
+
+enum jp_status socket_options_read_mode(const struct option *option, const char *text, void *value,
+                                        struct jp_error *error)
+{
+  (void)option;
+  size_t length = strlen(text);
+  unsigned long mode = strtoul(text, NULL, 8);
+  bool good = length >= 3 && length <= 4 && strspn(text, "01234567") == length && mode <= MODE_MAX;
+  if (!good || (mode & OWN_USER) != OWN_USER)
+    return jp_fail(error, JP_INVALID, "takes an octal mode that begins with 06 or 07, such as 0660");
+  *(mode_t *)value = (mode_t)mode;
+  return JP_OK;
+}
+
+/* A number is itself, also if an account has it as its name: adduser and useradd make no such account. (unsigned)-1 stands
+ * for no account in system calls. */
+static bool read_number(const char *text, unsigned *id)
+{
+  size_t length = strlen(text);
+  if (length == 0 || length > 10 || strspn(text, "0123456789") != length)
+    return false;
+  unsigned long long number = strtoull(text, NULL, 10);
+  *id = (unsigned)number;
+  return number < UINT_MAX;
+}
+
+static enum jp_status fail_look_up(const char *what, int reason, struct jp_error *error)
+{
+  if (reason != 0 && reason != ENOENT && reason != ESRCH)
+    return jp_fail(error, JP_INVALID, "takes the name or number of a %s (the look-up fails: %s)", what,
+                   strerror(reason));
+  return jp_fail(error, JP_INVALID, "takes the name or number of a %s of this machine", what);
+}
+
+static enum jp_status find_user(const char *text, unsigned *id, struct jp_error *error)
+{
+  if (read_number(text, id))
+    return JP_OK;
+  errno = 0;
+  const struct passwd *found = getpwnam(text);
+  if (found == NULL)
+    return fail_look_up("user", errno, error);
+  *id = found->pw_uid;
+  return JP_OK;
+}
+
+static enum jp_status find_group(const char *text, unsigned *id, struct jp_error *error)
+{
+  if (read_number(text, id))
+    return JP_OK;
+  errno = 0;
+  const struct group *found = getgrnam(text);
+  if (found == NULL)
+    return fail_look_up("group", errno, error);
+  *id = found->gr_gid;
+  return JP_OK;
+}
+
+static enum jp_status add_account(struct run_accounts *accounts, unsigned id, struct jp_error *error)
+{
+  /* one place is left for --socket-group */
+  if (accounts->count == ADMISSION_MAX - 1)
+    return jp_fail(error, JP_INVALID, "takes %d of them at most", ADMISSION_MAX - 1);
+  accounts->ids[accounts->count++] = id;
+  return JP_OK;
+}
+
+enum jp_status socket_options_read_group(const struct option *option, const char *text, void *value,
+                                         struct jp_error *error)
+{
+  (void)option;
+  struct run_group *group = value;
+  group->is_given = true;
+  return find_group(text, &group->id, error);
+}
+
+enum jp_status socket_options_read_users(const struct option *option, const char *text, void *value,
+                                         struct jp_error *error)
+{
+  (void)option;
+  unsigned id = UINT_MAX;
+  enum jp_status status = find_user(text, &id, error);
+  return status == JP_OK ? add_account(value, id, error) : status;
+}
+
+enum jp_status socket_options_read_groups(const struct option *option, const char *text, void *value,
+                                          struct jp_error *error)
+{
+  (void)option;
+  unsigned id = UINT_MAX;
+  enum jp_status status = find_group(text, &id, error);
+  return status == JP_OK ? add_account(value, id, error) : status;
+}
+
+/* ---- the rules between them ---- */
+
+static const char *find_given(const struct socket_options *options)
+{
+  if (options->users.count > 0)
+    return "--allow-user";
+  if (options->groups.count > 0)
+    return "--allow-group";
+  if (options->group.is_given)
+    return "--socket-group";
+  return options->mode != 0 ? "--socket-mode" : NULL;
+}
+
+/* If the members of the file's group are all that may come in, the mode keeps out the rest; else everyone may connect, and
+ * the peer refuses those that it does not admit. */
+static mode_t choose_mode(const struct socket_options *options, bool has_others)
+{
+  if (options->mode != 0)
+    return options->mode;
+  if (!has_others)
+    return OWN_USER;
+  return options->users.count == 0 && options->groups.count == 0 ? GROUP_TOO : EVERYONE;
+}
+
+static bool has_id(const struct run_accounts *accounts, unsigned id)
+{
+  for (size_t i = 0; i < accounts->count; i++) {
+    if (accounts->ids[i] == id)
+      return true;
+  }
+  return false;
+}
+
+/* map: of the process's user namespace (user_namespaces(7)). A kernel without such namespaces has no file. */
+static bool lacks_ids(const char *map)
+{
+  unsigned long long count;
+  unsigned long long total = 0;
+  FILE *file = fopen(map, "re");
+  if (file == NULL)
+    return false;
+  while (fscanf(file, "%*u %*u %llu", &count) == 1)
+    total += count;
+  fclose(file);
+  return total < UINT_MAX;
+}
+
+/* In a user namespace that lacks some users of the machine, as a container's does, the system reports them all as one. */
+static enum jp_status check_namespace(const struct socket_options *options, struct jp_error *error)
+{
+  enum { UNKNOWN_ID = 65534 }; /* /proc/sys/kernel/overflowuid */
+  bool is_own = geteuid() == UNKNOWN_ID;
+  bool has_user = is_own || has_id(&options->users, UNKNOWN_ID);
+  bool has_group =
+      has_id(&options->groups, UNKNOWN_ID) || (options->group.is_given && options->group.id == UNKNOWN_ID);
+  if (has_user && lacks_ids("/proc/self/uid_map"))
+    return jp_fail(
+        error, JP_INVALID,
+        "%s %d would admit every user of the machine whom this user namespace (container) lacks: the "
+        "system reports them as this one",
+        is_own ? "the peer's own user" : "--allow-user", UNKNOWN_ID);
+  if (has_group && lacks_ids("/proc/self/gid_map"))
+    return jp_fail(
+        error, JP_INVALID,
+        "the group %d would admit the members of every group of the machine that this user namespace "
+        "(container) lacks: the system reports them as this one",
+        UNKNOWN_ID);
+  return JP_OK;
+}
+
+enum jp_status socket_options_settle(const struct socket_options *options, bool has_sockets,
+                                     struct net_config *net, struct jp_error *error)
+{
+  const char *given = find_given(options);
+  if (given != NULL && !has_sockets)
+    return jp_fail(error, JP_INVALID,
+                   "%s is for Unix sockets: it needs --json-rpc unix:PATH or --zmq-rpc ipc://PATH", given);
+  struct admission *admission = &net->admission;
+  for (size_t i = 0; i < options->users.count; i++)
+    admission->users[admission->user_count++] = options->users.ids[i];
+  for (size_t i = 0; i < options->groups.count; i++)
+    admission->groups[admission->group_count++] = options->groups.ids[i];
+  if (options->group.is_given)
+    admission->groups[admission->group_count++] = options->group.id;
+  bool has_others = admission_has_others(admission);
+  mode_t mode = choose_mode(options, has_others);
+  if (!has_others && (mode & OTHER_USERS) != 0)
+    return jp_fail(
+        error, JP_INVALID,
+        "--socket-mode %04o lets other users open the socket, and none of them may use the peer: name "
+        "them with --allow-user, --allow-group or --socket-group",
+        mode);
+  if (has_others && (mode & OTHERS_CONNECT) == 0 && !has_id(&options->users, 0)) /* modes do not bind root */
+    return jp_fail(error, JP_INVALID, "--socket-mode %04o keeps out everyone whom %s admits", mode, given);
+  net->socket_access = (struct unix_socket_access){
+      .mode = mode, .group = options->group.is_given ? options->group.id : (gid_t)-1};
+  return has_others ? check_namespace(options, error) : JP_OK;
+}
