@@ -19,9 +19,10 @@
  * message for the watcher. crew_serve never blocks on the watcher's own thread.
  *
  * The watcher is a thread that runs no Java. While there is work, it checks the crew every 5 ms. It adds members, up to
- * threads_max, if no member is idle and either no counter has moved or all members wait for their clients. If it can
- * add none, it consumes events and ready work itself, as a member whose worker is NULL. crew_serve then answers a ping,
- * refuses a message that has waited for busy_timeout_ms, and returns CREW_WAIT for all other messages: the source keeps
+ * threads_max, if no member is idle and either no counter has moved or all members wait for their clients. The starter,
+ * another thread, makes their threads, which may take long. Until one of them runs, and if none can be added, the watcher
+ * consumes events and ready work itself, as a member whose worker is NULL. crew_serve then answers a ping, refuses a message
+ * that has waited for busy_timeout_ms if no member can be added, and returns CREW_WAIT for all other messages: the source keeps
  * the message, calls crew_submit, and tries again in its next turn. The watcher also wakes an idle member if the ready
  * queue is not empty, so a lost wake-up costs 5 ms.
  *
@@ -220,7 +221,8 @@ struct crew_member {
   _Atomic bool is_admitted; /* crew_admit was called: the pinned member may begin */
 
   /* Used by the crew alone. */
-  unsigned number;          /* of the place */
+  unsigned number; /* of the place */
+  struct crew_member *next_unstarted;
   struct crew_source *held; /* the source of an event that crew_is_wanted has received: served next */
   struct crew_source *last; /* the source of the turn before; only compared */
   struct crew_source *_Atomic current; /* the source of this turn; the watcher reads it, too */
