@@ -119,7 +119,7 @@ struct rpc_codec {
    * NULL if serve_beside is NULL. */
   int64_t (*find_timeout)(void *context, struct text message);
   /* Answers every request of the message with the error of a call that was ended
-   * (rpc_service.end_call). Any thread. NULL if serve_beside is NULL. */
+   * (rpc_service.end_call). Any thread. NULL: the message is answered when its thread returns. */
   enum rpc_served (*answer_ended)(void *context, struct text message, enum rpc_call_cause cause,
                                   struct buffer *out);
   /* The lane of a message. Any thread, no worker. NULL: RPC_LANE_ALL. */

@@ -10,6 +10,7 @@ import unittest
 
 import websockets
 
+from support.binary_client import BinaryClient, Raised
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixWebSocketClient, WebSocketClient,
                              ZmqClient, await_running, call_request, plain)
@@ -389,7 +390,7 @@ class StubbornCalls(PeerCase):
         super().tearDown()
 
     def test_the_answer_does_not_wait_for_the_thread(self):
-        for client in self.each(WebSocketClient, UnixWebSocketClient, ShmClient, HttpClient, UnixHttpClient):
+        for client in self.each(WebSocketClient, UnixWebSocketClient, ShmClient, HttpClient, UnixHttpClient, ZmqClient):
             begin = time.monotonic()
             error = client.request("call", call_params("passStubbornly"), options={"timeout": TIMEOUT_MS})["error"]
             self.assertLess(time.monotonic() - begin, 2)
@@ -411,7 +412,7 @@ class StubbornCalls(PeerCase):
             self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
 
     def test_a_batch_waits_a_second_for_its_other_requests(self):
-        for client in self.each(*READ_AHEAD, HttpClient):
+        for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             batch = [call_request(1, BLOCKERS, "sleep", 1),
                      call_request(2, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS}),
                      call_request(3, BLOCKERS, "open")]
@@ -448,7 +449,7 @@ class StubbornCalls(PeerCase):
         self.peer.await_stderr("fixtures.Blockers.passInChannel has lasted")
 
     def test_a_batch_goes_on_after_a_call_that_was_ended(self):
-        for client in self.each(*READ_AHEAD, HttpClient):
+        for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             batch = [call_request(1, BLOCKERS, "sleep", 60000, options={"timeout": TIMEOUT_MS}),
                      call_request(2, BLOCKERS, "sleep", 1500)]
             answers = json.loads(client.exchange(json.dumps(batch)))
@@ -456,7 +457,7 @@ class StubbornCalls(PeerCase):
             self.assertIn("result", answers[1])
 
     def test_a_connection_goes_on_without_the_thread(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             kept = client.new("java.util.ArrayList")
             for _ in range(3):
                 client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
@@ -548,6 +549,19 @@ class LostThreads(PeerCase):
         for client in clients:
             self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
             client.close()
+
+    def test_binary_requests_are_answered_too(self):
+        peer = self.start("--call-timeout", str(TIMEOUT_MS), sockets=True)
+        for number, shape in enumerate(BinaryClient.SHAPES):
+            with self.subTest(shape), BinaryClient(peer, shape) as client:
+                with self.assertRaises(Raised) as raised:
+                    client.call(BLOCKERS, "passStubbornly")
+                self.assertIn("longer than its timeout", raised.exception.text)
+                eventually(lambda number=number: peer.stderr().count("passStubbornly has lasted") > number)
+                self.assertEqual(3, client.call("fixtures.Calculator", "add", 1, 2))
+                client.call(BLOCKERS, "open")
+                await_running(self.client, 0)
+                self.assertEqual(3, client.call("fixtures.Calculator", "add", 1, 2))
 
     def test_beyond_the_number_all_calls_are_refused(self):
         self.start("--lost-threads-max", "0", sockets=True)

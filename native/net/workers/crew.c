@@ -883,7 +883,7 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
   struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
   struct wait wait = {.member = member,
                       .source = source,
-                      .reads = source->call_ops != NULL,
+                      .reads = source->call_ops != NULL && source->call_ops->begin_wait != NULL,
                       .is_over = is_over,
                       .state = state};
   /* The descriptor must exist before the first call of is_over: a thread that finds no descriptor has then changed the
@@ -988,6 +988,11 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
 }
 
 /* --- turns --- */
+
+void crew_pass_turn(struct crew_member *member, struct crew_source *source)
+{
+  atomic_store_explicit(&member->current, source, memory_order_relaxed);
+}
 
 void crew_turn_begin(struct crew_turn *turn)
 {
@@ -1097,6 +1102,14 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
 
 /* ---- lost threads ---- */
 
+bool crew_is_batch(struct text message)
+{
+  size_t at = 0;
+  while (at < message.len && memchr(" \t\r\n", message.data[at], 4) != NULL)
+    at++;
+  return at < message.len && message.data[at] == '[';
+}
+
 /* The lost thread of the member has returned from its call. */
 static enum crew_served end_lost(struct crew_member *member, enum crew_served served)
 {
@@ -1113,8 +1126,10 @@ static enum crew_served end_lost(struct crew_member *member, enum crew_served se
   log_info("a lost thread has returned, %" PRId64 " ms after its interrupt", lost_ms);
   if (!is_reclaimed)
     return served;
-  crew_drop_answer(member, member->retained.client);
-  service->client_close(service->context, member->worker, member->retained.client, NULL);
+  if (member->retained.client != NULL) {
+    crew_drop_answer(member, member->retained.client);
+    service->client_close(service->context, member->worker, member->retained.client, NULL);
+  }
   buffer_fini(&member->retained.message);
   member->retained = (struct crew_retained){0};
   return CREW_LOST;

@@ -82,8 +82,9 @@ enum crew_pinned_next {
 
 /* Objects of a reclaimed source that the lost thread keeps in use until it returns. */
 struct crew_retained {
-  struct rpc_client *client; /* the thread closes the client when it returns */
-  struct buffer message;     /* the message that the thread serves */
+  struct rpc_client
+      *client; /* the thread closes the client when it returns; NULL: its turn does, after CREW_LOST */
+  struct buffer message; /* the message that the thread serves */
 };
 
 /*
@@ -97,7 +98,7 @@ struct crew_call_ops {
   enum crew_pinned_next (*await)(struct crew_source *source, struct crew_member *member, int *fd,
                                  short *events);
   /* The member begins, and ends, a wait inside the service (crew_wait). begin_wait returns true if the member reads the
-   * source during the wait. Only then the three functions below are called. */
+   * source during the wait. Only then the three functions below are called. NULL: the member does not read it. */
   bool (*begin_wait)(struct crew_source *source, struct crew_member *member);
   void (*end_wait)(struct crew_source *source, struct crew_member *member);
   /* Receives one part of the input, without blocking. False: there was no input. */
@@ -364,6 +365,11 @@ void crew_wake_watcher(struct crew *crew);
 enum jp_status crew_pin(struct crew *crew, struct crew_source *source, const char *name,
                         struct crew_member **member, struct jp_error *error) JP_MUST_CHECK;
 void crew_admit(struct crew_member *member);
+
+/* True if the message is a batch of JSON-RPC. */
+bool crew_is_batch(struct text message);
+/* The member's turn goes on as a turn of this source. In a turn. */
+void crew_pass_turn(struct crew_member *member, struct crew_source *source);
 
 struct crew_turn {
   int messages;

@@ -66,8 +66,9 @@ static struct zeromq_identity *make_identity(struct zeromq_router *zeromq)
   identity = calloc(1, sizeof *identity);
   if (identity == NULL)
     return NULL;
-  /* Written only once, because a late turn may read both fields before it locks. */
+  /* Written only once, because a late turn may read these fields before it locks. */
   identity->source.turn = zeromq_identity_turn;
+  identity->source.call_ops = &zeromq_identity_call_ops;
   identity->zeromq = zeromq;
   return identity;
 }

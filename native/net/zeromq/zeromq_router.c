@@ -371,6 +371,14 @@ static void end_identity_turn(struct zeromq_identity *identity)
     crew_submit(zeromq->crew, &zeromq->source);
 }
 
+/* The thread of the turn was lost, and another one may own the identity now. */
+static void drop_reclaimed(struct zeromq_router *zeromq, struct zeromq_pending *pending)
+{
+  pthread_mutex_lock(&zeromq->lock);
+  zeromq_pending_destroy(zeromq, pending);
+  pthread_mutex_unlock(&zeromq->lock);
+}
+
 static enum pause check_turn(struct crew_turn *turn, struct crew_member *member)
 {
   if (!crew_turn_is_over(turn))
@@ -388,11 +396,18 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
   struct buffer answer = {0};
   scratch_lend(&member->scratch, SCRATCH_ANSWER, &answer);
   struct rpc_client *client = NULL;
+  bool is_reclaimed = false;
   while (pending != NULL) {
     buffer_clear(&answer);
     enum crew_served served = serve_pending(member, identity, pending, &client, &answer);
     if (served == CREW_WAIT)
       break;
+    is_reclaimed = served == CREW_LOST;
+    if (is_reclaimed) {
+      crew_drop_answer(member, client);
+      drop_reclaimed(identity->zeromq, pending);
+      break;
+    }
     bool is_lost;
     pending = finish_first(identity, pending, served, &answer, check_turn(&turn, member), &is_lost);
     if (is_lost)
@@ -404,7 +419,8 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
   }
   buffer_clear(&answer);
   scratch_return(&member->scratch, SCRATCH_ANSWER, &answer);
-  end_identity_turn(identity);
+  if (!is_reclaimed)
+    end_identity_turn(identity);
 }
 
 void zeromq_identity_turn(struct crew_source *source, struct crew_member *member)
@@ -420,9 +436,103 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
   }
   struct zeromq_pending *pending = identity->first;
   pthread_mutex_unlock(&zeromq->lock);
-  if (wanted)
-    serve_queue(identity, pending, member);
+  if (!wanted)
+    return;
+  crew_pass_turn(member, source); /* it may have been the turn of the socket */
+  serve_queue(identity, pending, member);
 }
+
+/* --- calls that were ended, and whose threads have not returned: the watcher --- */
+
+/* True if the identity's first request is the member's message, which is inside the service. Then it stays so while the
+ * lock is held, because the thread locks before it removes the request. Under the lock. */
+static bool is_serving(const struct zeromq_identity *identity, struct crew_member *member, uint64_t steps)
+{
+  return zeromq_identity_is_owned(identity) && identity->worker != NULL &&
+         identity->worker == member->worker && identity->first != NULL &&
+         atomic_load(&member->steps) == steps;
+}
+
+/* False: memory is short. Under the lock. */
+static bool answer_first(struct zeromq_identity *identity, enum rpc_call_cause cause)
+{
+  const struct rpc_service *service = crew_service(identity->zeromq->crew);
+  struct zeromq_pending *pending = identity->first;
+  const struct text message = get_payload(pending);
+  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  struct buffer bytes = {0};
+  if (codec->answer_ended == NULL)
+    return true;
+  bool has_answer =
+      codec->answer_ended(service->context, message, cause, &bytes) != RPC_NO_REPLY || pending->delimiter;
+  bool is_done = !bytes.failed;
+  if (is_done && has_answer) {
+    struct zeromq_answer answer; /* not pending->answer, which is the thread's */
+    zeromq_send_answers(identity);
+    zeromq_make_answer(&answer, &bytes, pending->delimiter);
+    zeromq_deliver(identity, &answer);
+    zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_REFUSED);
+  }
+  buffer_fini(&bytes);
+  return is_done;
+}
+
+static bool answer_ended(struct crew_source *source, struct crew_member *member, uint64_t steps,
+                         enum rpc_call_cause cause, bool is_patient)
+{
+  struct zeromq_identity *identity = (struct zeromq_identity *)source;
+  struct zeromq_router *zeromq = identity->zeromq;
+  bool is_done = true;
+  bool input = false;
+  pthread_mutex_lock(&zeromq->lock);
+  bool is_it = is_serving(identity, member, steps) && identity->state == ZEROMQ_IDENTITY_OWNED &&
+               zeromq->socket != NULL;
+  if (is_it && is_patient && crew_is_batch(get_payload(identity->first))) {
+    is_done = false;
+  } else if (is_it) {
+    is_done = answer_first(identity, cause);
+    input = zeromq_has_input(zeromq, false);
+  }
+  pthread_mutex_unlock(&zeromq->lock);
+  if (input)
+    crew_submit(zeromq->crew, &zeromq->source);
+  return is_done;
+}
+
+/* The request that the lost thread serves stays with that thread (drop_reclaimed). */
+static bool reclaim_identity(struct crew_source *source, struct crew_member *watcher,
+                             struct crew_member *member, uint64_t steps, struct crew_retained *retained,
+                             bool *is_later)
+{
+  (void)watcher, (void)retained, (void)is_later;
+  struct zeromq_identity *identity = (struct zeromq_identity *)source;
+  struct zeromq_router *zeromq = identity->zeromq;
+  pthread_mutex_lock(&zeromq->lock);
+  bool is_it = is_serving(identity, member, steps);
+  bool more = false;
+  bool input = false;
+  if (is_it) {
+    zeromq_identity_pop(identity);
+    if (identity->state == ZEROMQ_IDENTITY_REFUSED)
+      zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);
+    zeromq_send_answers(identity);
+    zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_FILED);
+    identity->worker = NULL;
+    more = identity->first != NULL && identity->first_held == NULL && zeromq->socket != NULL;
+    if (!more)
+      zeromq_identity_release(identity);
+    input = zeromq->socket != NULL && zeromq_has_input(zeromq, false);
+  }
+  pthread_mutex_unlock(&zeromq->lock);
+  if (more)
+    crew_submit(zeromq->crew, source);
+  if (input)
+    crew_submit(zeromq->crew, &zeromq->source);
+  return is_it;
+}
+
+const struct crew_call_ops zeromq_identity_call_ops = {.answer_ended = answer_ended,
+                                                       .reclaim = reclaim_identity};
 
 /* The turn of the socket. Receives a batch and serves its first identity itself, so that the requests of a single
  * client need no other thread. */

@@ -56,9 +56,10 @@ struct zeromq_held {
  *   | FREE     | it is on the free list                           | zeromq_identity_get, for a routing id             |
  *   | FILED    | it is in its bucket; no thread is in its turn    | a turn; zeromq_identity_release                   |
  *   | OWNED    | a thread is in its turn, and reads the first     | that thread, at the end of its turn;              |
- *   |          | request without the lock                         | zeromq_refuse_rest                                |
- *   | REFUSED  | as OWNED, and zeromq_refuse_rest has answered    | that thread, which drops the request and its      |
- *   |          | the first request                                | answer                                            |
+ *   |          | request without the lock                         | zeromq_refuse_rest; the watcher, which answers a  |
+ *   |          |                                                  | call that was ended, or reclaims the identity     |
+ *   | REFUSED  | as OWNED, and zeromq_refuse_rest or the watcher  | that thread, which drops the request and its      |
+ *   |          | has answered the first request                   | answer; the watcher, which reclaims the identity  |
  */
 enum zeromq_identity_state {
   ZEROMQ_IDENTITY_FREE,  /* on the free list */
@@ -130,8 +131,9 @@ static inline bool zeromq_identity_is_owned(const struct zeromq_identity *identi
   return identity->state == ZEROMQ_IDENTITY_OWNED || identity->state == ZEROMQ_IDENTITY_REFUSED;
 }
 
-/* The turn of an identity (zeromq_router.c). */
+/* The turn of an identity, and what the watcher does with one whose call was ended (zeromq_router.c). */
 void zeromq_identity_turn(struct crew_source *source, struct crew_member *member);
+extern const struct crew_call_ops zeromq_identity_call_ops;
 
 /* --- zeromq_identity.c --- */
 
