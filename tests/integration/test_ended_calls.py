@@ -469,6 +469,27 @@ class StubbornCalls(PeerCase):
             await_running(self.client, 0)
             self.assertEqual("3", client.call("java.util.ArrayList", "size", on=kept))
 
+    def test_one_with_callbacks_goes_on_too(self):
+        client = self.connect(CallbackClient)
+        calling = "fixtures.Calling"
+        for _ in range(3):  # the second thread is lost with callbacks that a first one has given
+            number = client.begin("call", {"type": calling, "method": "here", "args": [client.give()]})
+            client.await_call().answer("done")
+            self.assertEqual("done", client.end(number))
+            number = client.begin("call", call_params("passStubbornly"), options={"timeout": TIMEOUT_MS})
+            with self.assertRaises(RpcError) as raised:
+                client.end(number)
+            self.assertEqual("timeout", raised.exception.data["reason"])
+        await_running(self.client, 3)
+        number = client.begin("call", {"type": calling, "method": "here", "args": [client.give()]})
+        client.await_call().answer("lost")
+        self.assertEqual("lost", client.end(number))
+        self.client.call(BLOCKERS, "open")
+        await_running(self.client, 0)
+        number = client.begin("call", {"type": calling, "method": "here", "args": [client.give()]})
+        client.await_call().answer("back")
+        self.assertEqual("back", client.end(number))
+
     def test_a_client_that_leaves_takes_its_session_along_when_the_thread_is_back(self):
         for kind in READ_AHEAD:
             with self.subTest(kind.name):
