@@ -65,7 +65,7 @@ class Timeouts(PeerCase):
 
     def test_a_request_that_waits_times_out_where_it_is(self):
         """From its arrival: it is answered while the call before it runs, and does not run."""
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             added = client.new("java.util.ArrayList")
             client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
             await_running(self.client, 1)

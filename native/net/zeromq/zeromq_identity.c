@@ -153,6 +153,7 @@ struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq)
   pending->delimiter = false;
   pending->passes_input = false;
   pending->since_ms = 0;
+  pending->expires_ms = 0;
   pending->arrived_ns = clock_coarse_ms() * 1000000;
   zmq_msg_init(&pending->payload);
   return pending;
@@ -190,16 +191,32 @@ void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pendin
     atomic_fetch_add(&identity->zeromq->config.input->total, pending->size);
 }
 
+static void count_popped(struct zeromq_identity *identity, const struct zeromq_pending *pending)
+{
+  identity->pending--;
+  identity->zeromq->pending_bytes -= pending->size;
+  if (pending->size > INPUT_SMALL)
+    atomic_fetch_sub(&identity->zeromq->config.input->total, pending->size);
+}
+
 struct zeromq_pending *zeromq_identity_pop(struct zeromq_identity *identity)
 {
   struct zeromq_pending *pending = identity->first;
   identity->first = pending->next;
   if (identity->first == NULL)
     identity->last = NULL;
-  identity->pending--;
-  identity->zeromq->pending_bytes -= pending->size;
-  if (pending->size > INPUT_SMALL)
-    atomic_fetch_sub(&identity->zeromq->config.input->total, pending->size);
+  count_popped(identity, pending);
+  return pending;
+}
+
+struct zeromq_pending *zeromq_identity_pop_after(struct zeromq_identity *identity,
+                                                 struct zeromq_pending *before)
+{
+  struct zeromq_pending *pending = before->next;
+  before->next = pending->next;
+  if (before->next == NULL)
+    identity->last = before;
+  count_popped(identity, pending);
   return pending;
 }
 

@@ -1,5 +1,6 @@
 #include "net/zeromq/zeromq_router.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
 #include "net/zeromq/zeromq_state.h"
@@ -453,28 +454,87 @@ static bool is_serving(const struct zeromq_identity *identity, struct crew_membe
          atomic_load(&member->steps) == steps;
 }
 
-/* False: memory is short. Under the lock. */
-static bool answer_first(struct zeromq_identity *identity, enum rpc_call_cause cause)
+enum ended_answer {
+  ENDED_ANSWER_SENT,
+  ENDED_ANSWER_NONE,  /* a notification, or the codec has none */
+  ENDED_ANSWER_FAILED /* memory is short */
+};
+
+/* Answers a request of the identity with the error of a call that was ended. Under the lock. */
+static enum ended_answer send_ended(struct zeromq_identity *identity, struct zeromq_pending *pending,
+                                    enum rpc_call_cause cause)
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
-  struct zeromq_pending *pending = identity->first;
   const struct text message = get_payload(pending);
   const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
   struct buffer bytes = {0};
   if (codec->answer_ended == NULL)
-    return true;
-  bool has_answer =
+    return ENDED_ANSWER_NONE;
+  const bool has_answer =
       codec->answer_ended(service->context, message, cause, &bytes) != RPC_NO_REPLY || pending->delimiter;
-  bool is_done = !bytes.failed;
-  if (is_done && has_answer) {
-    struct zeromq_answer answer; /* not pending->answer, which is the thread's */
+  enum ended_answer sent = bytes.failed ? ENDED_ANSWER_FAILED : ENDED_ANSWER_NONE;
+  if (!bytes.failed && has_answer) {
+    struct zeromq_answer answer; /* not pending->answer, which the thread of the turn may be writing now */
     zeromq_send_answers(identity);
     zeromq_make_answer(&answer, &bytes, pending->delimiter);
     zeromq_deliver(identity, &answer);
-    zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_REFUSED);
+    sent = ENDED_ANSWER_SENT;
   }
   buffer_fini(&bytes);
-  return is_done;
+  return sent;
+}
+
+/* Returns the bytes that were read. Under the lock. */
+static size_t compute_expiry(const struct zeromq_router *zeromq, struct zeromq_pending *pending)
+{
+  const struct rpc_service *service = crew_service(zeromq->crew);
+  const struct text message = get_payload(pending);
+  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  int64_t timeout_ms = 0;
+  if (pending->fault == ZEROMQ_FINE && codec->find_timeout != NULL && codec->answer_ended != NULL)
+    timeout_ms = codec->find_timeout(service->context, message);
+  pending->expires_ms = timeout_ms == 0 ? INT64_MAX : pending->arrived_ns / 1000000 + timeout_ms;
+  return message.len;
+}
+
+/* crew_call_ops.read_ahead: answers the requests whose timeouts have passed while they waited for the first one. A visit
+ * reads a bounded part of them for the first time, because it has the lock. */
+static void expire_waiting(struct crew_source *source, struct crew_member *watcher)
+{
+  enum { READ_MAX = 1024 * 1024, NEXT_VISIT_MS = 5 };
+  (void)watcher;
+  struct zeromq_identity *identity = (struct zeromq_identity *)source;
+  struct zeromq_router *zeromq = identity->zeromq;
+  const int64_t now_ms = clock_now_ms();
+  int64_t due_ms = INT64_MAX;
+  size_t read = 0;
+  bool has_sent = false;
+  pthread_mutex_lock(&zeromq->lock);
+  struct zeromq_pending *before =
+      zeromq_identity_is_owned(identity) && zeromq->socket != NULL ? identity->first : NULL;
+  while (before != NULL && before->next != NULL) {
+    struct zeromq_pending *pending = before->next;
+    if (pending->expires_ms == 0 && read > READ_MAX) {
+      due_ms = now_ms + NEXT_VISIT_MS;
+      break;
+    }
+    if (pending->expires_ms == 0)
+      read += compute_expiry(zeromq, pending);
+    if (pending->expires_ms <= now_ms &&
+        send_ended(identity, pending, RPC_CALL_TIMED_OUT) != ENDED_ANSWER_FAILED) {
+      zeromq_pending_destroy(zeromq, zeromq_identity_pop_after(identity, before));
+      has_sent = true;
+      continue;
+    }
+    due_ms = pending->expires_ms < due_ms ? pending->expires_ms : due_ms;
+    before = pending;
+  }
+  bool input = has_sent && zeromq_has_input(zeromq, false);
+  pthread_mutex_unlock(&zeromq->lock);
+  if (input)
+    crew_submit(zeromq->crew, &zeromq->source);
+  if (due_ms != INT64_MAX)
+    crew_read_ahead_at(zeromq->crew, due_ms);
 }
 
 static bool answer_ended(struct crew_source *source, struct crew_member *member, uint64_t steps,
@@ -490,7 +550,10 @@ static bool answer_ended(struct crew_source *source, struct crew_member *member,
   if (is_it && is_patient && crew_is_batch(get_payload(identity->first))) {
     is_done = false;
   } else if (is_it) {
-    is_done = answer_first(identity, cause);
+    const enum ended_answer sent = send_ended(identity, identity->first, cause);
+    is_done = sent != ENDED_ANSWER_FAILED;
+    if (sent == ENDED_ANSWER_SENT)
+      zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_REFUSED);
     input = zeromq_has_input(zeromq, false);
   }
   pthread_mutex_unlock(&zeromq->lock);
@@ -531,8 +594,8 @@ static bool reclaim_identity(struct crew_source *source, struct crew_member *wat
   return is_it;
 }
 
-const struct crew_call_ops zeromq_identity_call_ops = {.answer_ended = answer_ended,
-                                                       .reclaim = reclaim_identity};
+const struct crew_call_ops zeromq_identity_call_ops = {
+    .read_ahead = expire_waiting, .answer_ended = answer_ended, .reclaim = reclaim_identity};
 
 /* The turn of the socket. Receives a batch and serves its first identity itself, so that the requests of a single
  * client need no other thread. */

@@ -41,6 +41,8 @@ struct zeromq_pending {
   bool delimiter;     /* an empty frame preceded the payload */
   int64_t since_ms;   /* crew_message.since_ms */
   int64_t arrived_ns; /* crew_message.arrived_ns */
+  int64_t
+      expires_ms; /* when it has waited for its timeout (clock_now_ms); INT64_MAX: never; 0: not computed yet */
   struct zeromq_answer answer;
 };
 
@@ -150,6 +152,9 @@ void zeromq_pending_destroy(struct zeromq_router *zeromq, struct zeromq_pending 
 void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pending *pending);
 /* Removes the first request; the caller owns it. */
 struct zeromq_pending *zeromq_identity_pop(struct zeromq_identity *identity);
+/* Removes the request behind `before`; the caller owns it. */
+struct zeromq_pending *zeromq_identity_pop_after(struct zeromq_identity *identity,
+                                                 struct zeromq_pending *before);
 /* Takes an answered request that was removed from the queue, and keeps it until the turn sends its answers. Closes its
  * payload. */
 void zeromq_identity_push_answer(struct zeromq_identity *identity, struct zeromq_pending *pending);
