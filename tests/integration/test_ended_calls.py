@@ -124,7 +124,7 @@ class Cancels(PeerCase):
         return {one["id"]: one for one in answers}
 
     def test_what_runs_is_interrupted_at_once(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             for target in (7, "seven", 'a\u00e9"\n', 1.5, -3):
                 self.begin(client, target, "sleep", 60000)
                 self.cancel(client, target)
@@ -135,7 +135,7 @@ class Cancels(PeerCase):
             await_running(self.client, 0)
 
     def test_what_waits_never_runs(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             added = client.new("java.util.ArrayList")
             self.begin(client, 1, "sleep", 60000)
             for number in (2, 3, 4):
@@ -148,7 +148,7 @@ class Cancels(PeerCase):
             self.assertEqual("[2, 4]", client.call("java.util.ArrayList", "toString", on=added))
 
     def test_a_cancel_is_found_after_large_requests(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             text = client.new("java.lang.StringBuilder")
             self.begin(client, 1, "sleep", 60000)
             for number in range(2, 7):
@@ -162,7 +162,7 @@ class Cancels(PeerCase):
     def test_unknown_names_are_not_found(self):
         for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             self.assertEqual("false", plain(client.value("control", cancel_request(0, 99)["params"])))
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             self.begin(client, 1, "sleep", 100)
             self.cancel(client, 2)
             answers = self.receive(client, 2)
@@ -170,13 +170,13 @@ class Cancels(PeerCase):
             self.assertIn("result", answers[1])
 
     def test_another_connection_finds_nothing(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             self.begin(client, 5, "sleep", 200)
             self.assertEqual("false", plain(self.client.value("control", cancel_request(0, 5)["params"])))
             self.assertIn("result", self.receive(client, 1)[5])
 
     def test_the_rest_of_a_batch_is_cancelled_with_a_request_of_it(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             for repeat in range(3):  # the fast path knows the requests after the first one
                 batch = [{"jsonrpc": "2.0", "id": 1, "method": "call", "params": call_params("sleep", 1)},
                          {"jsonrpc": "2.0", "id": 2, "method": "call", "params": call_params("sleep", 60000)},
@@ -190,7 +190,7 @@ class Cancels(PeerCase):
                 self.assertEqual(["cancelled"] * 2, [one["error"]["data"]["reason"] for one in of_batch[1:]])
 
     def test_a_notification_cancels_too(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             self.begin(client, 1, "sleep", 60000)
             message = cancel_request(0, 1)
             del message["id"]
@@ -402,7 +402,7 @@ class StubbornCalls(PeerCase):
             await_running(self.client, 0)
 
     def test_a_cancel_does_not_either(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly")))
             client.send(json.dumps(cancel_request(2, 1)))
             answers = [json.loads(client.receive()) for _ in range(2)]

@@ -154,6 +154,9 @@ struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq)
   pending->passes_input = false;
   pending->since_ms = 0;
   pending->expires_ms = 0;
+  pending->cause = RPC_CALL_TIMED_OUT;
+  pending->has_ids = false;
+  pending->ids = (struct buffer){0};
   pending->arrived_ns = clock_coarse_ms() * 1000000;
   zmq_msg_init(&pending->payload);
   return pending;
@@ -162,6 +165,7 @@ struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq)
 /* Frees a request without payload and answer, or keeps its memory for the next request. */
 static void keep_free_pending(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
+  buffer_fini(&pending->ids);
   if (zeromq->free_pending_count == FREE_PENDING_MAX) {
     free(pending);
     return;

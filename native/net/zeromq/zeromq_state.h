@@ -43,6 +43,10 @@ struct zeromq_pending {
   int64_t arrived_ns; /* crew_message.arrived_ns */
   int64_t
       expires_ms; /* when it has waited for its timeout (clock_now_ms); INT64_MAX: never; 0: not computed yet */
+  /* Why it is answered at that time. */
+  enum rpc_call_cause cause;
+  bool has_ids;
+  struct buffer ids; /* of its requests (rpc_codec.list_ids), if has_ids */
   struct zeromq_answer answer;
 };
 
@@ -91,6 +95,7 @@ struct zeromq_identity {
   struct rpc_worker *worker; /* the owner's; NULL: the watcher */
   struct zeromq_held *first_held, *last_held;
   size_t held_bytes;
+  bool is_long; /* its first request has lasted for a while: the watcher looks at requests that arrive */
   _Atomic size_t lent_bytes; /* of counted answers that libzmq has not sent yet; libzmq's threads subtract */
   _Atomic bool wants_bytes;  /* libzmq's threads have to submit the socket when lent_bytes is low enough */
   struct zeromq_identity *next_full;
