@@ -708,7 +708,7 @@ static void send_cancel(struct jp_client *client, uint64_t id)
 {
   char digits[ID_SIZE];
   struct buffer json;
-  if (!client->kind->has_callbacks || client->options.binary)
+  if (!client->kind->obeys_cancel || client->options.binary)
     return;
   buffer_init(&json);
   buffer_printf(&json, "{\"name\":\"id\",\"value\":%s}", write_id(id, digits).data);

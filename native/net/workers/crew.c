@@ -1116,8 +1116,9 @@ bool crew_has_line(struct text lines, struct text line)
 
 bool crew_is_batch(struct text message)
 {
+  static const char spaces[] = {' ', '\t', '\r', '\n'};
   size_t at = 0;
-  while (at < message.len && memchr(" \t\r\n", message.data[at], 4) != NULL)
+  while (at < message.len && memchr(spaces, message.data[at], sizeof spaces) != NULL)
     at++;
   return at < message.len && message.data[at] == '[';
 }

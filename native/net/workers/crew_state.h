@@ -39,12 +39,12 @@ struct crew {
 
   _Atomic bool watcher_sleeps; /* the watcher sleeps, or is about to; a thread that finds work wakes it */
   _Atomic bool accepts_polled; /* sources may be added to `polled`; changed under poll_lock */
+  bool is_stuck; /* the watcher's: no member was about to receive an event, and none could be added */
   _Atomic int64_t growth_failed_ms; /* when the last thread could not be created; 0: it was */
 
   _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: no request */
 
   /* Used by the watcher alone. */
-  bool is_stuck; /* at the last check, no member was about to receive an event, and none could be added */
   int64_t calls_checked_ms;
   int64_t call_due_ms;   /* when the next timeout of a call passes */
   int64_t reported_ms;   /* when the last line was logged; 0: never */
@@ -89,13 +89,13 @@ struct crew {
   unsigned pinned;       /* pinned members */
   bool watcher_runs;
   bool starter_runs;
+  bool wants_interrupter; /* the starter has to make one */
   pthread_t watcher_thread;
   /* The starter makes threads for the watcher, because the JVM may block who does. */
   pthread_t starter_thread;
   pthread_cond_t start_wanted;         /* of the starter; or the crew stops */
   struct crew_member *first_unstarted; /* members whose threads it has to make */
   struct crew_member **last_unstarted; /* the link that the next one is appended at */
-  bool wants_interrupter;              /* it has to make an interrupter */
 
   pthread_mutex_t sleep_lock; /* of the watcher's sleep; nothing else is locked under it */
   pthread_cond_t sleep_ended;
