@@ -178,11 +178,11 @@ class Cancels(PeerCase):
     def test_the_rest_of_a_batch_is_cancelled_with_a_request_of_it(self):
         for client in self.each(*READ_AHEAD, ZmqClient):
             for repeat in range(3):  # the fast path knows the requests after the first one
-                batch = [{"jsonrpc": "2.0", "id": 1, "method": "call", "params": call_params("sleep", 1)},
+                batch = [call_request(1, "fixtures.Calculator", "add", 1, 2),
                          {"jsonrpc": "2.0", "id": 2, "method": "call", "params": call_params("sleep", 60000)},
                          {"jsonrpc": "2.0", "id": 3, "method": "call", "params": call_params("sleep", 1)}]
                 client.send(json.dumps(batch))
-                time.sleep(0.05)
+                await_running(self.client, 1)
                 self.cancel(client, 3)
                 answers = [json.loads(client.receive()) for _ in range(2)]
                 of_batch = next(one for one in answers if isinstance(one, list))
