@@ -47,7 +47,7 @@ def machine():
 
 
 def output_of(*command):
-    """The last line that a command prints, "unknown" where there is none."""
+    """The last line that a command prints; "unknown" if it prints nothing."""
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
     return done.stdout.strip().rpartition("\n")[2] or "unknown"
 

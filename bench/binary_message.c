@@ -75,7 +75,7 @@ uint32_t binary_ref_in(struct text answer)
   return ref;
 }
 
-/* Appends the message without its id. False where it is none. */
+/* Appends the message without its id. False if bytes are not a message. */
 static bool append_without_id(struct text bytes, struct buffer *out)
 {
   struct arena arena;

@@ -36,7 +36,7 @@ void binary_append_return(const struct binary_call *call, struct text id, const 
 uint32_t binary_ref_in(struct text answer);
 /* True if both are messages that differ only in their ids. */
 bool binary_equal_except_id(struct text one, struct text other);
-/* Appends the message in readable form; if it is none, the reason. */
+/* Appends the message in readable form, or the reason why the bytes are not a message. */
 void binary_show(struct text message, struct buffer *out);
 
 #endif

@@ -56,7 +56,7 @@ def quiet_peer(core):
 
 def call_rows(peer, scheme, where, core, runs):
     measured = medians([run_program(address(peer, scheme), "calls", CALLS, core) for _ in range(runs)])
-    yield row("one-callback", f"p50 of a call with one callback over one without ({scheme}, {where})",
+    yield row("one-callback", f"p50 of a call with one callback; floor: without ({scheme}, {where})",
               measured["callback_us"], "us", measured["plain_us"])
 
 
@@ -64,7 +64,7 @@ def event_rows(peer, scheme, where, cores, runs):
     server_core, core = cores
     writer_core = -1 if server_core is None else server_core
     measured = medians([run_program(address(peer, scheme), "events", EVENTS, core, writer_core) for _ in range(runs)])
-    what = f"oneway events a second over messages of their length written bare to a socket ({scheme}, {where})"
+    what = f"oneway events a second; floor: messages of the same length written to a socket without a peer ({scheme}, {where})"
     yield row("events", what, measured["events"], "/s", measured["bare"])
 
 
@@ -86,7 +86,7 @@ def py4j_us(server_core, client_core):
 def sort_rows(peer, scheme, where, core, count):
     measured = run_program(address(peer, scheme), "sort", count, core)
     each_us = measured["ms"] * 1000 / measured["comparisons"]
-    yield row("sort-ms", f"ArrayList.sort of {count:,} with a comparator in C ({scheme}, {where}), over Java's own",
+    yield row("sort-ms", f"ArrayList.sort of {count:,} with a comparator in C; floor: in Java ({scheme}, {where})",
               measured["ms"], "ms", measured["java_ms"])
     yield row("comparison-us", f"each of its {measured['comparisons']:,.0f} comparisons ({scheme}, {where})", each_us, "us")
 
@@ -117,7 +117,7 @@ def waiting_rows(peer, where, core, options):
         alone.append(p99())
         with waiting_threads(peer, WAITING, core):
             beside.append(p99())
-    what = f"p99 of another client while {WAITING} Java threads wait in callbacks, over none ({where})"
+    what = f"p99 of another client while {WAITING} Java threads wait in callbacks; floor: none ({where})"
     yield row("waiting-p99", what, statistics.median(beside), "us", statistics.median(alone))
 
 
@@ -131,7 +131,7 @@ def measure(options):
                 for made in sort_rows(peer, scheme, where, client_core, SORTED):
                     yield made
                     if made["key"] == "comparison-us" and rival is not None:
-                        what = f"a comparison in Python through Py4J, over that ({scheme}, {where})"
+                        what = f"a comparison in Python through Py4J; floor: through jpeer ({scheme}, {where})"
                         yield row("py4j-comparison", what, rival, "us", made["measured"])
             yield from waiting_rows(peer, where, client_core, options)
 

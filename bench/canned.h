@@ -18,11 +18,10 @@ struct canned {
   struct canned_step steps[1 + WORKLOAD_STEPS_MAX]; /* the setup, where there is one, then the steps */
 };
 
-/* False where no workload has that name, or its text is wrong. Free with canned_fini, even then. */
+/* False if no workload has that name, or its text is wrong. Free with canned_fini in both cases. */
 bool canned_init(struct canned *canned, const char *workload) JP_MUST_CHECK;
 void canned_fini(struct canned *canned);
-/* Appends the answer to the message; nothing if the message is none of the workload's.
- */
+/* Appends the answer to the message. Appends nothing if the workload has no such message. */
 void canned_answer(const struct canned *canned, struct text message, struct buffer *out);
 
 #endif

@@ -1,8 +1,8 @@
 """The client library (bench/client.c) beside the bench's own generator, which call `add` of one peer alternately.
 
-One call at a time is jp_client_call; 64 in flight are completions that send the next call. A row: placement, transport,
-workload, connections, in_flight, and `figures`: those of "jpeer" through the library, and of the "generator". Its `key`
-is that of the shape, and its `figure` how often the library allocates a call.
+With one call in flight the program uses jp_client_call; with 64 it sends the next call when a call completes. A row:
+placement, transport, workload, connections, in_flight, and `figures`: those of "jpeer" through the library, and of the
+"generator". Its `key` names the shape, and its `figure` is the number of memory allocations per call of the library.
 """
 
 import json
@@ -25,7 +25,7 @@ WARM_SECONDS = 1
 
 
 def run_client(address, pid, in_flight, core, seconds, warm_up, **options):
-    """The figures of the library's program. More options as it has them: connections=16, text=1048576, canned=True."""
+    """The figures that the library's program prints. options: its other options, such as connections=16 or canned=True."""
     command = [PROGRAM, "--to", address, "--watch", str(pid), "--in-flight", str(in_flight), "--warm-up", str(warm_up),
                "--seconds", str(seconds)]
     for name, value in options.items():
@@ -39,7 +39,7 @@ def run_client(address, pid, in_flight, core, seconds, warm_up, **options):
 
 
 def alternate(peer, scheme, in_flight, core, options):
-    """Medians of the generator and of the library, and the most allocations that a run of the library made a call."""
+    """The medians of the generator and of the library, and the library's allocations per call in its worst run."""
     address = peer.address(scheme)
     runs = {"generator": [], "jpeer": []}
     allocations = []
@@ -87,7 +87,7 @@ def cells(row):
 
 
 def smoke():
-    """Both shapes on both transports, a moment each: the program compares every answer."""
+    """Runs both shapes on both transports for a moment; the program compares every answer."""
     with Peer("--log-level", "warn", sockets=True) as peer:
         for scheme in SCHEMES:
             for in_flight in IN_FLIGHT:

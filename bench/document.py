@@ -83,7 +83,7 @@ def say(figure, unit):
 
 
 def in_process(rows):
-    """Of the call itself, without sockets."""
+    """The time of the call itself, without sockets."""
     return next((f"{row['figure']:.0f} ns" for row in rows if row["key"] == "add-ns"), "")
 
 

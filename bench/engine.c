@@ -24,7 +24,7 @@ struct pending {
 };
 
 struct connection {
-  struct link_listener listener; /* first: a listener is its connection */
+  struct link_listener listener; /* the first member, so that a listener can be cast to its connection */
   struct engine *engine;
   struct link *link;
   struct pending *window; /* a ring of in_flight places */

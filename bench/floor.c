@@ -63,9 +63,9 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
 }
 
 static void client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                         struct rpc_session_info *told)
+                         struct rpc_session_info *info)
 {
-  (void)context, (void)worker, (void)client, (void)told;
+  (void)context, (void)worker, (void)client, (void)info;
 }
 
 static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,

@@ -18,7 +18,7 @@ struct link;
 struct link_target {
   const char *address;     /* "ws://127.0.0.1:4711/rpc", "ws+unix:/run/peer" */
   const char *socket_path; /* of a Unix socket; NULL: TCP */
-  char host[64];           /* numeric IPv4; of a Unix socket a name for the head of HTTP */
+  char host[64];           /* numeric IPv4; with a Unix socket only the name for HTTP's Host */
   char port[8];
   char path[64];
   unsigned in_flight; /* the most requests that are open at a time */
@@ -45,10 +45,12 @@ struct link_kind {
   enum jp_status (*flush)(struct link *link, bool *blocked, bool *again, struct jp_error *error);
   /* Reads the available bytes once and passes on every whole answer. */
   enum jp_status (*receive)(struct link *link, struct link_listener *listener, struct jp_error *error);
-  /* Of a link whose answers no descriptor shows, else NULL. */
-  bool (*poll)(const struct link *link);        /* True if receive finds something. */
-  bool (*publish_processor)(struct link *link); /* True if the server runs on this processor, too. */
-  bool (*sleep)(struct link *link); /* From now on the descriptor shows it; false: there is something. */
+  /* Only for shared memory, where an answer does not make the descriptor readable while the link polls; else NULL. */
+  bool (*poll)(const struct link *link); /* True if receive finds an answer. */
+  /* Tells the server on which processor this thread runs. True if the server runs on the same one. */
+  bool (*publish_processor)(struct link *link);
+  /* True: the next answer makes the descriptor readable. False: an answer has arrived. */
+  bool (*sleep)(struct link *link);
 };
 
 extern const struct link_kind link_websocket;

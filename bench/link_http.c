@@ -10,13 +10,13 @@ enum { HEAD_MAX = 512, DIGITS_MAX = 20 };
 
 struct link {
   struct stream stream;
-  char head[HEAD_MAX]; /* up to the number of Content-Length */
+  char head[HEAD_MAX]; /* all before the value of Content-Length */
   size_t head_length;
-  struct buffer body; /* that was sent in chunks */
-  /* The answers of a connection have few different heads: the last one, and its length. */
+  struct buffer body; /* joined from chunks */
+  /* The head of the last answer: the next answer usually has the same, which is then not parsed again. */
   char known_head[HEAD_MAX];
   size_t known_length; /* of the head; 0: none */
-  size_t known_body;
+  size_t known_body;   /* the length of the body */
 };
 
 static void http_close(struct link *link)
@@ -80,7 +80,7 @@ static enum jp_status http_flush(struct link *link, bool *blocked, bool *again, 
   return stream_flush(&link->stream, blocked, error);
 }
 
-/* The value of a field, up to the end of the head; NULL where the head has none. name: "\r\nName:". */
+/* The value of a field, up to the end of the head; NULL if the head has none. name: "\r\nName:". */
 static const char *field_of(struct text head, struct text name)
 {
   for (size_t at = 0; at + name.len < head.len; at++)
@@ -89,7 +89,7 @@ static const char *field_of(struct text head, struct text name)
   return NULL;
 }
 
-/* Reads a chunk's length, a hexadecimal number and the end of its line; false if it is not whole. */
+/* Reads the line with a chunk's length, a hexadecimal number. False if the line is not complete. */
 static bool read_chunk_head(struct text *rest, size_t *length)
 {
   const char *end = rest->len == 0 ? NULL : memmem(rest->data, rest->len, "\r\n", 2);
@@ -100,7 +100,8 @@ static bool read_chunk_head(struct text *rest, size_t *length)
   return true;
 }
 
-/* A body in chunks (RFC 9112, 7.1), without trailers. *whole is its length; 0: it is not whole. */
+/* Joins a body in chunks (RFC 9112, 7.1), without trailers. *whole: the bytes of all chunks with their heads, or 0
+ * if the last chunk has not arrived. */
 static struct text chunked_body(struct link *link, struct text rest, size_t *whole)
 {
   const size_t given = rest.len;
@@ -124,7 +125,7 @@ static void learn_head(struct link *link, struct text head, size_t body_length)
   link->known_body = body_length;
 }
 
-/* The body that follows the head; data NULL where it is not whole. *whole is its length. */
+/* The body that follows the head; data is NULL until all of it has arrived. *whole: its bytes on the wire. */
 static enum jp_status body_after(struct link *link, struct text head, struct text rest, struct text *body,
                                  size_t *whole, struct jp_error *error)
 {
@@ -143,7 +144,7 @@ static enum jp_status body_after(struct link *link, struct text head, struct tex
   return link->body.failed ? jp_fail(error, JP_NO_MEMORY, "no memory for an answer in chunks") : JP_OK;
 }
 
-/* True if the first response is whole and has the same head as the last one. */
+/* True if the first response has arrived completely and has the same head as the response before it. */
 static bool read_alike(struct link *link, struct text unused, struct text *body)
 {
   if (link->known_length == 0 || unused.len < link->known_length + link->known_body ||
@@ -154,7 +155,7 @@ static bool read_alike(struct link *link, struct text unused, struct text *body)
   return true;
 }
 
-/* The body of the first response; data NULL where it is not whole. */
+/* The body of the first response; data is NULL until all of it has arrived. */
 static enum jp_status next_body(struct link *link, struct text *body, struct jp_error *error)
 {
   struct text unused = stream_unused(&link->stream);
@@ -166,7 +167,7 @@ static enum jp_status next_body(struct link *link, struct text *body, struct jp_
     return JP_OK;
   struct text head = text_slice(unused, 0, (size_t)(end - unused.data) + 4);
   if (!text_starts_with(head, TEXT("HTTP/1.1 200 ")))
-    return jp_fail(error, JP_INVALID, "a request was answered: %.*s", TEXT_ARGS(head));
+    return jp_fail(error, JP_INVALID, "the answer to a request is not 200: %.*s", TEXT_ARGS(head));
   size_t whole = 0;
   enum jp_status status =
       body_after(link, head, text_slice(unused, head.len, unused.len), body, &whole, error);

@@ -46,7 +46,7 @@ static enum jp_status py4j_flush(struct link *link, bool *blocked, bool *again, 
   return stream_flush(&link->stream, blocked, error);
 }
 
-/* The first line, without its end; data NULL where it is not whole. */
+/* The first line, without its end; data is NULL until the line has arrived completely. */
 static struct text next_line(struct stream *stream)
 {
   struct text unused = stream_unused(stream);

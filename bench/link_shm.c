@@ -13,12 +13,12 @@ struct link {
   struct ring_region region;
   struct ring_writer writer;
   struct ring_reader reader;
-  bool is_asleep; /* the peer notifies */
+  bool is_asleep; /* the peer has to notify this link of an answer */
   bool in_frame;
   uint32_t kind;
 };
 
-enum { TAKEN_SHARE = 4 }; /* room is published at the latest when it is a quarter of the ring */
+enum { UNPUBLISHED_SHARE = 4 }; /* publish at the latest when a quarter of the ring was read */
 
 #define RING_FIELD "jpeer-shm-ring: "
 
@@ -63,7 +63,7 @@ static enum jp_status shake_hands(struct link *link, const struct link_target *t
   int memory = receive_head(link, head, sizeof head);
   const char *size = strstr(head, RING_FIELD);
   if (memory < 0 || size == NULL)
-    return jp_fail(error, JP_INVALID, "the handshake was answered: %s", head);
+    return jp_fail(error, JP_INVALID, "the peer refused the handshake: %s", head);
   status = ring_region_map(memory, strtoul(size + sizeof RING_FIELD - 1, NULL, 10), &link->region, error);
   close(memory);
   if (status != JP_OK)
@@ -83,9 +83,9 @@ static int shm_fd(const struct link *link)
   return link->stream.fd;
 }
 
-static void ring_peer(const struct link *link)
+static void notify_peer(const struct link *link)
 {
-  /* If the socket is full, it has unread notifications already. Its end is found by reading. */
+  /* A full socket already holds unread notifications. A closed socket is noticed by read_notifications. */
   (void)!send(link->stream.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -94,14 +94,14 @@ static void shm_send(struct link *link, struct text message)
   ring_append_frame(&link->stream.out, RING_JSON, message);
 }
 
-static void show_taken(struct link *link)
+static void publish_taken(struct link *link)
 {
   if (ring_reader_publish(&link->reader))
-    ring_peer(link);
+    notify_peer(link);
 }
 
-/* Bytes without room wait for a notification, not for the socket. The position of read bytes is published after the
- * requests, because the peer waits for these. */
+/* Bytes that do not fit into the ring wait for a notification, not for a writable socket. Requests are published first,
+ * because the peer waits for them, and then the position up to which answers were read. */
 static enum jp_status shm_flush(struct link *link, bool *blocked, bool *again, struct jp_error *error)
 {
   struct stream *stream = &link->stream;
@@ -110,8 +110,8 @@ static enum jp_status shm_flush(struct link *link, bool *blocked, bool *again, s
     stream->sent +=
         ring_write(&link->writer, stream->out.data + stream->sent, stream->out.len - stream->sent);
     if (ring_writer_publish(&link->writer))
-      ring_peer(link);
-    show_taken(link);
+      notify_peer(link);
+    publish_taken(link);
     if (link->writer.is_broken || stream->out.failed)
       return jp_fail(error, JP_INVALID, "the ring to the peer is broken, or there is no memory");
   } while (stream->sent < stream->out.len && !ring_writer_await_room(&link->writer));
@@ -139,7 +139,7 @@ static void wake(struct link *link)
   link->is_asleep = false;
 }
 
-/* Reads the payload as far as it has arrived; *is_whole: all of it. */
+/* Reads the bytes of the payload that have arrived. *is_whole: these were the last. */
 static enum jp_status read_payload(struct link *link, bool *is_whole, struct jp_error *error)
 {
   struct buffer *in = &link->stream.in;
@@ -189,8 +189,8 @@ static enum jp_status shm_receive(struct link *link, struct link_listener *liste
   }
   while (status == JP_OK && goes_on)
     status = read_frame(link, listener, &goes_on, error);
-  if (link->reader.position - link->reader.published > link->reader.size / TAKEN_SHARE)
-    show_taken(link);
+  if (link->reader.position - link->reader.published > link->reader.size / UNPUBLISHED_SHARE)
+    publish_taken(link);
   return status;
 }
 
@@ -206,14 +206,14 @@ static bool shm_publish_processor(struct link *link)
   return ring_processor_of(link->reader.other) == processor;
 }
 
-/* A peer that is busy with another connection polls this one when it is notified. */
+/* Notifies the peer if it has not read all requests: it may be busy with another connection and not poll this one. */
 static bool shm_sleep(struct link *link)
 {
   if (link->is_asleep)
     return true;
   link->is_asleep = ring_reader_sleep(&link->reader);
   if (link->is_asleep && !ring_writer_is_empty(&link->writer))
-    ring_peer(link);
+    notify_peer(link);
   return link->is_asleep;
 }
 

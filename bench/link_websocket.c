@@ -38,7 +38,7 @@ static enum jp_status shake_hands(struct link *link, const struct link_target *t
     return status;
   if (!text_starts_with(head, TEXT("HTTP/1.1 101 ")) ||
       memmem(head.data, head.len, ACCEPT, sizeof(ACCEPT) - 1) == NULL)
-    return jp_fail(error, JP_INVALID, "the handshake was answered: %.*s", TEXT_ARGS(head));
+    return jp_fail(error, JP_INVALID, "the peer refused the handshake: %.*s", TEXT_ARGS(head));
   return stream_unblock(stream, error);
 }
 
@@ -67,8 +67,8 @@ static size_t put_length(uint8_t *head, size_t length)
   return 1 + bytes;
 }
 
-/* No proxy needs protection from these frames, so one key is enough: the peer must unmask anyway. Repeated, to mask
- * eight bytes at once. */
+/* The mask key of RFC 6455, twice, to mask eight bytes at once. All frames use the same key: a random key protects
+ * proxies, and the bench has none. The peer's work is the same with any key. */
 static const uint8_t key[8] = {0x5a, 0xa5, 0x3c, 0xc3, 0x5a, 0xa5, 0x3c, 0xc3};
 
 static void mask_copy(char *to, struct text from)
@@ -107,7 +107,7 @@ static enum jp_status websocket_flush(struct link *link, bool *blocked, bool *ag
   return stream_flush(&link->stream, blocked, error);
 }
 
-/* The payload of the first frame; data NULL where it is not whole. */
+/* The payload of the first frame; data is NULL until the frame has arrived completely. */
 static enum jp_status next_frame(struct stream *stream, struct text *payload, struct jp_error *error)
 {
   struct text unused = stream_unused(stream);

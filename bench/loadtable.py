@@ -1,11 +1,11 @@
-"""The load table: workloads, shapes, transports and placements, jpeer beside its floors.
+"""The load table: every workload, shape, transport and placement, for jpeer and for its floors.
 
-jpeer and its floors alternate, so that other load on the machine affects all of them. The server has one core and the
-generator another ("apart"), or both share one ("together"): where two cores are idle enough to choose from, the
-scheduler's choice alone moves p50 several times over, so that a figure without a placement has no meaning.
+A floor is a server that does less than any peer must do (bench.py, LEGEND). jpeer and its floors alternate, so that other
+load on the machine affects all of them. The server has one core and the generator another ("apart"), or both share one
+("together"). Without a fixed placement p50 would depend mostly on the scheduler, which changes it several times over.
 
-A row: placement, transport, workload, connections, in_flight, and `figures`: those of "jpeer", of "floor" (a) and,
-over ZeroMQ, of "zmq-echo", floor (c).
+A row: placement, transport, workload, connections, in_flight, and `figures`: those of "jpeer", of "floor", which is
+called floor (a) in the columns, and over ZeroMQ also those of "zmq-echo", which is called floor (c).
 """
 
 import contextlib
@@ -28,7 +28,7 @@ BINARY_TRANSPORTS = {"tcp": TRANSPORTS["tcp"]}
 # The workloads and shapes that are also measured over Unix sockets, which change nothing above the connection.
 UNIX_WORKLOAD = "add"
 UNIX_SHAPES = ((1, 1), (1, 64), (16, 16))
-# Workloads whose messages fill a core without many in flight, and the divisor of their warm-up calls.
+# Workloads of which one call in flight already uses a whole core, and the divisor of their warm-up calls.
 LARGE = {"ints": 10, "ints-binary": 10, "batch": 20, "base64": 100}
 # Where workloads other than `add` are measured with calls in flight, unless --full selects all.
 LOADED_TRANSPORT = "WebSocket"
@@ -76,9 +76,10 @@ def cases(options, workload):
 
 
 def alternate(servers, scheme, case, core, options):
-    """The medians of each server (name: anything with address(scheme) and pid), run by run in turns.
+    """The medians of each server, measured in turns: one run of each, then the next run of each.
 
-    A rival that the generator itself can drive is measured with this, beside a peer.
+    servers: a name, and an object with address(scheme) and pid: a peer, a floor, or a rival whose protocol the generator
+    speaks.
     """
     workload, connections, in_flight = case
     warm_up = options.warm_up // LARGE.get(workload, 1)

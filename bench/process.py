@@ -44,14 +44,14 @@ KIB_PER_MIB = 1024
 
 @dataclasses.dataclass
 class Sizes:
-    """How much of each."""
+    """How much each measure does."""
 
     starts: int = 15
     objects: int = 1000000
     garbage_mib: int = 2048
     idle: int = 10000
     settle_seconds: float = 0.5
-    soak_divide: int = 5  # 1: all calls of the target, which last minutes
+    soak_divide: int = 5  # of the target's calls, one in so many; all (1) need minutes
 
 
 SMOKE = Sizes(starts=1, objects=2000, garbage_mib=256, idle=20, settle_seconds=0.05, soak_divide=5000)
@@ -74,7 +74,7 @@ def run(program, *arguments):
 
 @contextlib.contextmanager
 def running(program, *arguments):
-    """Runs a program from its line that says that it is ready until the end of the block."""
+    """Runs a program during the block, which begins when the program has printed that it is ready."""
     process = subprocess.Popen([PROGRAMS / program, *map(str, arguments)], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True, env=environment())
     try:
@@ -117,7 +117,7 @@ def call(peer, class_name, method, *arguments):
 # ---- start ----
 
 def start_rows(options, sizes):
-    """Both alternate, so that other load affects both."""
+    """java and jpeer alternate, so that other load affects both."""
     java = ("java", "-cp", CLASS_PATH, "Hello")
     jpeer = (BINARY, "run", "--json-rpc", "auto", "--rpc-default-action", "ALLOW", "-cp", CLASS_PATH,
              "com.example.Main")
@@ -125,7 +125,7 @@ def start_rows(options, sizes):
     for _ in range(sizes.starts):
         elapsed["java"].append(float(run("jpeer-bench-start", *java)))
         elapsed["jpeer"].append(float(run("jpeer-bench-start", "--ping", *jpeer)))
-    yield row("start-ratio", "exec to the first answered ping, over java Hello",
+    yield row("start-ratio", "from exec to the first answered ping; floor: java Hello",
               statistics.median(elapsed["jpeer"]) / 1e3, "ms", statistics.median(elapsed["java"]) / 1e3)
 
 
@@ -150,7 +150,7 @@ def ready_rows(options, sizes):
 
 
 def growth_rows(options, sizes):
-    """Fewer calls than in the target have another key: they give no verdict."""
+    """With fewer calls than the target asks for, the row has another key, so that it is not compared with the target."""
     key = "rss-growth-mib" if sizes.soak_divide == 1 else "rss-growth-of-fewer-mib"
     for what, memory in soak.growths("ws", sizes.soak_divide):
         at_tenth, at_end = (memory[name] / KIB_PER_MIB for name in ("at_tenth", "at_end"))
@@ -171,7 +171,7 @@ def object_rows(options, sizes):
         for _ in range(options.runs):
             few.append(cost(FEW_OBJECTS))
             many.append(cost(sizes.objects))
-    yield row("objects-ratio", f"a new beside {sizes.objects:,} objects, over {FEW_OBJECTS:,}: the server's time",
+    yield row("objects-ratio", f"the server's time for a `new` beside {sizes.objects:,} objects; floor: beside {FEW_OBJECTS:,}",
               statistics.median(many), "us", statistics.median(few))
 
 
@@ -210,8 +210,8 @@ def collection_rows(options, sizes):
             for _ in range(4 * options.runs):
                 session.collect(sizes.garbage_mib)
                 array.collect(sizes.garbage_mib)
-        yield row("collection-ratio", f"a young collection, {collector}: {sizes.objects:,} objects of a session, over "
-                  "a plain array's", statistics.median(session.taken_us), "us", statistics.median(array.taken_us))
+        yield row("collection-ratio", f"a young collection, {collector}, with {sizes.objects:,} objects of a session; "
+                  "floor: in a plain array", statistics.median(session.taken_us), "us", statistics.median(array.taken_us))
 
 
 # ---- clients ----
@@ -222,7 +222,7 @@ SLEEP = request("call", type="java.lang.Thread", method="sleep", args=[{"type": 
 
 @contextlib.contextmanager
 def stopped(peer):
-    """Its regular work must not affect the figures of another process."""
+    """Stops the peer during the block, so that its regular work does not affect the figures of another peer."""
     peer.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -231,7 +231,7 @@ def stopped(peer):
 
 
 def p99_of_two(first, second, core, options):
-    """The p99 of one connection to each; they alternate, and the other is stopped."""
+    """The p99 of one connection to each peer. The peers alternate; the one that is not measured is stopped."""
     elapsed = {first: [], second: []}
     for _ in range(options.runs):
         for peer, other in ((first, second), (second, first)):
@@ -251,11 +251,11 @@ def p99_rows(options, key, what, crowd, *peer_options):
                 crowded = stack.enter_context(quiet_peer(*peer_options))
             yield from crowd(crowded, stack)
             floor, figure = p99_of_two(alone, crowded, client_core, options)
-        yield row(key, f"p99 of a WebSocket beside {what}, over none ({placement})", figure, "us", floor)
+        yield row(key, f"p99 of a WebSocket beside {what}; floor: alone ({placement})", figure, "us", floor)
 
 
 def has_descriptors(count):
-    """For so many connections and the process's other needs; the programs raise their soft limit."""
+    """True if the hard limit allows so many connections and some more; the programs raise their own soft limit to it."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return hard == resource.RLIM_INFINITY or hard >= count + SPARE_DESCRIPTORS
 
@@ -278,7 +278,7 @@ def idle_rows(options, sizes):
 
 
 def asleep_rows(options, sizes):
-    """The grace time is short: calls that sleep at the end are not waited for."""
+    """The peer's grace time is short, so that its end does not wait for the sleeping calls."""
     def crowd(peer, stack):
         stack.enter_context(running("jpeer-bench-hold", peer.address("ws"), SLEEPERS, SLEEP))
         time.sleep(sizes.settle_seconds)
@@ -312,7 +312,7 @@ def metadata_rows(options, sizes):
     classes = len(json.loads(gzip.decompress(base64.b64decode(answer))))
     yield row("metadata-first-ms", f"fetch_classes_info, {classes:,} classes: first", statistics.median(first), "ms")
     yield row("metadata-again-ms", "fetch_classes_info: again", statistics.median(again), "ms")
-    yield row("metadata-peak-mib", "fetch_classes_info: peak of resident memory, above before",
+    yield row("metadata-peak-mib", "fetch_classes_info: growth of resident memory at its peak",
               statistics.median(grown), "MiB")
 
 

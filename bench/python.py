@@ -130,7 +130,7 @@ def open_clients(stack, peer, workload, cores, found):
 
 
 def workload_rows(peer, workload, placement, found, options):
-    """One, or two if Py4J has two ways."""
+    """Yields one row, or two if Py4J has two ways to do the workload."""
     where, *cores = placement
     samples = {}
     with contextlib.ExitStack() as stack:

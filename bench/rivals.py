@@ -1,8 +1,8 @@
 """The rivals: other ways to call Java, each fetched through Maven, beside jpeer in the same run.
 
-A rival's server has the server's core, as the peer has, and a JVM with the defaults, as the peer has; its client has the
-generator's core. Where the generator speaks the rival's protocol it is the client; else that is a program in Java, which
-stays from run to run so that its code is compiled. Measuring begins when a server, and its client, no longer become faster.
+A rival's server runs like the peer: on the server's core, in a JVM with default options. Its client runs on the
+generator's core. The client is the generator where the generator speaks the rival's protocol. Otherwise it is a program in
+Java, one process for all runs, so that its code is compiled. Measuring begins when server and client become no faster.
 A rival that cannot be fetched is left out, with a message.
 
 The generator speaks the protocols of Py4J's gateway and of Jolokia's agent (over HTTP) itself. For Java RMI a call in
@@ -32,7 +32,7 @@ WHAT = "jpeer beside its rivals"
 SOURCES = ROOT / "bench/rivals"
 CLASSES = BUILD / "bench/rivals"
 
-# Until so many consecutive runs were not faster than the best one before them by a twentieth.
+# Warming ends after WARM_WITHOUT_GAIN consecutive runs that are not 5 % faster than the best run before them.
 WARM_SECONDS = 2
 WARM_WITHOUT_GAIN = 3
 WARM_RUNS_MAX = 12
@@ -47,9 +47,9 @@ GRPC_LIBRARIES = tuple(f"io.grpc:grpc-{part}:{GRPC}" for part in ("netty-shaded"
 @dataclasses.dataclass(frozen=True)
 class Rival:
     name: str
-    server: str  # its class, and those it needs beside Serving
-    beside: tuple = ()
-    client: str = ""  # its class; empty: the generator
+    server: str  # the class with its main
+    beside: tuple = ()  # classes that the server needs, except Serving
+    client: str = ""  # the class with its main; empty: the generator is the client
     libraries: tuple = ()
     agent: str = ""  # a library that the server's JVM starts with
     agent_options: str = ""
@@ -90,7 +90,7 @@ def fetched(coordinates):
 
 
 class Program:
-    """A program that ends with its input."""
+    """A program that ends when its standard input ends."""
 
     def __init__(self, core, *words, env=None):
         self.core = core
@@ -208,7 +208,7 @@ def alternate(sides, case, options):
 
 
 def warm(side, workloads):
-    """Loads it until `add` becomes no faster, and for a while with all else."""
+    """Runs `add` until it becomes no faster, and then each of the workloads once."""
     best = 0
     without_gain = 0
     for _ in range(WARM_RUNS_MAX):
@@ -262,7 +262,7 @@ def measure(options):
 
 
 def smoke():
-    """A short run of the one that needs no fetching."""
+    """A short run of the rival that needs no library."""
     core = min(os.sched_getaffinity(0))
     rival = next(rival for rival in RIVALS if not rival.libraries and not rival.agent)
     with contextlib.ExitStack() as stack:

@@ -1,14 +1,15 @@
 """Shared memory beside the unix socket and beside a bare ring echo; each client is a separate process.
 
-Two clients call the peer over `shm:` and over `ws+unix:` in turns: the bench's own generator, one thread whose requests are
-templates and whose answers are compared byte by byte (transport "shm"), and libjpeer-client, a thread for each connection
-(transport "shm-library"). The echo (bench/ring_echo.c) shares no code with the peer or with either. It runs once unchanged,
-and once with the processor time of a call in the peer ("whole" of the part `stages`) before each answer. All alternate, and
-comparisons with an echo are made turn by turn: a host may move a virtual machine's processors at any time to cores without
-a common cache.
+Two clients call the peer over `shm:` and over `ws+unix:` in turns: the bench's own generator, one thread whose requests
+are templates and whose answers are compared byte by byte (transport "shm"), and libjpeer-client, a thread for each
+connection (transport "shm-library"). The echo (bench/ring_echo.c) shares no code with the peer or the clients. It is
+measured twice: "echo" answers at once; "echo-whole" first computes for as long as the peer needs for a call without a
+transport (the row "whole" of the part `stages`). All alternate, and comparisons with an echo are made turn by turn: a
+host may move a virtual machine's processors at any time to cores without a common cache.
 
 Rows of calls: placement, transport, workload, connections, in_flight, and `figures`: "jpeer" over shared memory,
-"unix", and of `add` "echo" and "echo-whole". Rows of one figure have a `key` and a `figure`, as those of `process`.
+"unix", and for the workload `add` also "echo" and "echo-whole". Rows of one figure have a `key` and a `figure`, as
+those of `process`.
 """
 
 import argparse
@@ -47,7 +48,7 @@ TEXT_WARM_UP = 20
 WARM_CALLS = 20000
 WARM_SECONDS = 0.5
 CROWDS = (1, 4, 64)
-CROWD_TURNS = {64: 4}  # in each run: they fill a processor, and one p99 is 2 or 3 ms by chance
+CROWD_TURNS = {64: 4}  # turns in a run: 64 clients use a whole processor, so that a single p99 varies by milliseconds
 CROWD_EVERY_US = 1000
 IDLE = 1000
 IDLE_CALLS = 100000
@@ -102,8 +103,8 @@ CLIENTS = {GENERATOR: run_generator, LIBRARY: run_library}
 # ---- calls ----
 
 def run_clients(server, placement, workload, shape, options, canned=False, floors=None):
-    """The runs of each client, by its transport: a list for "jpeer" and one for "unix". floors: functions whose figures are
-    added to the lists of their names, alternating with the clients."""
+    """The runs of each client, by its transport: a list for "jpeer" and one for "unix". floors: names and functions;
+    each function is called once in each run, in turns with the clients; its figures are the list of that name."""
     floors = floors or {}
     made = {transport: {name: [] for name in (*SCHEMES, *floors)} for transport in CLIENTS}
     for _ in range(options.runs):
@@ -137,16 +138,16 @@ def add_rows(peer, placement, options):
 
 
 def middle(pairs, figure):
-    """The pair of the median figure, which is made of a pair."""
+    """Computes a figure from each pair, and returns the pair with the median figure."""
     return sorted(pairs, key=lambda pair: figure(*pair))[len(pairs) // 2]
 
 
 def latency_over_echo(transport, runs):
-    """The time of a call, over the echo's round trip and the call in the process."""
+    """The time of a call; floor: the echo's round trip and the call in the process."""
     pairs = [(jpeer["p50_us"], echo["p50_us"] + burning["whole_ns"] / 1e3)
              for jpeer, echo, burning in zip(runs["jpeer"], runs["echo"], runs["echo-whole"])]
     measured, floor = middle(pairs, sub)
-    what = f"{transport}, add, 1x1, apart: p50 over the echo's and whole"
+    what = f"{transport}, add, 1x1, apart: p50; floor: the echo's p50 and the call in the process"
     return row(f"{transport}-over-echo-us", what, measured, "us", floor, measured - floor)
 
 
@@ -154,7 +155,7 @@ def rate_over_echo(transport, runs):
     pairs = [(jpeer["calls_per_second"], burning["calls_per_second"])
              for jpeer, burning in zip(runs["jpeer"], runs["echo-whole"])]
     measured, floor = middle(pairs, truediv)
-    what = f"{transport}, add, 1x64, apart: calls over those of the echo that burns whole"
+    what = f"{transport}, add, 1x64, apart: calls; floor: those of echo-whole"
     return row(f"{transport}-over-echo-rate", what, measured, "/s", floor)
 
 
@@ -177,7 +178,7 @@ def call_rows(placement, options):
 
 @contextlib.contextmanager
 def calling(peer, scheme, count, core, seconds):
-    """So many clients that call each millisecond, on threads of one process."""
+    """Runs `count` clients that call each millisecond, on threads of one process."""
     command = [PROGRAM, "--to", address(peer, scheme), "--watch", peer.pid, "--connections", count, "--every",
                CROWD_EVERY_US, "--warm-up", 10, "--seconds", seconds]
     with pinned(core):
@@ -204,8 +205,8 @@ def crowd_rows(placement, options):
                                         warm_up=options.warm_up)
                     samples[name].append(made["p99_us"])
             measured, floor = (statistics.median(samples[name]) for name in SCHEMES)
-            what = (f"p99 of a WebSocket beside {count} shm clients that call each ms, over beside so many unix-socket "
-                    f"clients ({placement[0]})")
+            what = (f"p99 of a WebSocket beside {count} shm clients that call each ms; floor: beside as many "
+                    f"clients on Unix sockets ({placement[0]})")
             yield row("crowd-p99-ratio", what, measured, "us", floor)
 
 
@@ -242,8 +243,8 @@ def idle_rows(count, calls, seconds):
             grown = memory_kib(peer.pid) - before
     what = f"{count:,} idle shm connections after {calls:,} adds each"
     yield row("idle-kib", f"resident in the peer for each of {what}", grown / count, "KiB")
-    yield row("idle-switches", f"the peer's context switches a second with {what}, over none", measured, "/s", floor)
-    yield row("idle-client-switches", f"the clients' own, with {what}", own, "/s")
+    yield row("idle-switches", f"the peer's context switches a second with {what}; floor: with none", measured, "/s", floor)
+    yield row("idle-client-switches", f"the clients' context switches a second, with {what}", own, "/s")
 
 
 # ---- the part ----

@@ -35,7 +35,7 @@ def worst(found, figure):
 
 
 def ratio_in(row, base, figure):
-    """jpeer's figure over that of the base."""
+    """jpeer's figure divided by the figure of the base, and where it was measured."""
     ours, theirs = (row["figures"].get(server, {}).get(figure) for server in ("jpeer", base))
     if ours is None or not theirs:
         return None
@@ -43,7 +43,7 @@ def ratio_in(row, base, figure):
 
 
 def load_ratio(workload, placements, transport, shape, base, figure, part="load"):
-    """That of the workload, in the placement where it is worst."""
+    """Finds the ratio to the base in each placement, and returns the worst."""
     def measured(run):
         found = []
         for placement in placements:
@@ -65,7 +65,7 @@ def binary_ratio(*wanted):
 
 
 def binary_over_json(placements, shape, base, figure):
-    """How near `add` is to its floor in binary over the same in JSON, both over ZeroMQ, at the worst."""
+    """The ratio of `add` to its floor over ZeroMQ, in binary divided by that in JSON; the worst placement."""
     def measured(run):
         found = []
         for placement in placements:
@@ -78,7 +78,7 @@ def binary_over_json(placements, shape, base, figure):
 
 
 def every_rival(figure):
-    """That of the worst row. Also names the number of rivals: one may be absent."""
+    """The worst ratio to any rival, and the number of rivals measured, because some may be absent."""
     def measured(run):
         rows = run.get("rivals", ())
         found = worst((ratio_in(row, row["rival"], figure) for row in rows), figure)
@@ -101,7 +101,7 @@ def keyed(part, key):
 
 
 def lowest(part, key):
-    """The same where more is better."""
+    """As keyed, for figures where more is better: the lowest."""
     def measured(run):
         figures = [row["figure"] for row in run.get(part, ()) if row.get("key") == key]
         return (min(figures), "") if figures else None
@@ -110,7 +110,7 @@ def lowest(part, key):
 
 
 def keyed_ratio(part, key, base):
-    """The figure of the row with the one key over that of the row with the other."""
+    """The figure of the row `key` divided by the figure of the row `base`."""
     def measured(run):
         figure, under = (keyed(part, wanted)(run) for wanted in (key, base))
         return (figure[0] / under[0], "") if figure and under and under[0] else None
@@ -123,7 +123,7 @@ def shm_ratio(workload, placements, shape, base, figure):
 
 
 def python_ratio(workload, placements, over, base, worst_of=max):
-    """The figure of a library over another's in the part `python`, where that is worst."""
+    """The figure of one library divided by that of another in the part `python`; the worst placement."""
     def measured(run):
         found = []
         for row in run.get("python", ()):
@@ -137,7 +137,7 @@ def python_ratio(workload, placements, over, base, worst_of=max):
 
 
 def python_figure(workload):
-    """The package's own, with a core each."""
+    """The figure of the Python package over shared memory, with client and peer on different cores."""
     def measured(run):
         found = [(row["figures"]["shm"], row["placement"]) for row in run.get("python", ())
                  if row["workload"] == workload and row["placement"] == "apart"]
@@ -176,23 +176,24 @@ TARGETS = (
     Target("in-process add, bytes to bytes: binary over JSON", "<= 1",
            keyed_ratio("stages", "add-binary-ns", "add-ns")),
     Target("in-process add, binary: heap allocations", "<= 0", keyed("stages", "add-binary-allocations")),
-    Target("int[1000] sum over bare parse and SetIntArrayRegion", "<= 1.3", keyed("stages", "ints-ratio")),
-    Target("exec to first answered ping over java Hello", "<= 1.25", keyed("process", "start-ratio")),
-    Target("RSS when ready above floor (e)", "<= 8", keyed("process", "ready-rss-mib"), "MiB"),
-    Target("RSS after 10,000,000 adds and the large workloads, above the first tenth", "<= 2",
+    Target("int[1000] sum: ratio to a bare parse and SetIntArrayRegion", "<= 1.3", keyed("stages", "ints-ratio")),
+    Target("from exec to the first answered ping: ratio to java Hello", "<= 1.25", keyed("process", "start-ratio")),
+    Target("RSS when ready, more than a JVM alone", "<= 8", keyed("process", "ready-rss-mib"), "MiB"),
+    Target("growth of RSS after the first tenth of 10,000,000 adds and of the large workloads", "<= 2",
            keyed("process", "rss-growth-mib"), "MiB"),
-    Target("one new with 1,000,000 objects held over 1,000", "<= 1.2", keyed("process", "objects-ratio")),
-    Target("young collection with 1,000,000 refs over a plain array", "<= 1.1",
+    Target("one new with 1,000,000 objects held: ratio to 1,000 held", "<= 1.2", keyed("process", "objects-ratio")),
+    Target("young collection with 1,000,000 refs: ratio to a plain array", "<= 1.1",
            keyed("process", "collection-ratio")),
     Target("10,000 idle WebSockets: RSS each", "<= 4", keyed("process", "idle-kib"), "KiB"),
-    Target("10,000 idle WebSockets: p99 of a busy one over none open", "<= 1.2", keyed("process", "idle-p99-ratio")),
-    Target("64 calls asleep: p99 of another over none asleep", "<= 1.5", keyed("process", "asleep-p99-ratio")),
-    Target("a chain of ten in one batch, 1 ms of delay: over a round trip", "<= 1.5",
+    Target("10,000 idle WebSockets: p99 of a busy one, ratio to none idle", "<= 1.2", keyed("process", "idle-p99-ratio")),
+    Target("64 calls asleep: p99 of another call, ratio to none asleep", "<= 1.5", keyed("process", "asleep-p99-ratio")),
+    Target("a chain of ten in one batch, 1 ms of delay: ratio to a round trip", "<= 1.5",
            keyed("chains", "chain-batch-ms")),
-    Target("double[1,000,000] as base64 there and back over a text of its length", "<= 3",
+    Target("double[1,000,000] as base64 there and back: ratio to a text of the same length", "<= 3",
            keyed("values", "doubles-ms")),
-    Target("100,000 Strings: get(i) over jpeer.fetch in steps of 1,000", ">= 20", keyed("values", "gets-ms")),
-    Target("100,000 Strings: jpeer.fetch in steps of 1,000 over by value", "<= 2", keyed("values", "fetch-ms")),
+    Target("100,000 Strings: time of get(i), ratio to jpeer.fetch in steps of 1,000", ">= 20", keyed("values", "gets-ms")),
+    Target("100,000 Strings: time of jpeer.fetch in steps of 1,000, ratio to a result by value", "<= 2",
+           keyed("values", "fetch-ms")),
     Target("the client library, add, 1x1, WebSocket: p50 over the generator", "<= 1.15",
            add_ratio(BOTH, "WebSocket", (1, 1), "generator", P50, "clients")),
     Target("the client library, add, 1x1, WebSocket-unix: p50 over the generator", "<= 1.15",
@@ -203,11 +204,11 @@ TARGETS = (
            add_ratio(BOTH, "WebSocket-unix", (1, 64), "generator", RATE, "clients")),
     Target("the client library, add, 1x1: heap allocations", "<= 0", keyed("clients", "allocations-1")),
     Target("the client library, add, 1x64: heap allocations", "<= 0", keyed("clients", "allocations-64")),
-    Target("shared memory, add, 1x1, apart: p50 over a ring echo's and the call in the process", "<= 0.3",
+    Target("shared memory, add, 1x1, apart: p50, more than a ring echo and the call in the process", "<= 0.3",
            keyed("shm", "shm-over-echo-us"), "us"),
     Target("shared memory, add, 1x1, together: p50 over the unix socket", "<= 0.5",
            shm_ratio("add", ("together",), (1, 1), "unix", P50)),
-    Target("shared memory, add, 1x64, apart: calls/s over a ring echo that burns the call in the process", ">= 0.8",
+    Target("shared memory, add, 1x64, apart: calls/s over a ring echo with the call's processor time", ">= 0.8",
            lowest("shm", "shm-over-echo-rate")),
     Target("shared memory, add, 16x1, apart: calls/s over the unix socket", ">= 3",
            shm_ratio("add", ("apart",), (16, 1), "unix", RATE)),
@@ -215,17 +216,18 @@ TARGETS = (
            shm_ratio("text-canned", BOTH, (1, 1), "unix", P50)),
     Target("shared memory, 1 MiB there and back: p50 over the unix socket", "<= 0.9",
            shm_ratio("text", BOTH, (1, 1), "unix", P50)),
-    Target("p99 of a WebSocket beside 1, 4 and 64 shm clients that call each ms: over beside unix-socket clients",
+    Target("p99 of a WebSocket beside 1, 4 and 64 shm clients that call each ms: ratio to unix-socket clients",
            "<= 1.2", keyed("shm", "crowd-p99-ratio")),
-    Target("1,000 idle shm connections: context switches a second over none", "<= 1.2",
+    Target("1,000 idle shm connections: context switches a second, ratio to none idle", "<= 1.2",
            keyed("shm", "idle-switches")),
     Target("1,000 idle shm connections: resident in the peer for each", "<= 32", keyed("shm", "idle-kib"), "KiB"),
-    Target("a call with one callback, 1x1: p50 over a call without", "<= 2.3", keyed("callbacks", "one-callback")),
-    Target("oneway events a second over messages of their length written bare", ">= 0.8",
+    Target("a call with one callback, 1x1: p50, ratio to a call without a callback", "<= 2.3",
+           keyed("callbacks", "one-callback")),
+    Target("oneway events a second: ratio to messages of the same length written without a peer", ">= 0.8",
            lowest("callbacks", "events")),
-    Target("256 Java threads that wait in callbacks: p99 of another client over none", "<= 1.5",
+    Target("256 Java threads that wait in callbacks: p99 of another client, ratio to none waiting", "<= 1.5",
            keyed("callbacks", "waiting-p99")),
-    Target("a comparison through Py4J over one through the client library", "> 1",
+    Target("a comparison through Py4J: ratio to a comparison through the client library", "> 1",
            lowest("callbacks", "py4j-comparison")),
     Target("Python, add, shared memory, apart: p50 over JPype's in its process", "<= 4",
            python_ratio("add", ("apart",), "shm", "JPype")),
@@ -251,11 +253,11 @@ TARGETS = (
       for ours, transport in (("shm", "shared memory"), ("ws", "WebSocket"))),
     Target("fetch_classes_info, first", "<= 800", keyed("process", "metadata-first-ms"), "ms"),
     Target("fetch_classes_info, again", "<= 50", keyed("process", "metadata-again-ms"), "ms"),
-    Target("fetch_classes_info, peak RSS above before", "<= 64", keyed("process", "metadata-peak-mib"), "MiB"),
+    Target("fetch_classes_info, growth of RSS at its peak", "<= 64", keyed("process", "metadata-peak-mib"), "MiB"),
 )
 
 NAME = "targets"
-WHAT = "the targets, from the figures above"
+WHAT = "the targets, from the figures above; A over B is the ratio A / B"
 COLUMNS = ("target", "wanted", "measured", "where", "verdict")
 
 

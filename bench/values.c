@@ -19,7 +19,7 @@
 enum { STEP = 1000, WINDOW = 64, STALL_MS = 20000, ROUNDS_MAX = 1000, TAIL = 64 };
 
 struct client {
-  struct link_listener listener; /* first: a listener is its client */
+  struct link_listener listener; /* the first member, so that a listener can be cast to its client */
   const struct link_kind *kind;
   struct link *link;
   struct buffer message;

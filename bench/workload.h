@@ -11,9 +11,9 @@
  *   $n  how often this step has been answered on this connection, from 1
  *   $o  the object that the connection's setup made
  *   $r  the object of this call: from the answer to an earlier step
- *   $t  any number, each time: known only from the answer, like its time
+ *   $t  a number that only the answer tells, such as a timestamp: any number matches
  *   $p  the number of the connection
- *   $u  a text known only from the answer, each time another
+ *   $u  a text that only the answer tells, such as a random id: any text matches
  *   $k  in a batch: the place of the element, two digits
  *   $E and other capitals: the bodies of body.h
  * In an answer, $o (of a setup) and $r accept any number and keep it while they are not known.
@@ -62,13 +62,13 @@ extern const unsigned workload_binary_row_count;
 extern const struct workload_row workload_rival_rows[];
 extern const unsigned workload_rival_row_count;
 
-const struct workload_row *workload_find(const char *name); /* NULL where there is none */
+const struct workload_row *workload_find(const char *name); /* NULL: no row has this name */
 
 struct workload_hole {
   size_t at; /* in the words */
   char kind;
   unsigned char width; /* digits, with zeros before them; 0: as many as the number has */
-  bool is_counted;     /* its content follows its length, one byte */
+  bool is_counted;     /* one byte with the length of the content is written before the content */
 };
 
 /* A row's text: its words, with bodies and batches made, and the places of its holes. */
@@ -79,19 +79,19 @@ struct workload_text {
   unsigned hole_count;
 };
 
-/* False where the text has a hole that is unknown, or memory is short. A batch of so many elements is made of
- * it, 0 for none; at most WORKLOAD_BATCH_MAX. Free with workload_text_fini, even then. */
+/* Makes a batch whose elements are `batch` copies of the text (at most WORKLOAD_BATCH_MAX), or, with 0, the text alone.
+ * False if the text has an unknown hole, or memory is short. Free with workload_text_fini in both cases. */
 bool workload_text_parse(struct workload_text *text, const char *source, unsigned batch) JP_MUST_CHECK;
-/* Both texts of a step, alike. */
+/* Parses both texts of a step, with the same rules. */
 bool workload_step_parse(const struct workload_step *step, unsigned batch, struct workload_text *request,
                          struct workload_text *answer) JP_MUST_CHECK;
-void workload_text_fini(struct workload_text *text); /* fine for one that is all zero */
+void workload_text_fini(struct workload_text *text); /* a text of zero bytes is allowed */
 /* The words before the hole of that index; the last part, of index hole_count, is those after all holes. Borrowed
  * from the text. */
 struct text workload_text_part(const struct workload_text *text, unsigned index);
 
-/* Where the digits of the id begin in every message of the text, because the part before them has a fixed length;
- * *hole: that of the id. SIZE_MAX: it has none. */
+/* The place of the id's first digit, which is the same in all messages of the text. *hole: the hole of the id.
+ * SIZE_MAX: the text has no id. */
 size_t workload_id_at(const struct workload_text *text, unsigned *hole);
 
 /* The content of the holes. */
@@ -100,7 +100,7 @@ struct workload_facts {
   uint64_t count;
   uint64_t receiver; /* 0: not known */
   uint64_t object;   /* 0: not known */
-  uint64_t time;     /* that of the answer matched last */
+  uint64_t time;     /* $t of the last answer that has matched */
   bool canned;       /* the answers' sums are always WORKLOAD_CANNED_SUM */
 };
 

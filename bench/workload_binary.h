@@ -18,7 +18,7 @@ struct workload_call {
 };
 
 /* Makes both messages of the call: the encoder runs once, and the bytes of a call are then words and holes, like
- * those of a text. False where memory is short. */
+ * those of a text. False if memory is short. */
 bool workload_call_parse(const struct workload_call *call, struct workload_text *request,
                          struct workload_text *answer) JP_MUST_CHECK;
 

@@ -9,7 +9,7 @@
 /* A pattern after "jdk:" is the same rule: the word is for policy_allow_check.
  *
  * patterns is a list such as "com.example.**,java.util.*", without blanks. Fills the document's rules and
- * their reasons; they have no line numbers. JP_INVALID: the text names the option and the pattern. JP_LIMIT:
+ * their reasons; they have no line numbers. JP_INVALID: the error's text names the option and the pattern. JP_LIMIT:
  * the list is longer than POLICY_RULES_MAX. */
 enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
                                     struct policy_document *document, struct jp_error *error) JP_MUST_CHECK;
@@ -33,8 +33,8 @@ enum jp_status policy_allow_check_begin(struct policy_allow_check *check, struct
                                         struct arena *arena, struct jp_error *error) JP_MUST_CHECK;
 /* False once the answer is known. context is the struct policy_allow_check. */
 bool policy_allow_see_class(struct text class_name, void *context);
-/* JP_INVALID if a pattern is refused: the text names it, a class that it matches, and dangerous members that it would
- * allow. */
+/* JP_INVALID if a pattern is refused: the error's text names the pattern, a class that it matches, and dangerous members
+ * that it would allow. */
 enum jp_status policy_allow_check_end(const struct policy_allow_check *check,
                                       struct jp_error *error) JP_MUST_CHECK;
 

@@ -36,7 +36,7 @@ struct policy_node {
   size_t count; /* items of a list or map */
 };
 
-/* root is NULL if the input has no document. JP_INVALID: the text begins with "name:line: ". */
+/* root is NULL if the input has no document. JP_INVALID: the error's text begins with "name:line: ". */
 enum jp_status policy_tree_parse(struct text yaml, const char *name, struct arena *arena,
                                  const struct policy_node **root, struct jp_error *error) JP_MUST_CHECK;
 

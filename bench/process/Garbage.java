@@ -9,7 +9,7 @@ public final class Garbage {
 
   private Garbage() {}
 
-  /** Holds as many objects of the same class as the sessions of the other case, in a plain array. */
+  /** Holds objects in a plain array: the floor for a session that holds as many of the same class. */
   public static void hold(String className, int count) throws ReflectiveOperationException {
     Constructor<?> made = Class.forName(className).getConstructor();
     Object[] objects = new Object[count];
@@ -19,7 +19,7 @@ public final class Garbage {
     held = objects;
   }
 
-  /** Makes so many MiB of garbage; all live objects are old by then. */
+  /** Moves all live objects to the old generation, and then makes so many MiB of garbage. */
   public static void make(int megabytes) {
     System.gc();
     for (long bytes = (long) megabytes << 20; bytes > 0; bytes -= PIECE_BYTES) {

@@ -37,7 +37,7 @@ static int create(const struct machine *machine)
   return make(&vm, (void **)&env, &args) == JNI_OK ? 0 : 1;
 }
 
-/* Not on the first thread of the process, like the peer and the java command. */
+/* As the peer and the java command do, starts the JVM on a second thread. */
 static void *be_main_thread(void *argument)
 {
   int code = create(argument);

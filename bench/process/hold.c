@@ -75,7 +75,7 @@ static enum jp_status hold(const struct wish *wish, struct jp_error *error)
   if (status == JP_OK)
     status = link_target_parse(&target, wish->address, &kind, error);
   for (unsigned long i = 0; status == JP_OK && i < wish->count; i++) {
-    struct link *link; /* held by the process: its end closes them all */
+    struct link *link; /* stays open until the process ends */
     bool blocked;
     bool again;
     status = kind->open(&target, &link, error);

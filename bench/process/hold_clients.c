@@ -71,7 +71,7 @@ static bool make_calls(const char *url, unsigned long count)
     else if (jp_client_process(calls.client, &calls.error) != JP_CLIENT_OK)
       fail_calls(&calls, calls.error.text);
   }
-  return !calls.has_failed; /* held by the process: its end closes them all */
+  return !calls.has_failed; /* the client stays open until the process ends */
 }
 
 int main(int argc, char **argv)
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
   }
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit); /* if it is too low, a client cannot be opened, and reports it */
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* if it fails, a client cannot be opened */
   }
   for (unsigned long left = strtoul(argv[2], NULL, 10); left > 0; left--)
     if (!make_calls(argv[1], strtoul(argv[3], NULL, 10)))

@@ -3,10 +3,10 @@
  *
  * usage: jpeer-bench-objects ADDRESS PID HELD MEASURED
  *        jpeer-bench-objects ADDRESS PID HELD 0
- * Makes objects of one session until it holds about HELD, then MEASURED more, and prints the server's processor time
- * (of process PID) and the time that passed for each of these, in microseconds. Where MEASURED is more than HELD, it
- * uses as many sessions as needed, with HELD / 2 to HELD * 3 / 2 objects in each, so that the measured number stays
- * near HELD. With MEASURED 0 it prints "held" and keeps the session until its standard input ends.
+ * Makes objects in one session until the session holds about HELD, then MEASURED more. For each of the MEASURED objects
+ * it prints the mean processor time of the server (process PID) and the mean elapsed time, in microseconds. If MEASURED
+ * is more than HELD, it uses several sessions, and measures in each while the session grows from HELD / 2 to
+ * HELD * 3 / 2 objects. With MEASURED 0 it prints "held" and keeps the session until its standard input ends.
  */
 #include "base/clock.h"
 #include "bench/link.h"
@@ -20,7 +20,7 @@
 enum { IN_FLIGHT = 64, SPIN_MS = 20000 };
 
 struct client {
-  struct link_listener listener; /* first: a listener is its client */
+  struct link_listener listener; /* the first member, so that count_answer can cast it to its client */
   const struct link_kind *kind;
   struct link *link;
   unsigned open; /* requests without an answer */
@@ -96,7 +96,7 @@ static struct times times_now(int pid)
   return (struct times){clock_now_ns(), (int64_t)used.tv_sec * 1000000000 + used.tv_nsec};
 }
 
-/* One session: fills it, measures, and ends it, so that its end is not in the next one's time. */
+/* Fills a session, measures, and ends the session before the next one is measured. */
 static enum jp_status measure(const struct wish *wish, unsigned long step, struct times *sum,
                               struct jp_error *error)
 {

@@ -134,7 +134,7 @@ class Doubles(Workload):
 
 
 class DoublesAsBytes(Doubles):
-    """The same by Py4J's way for bytes."""
+    """The same, with Py4J's special form for bytes."""
 
     METHOD = "copy_doubles_as_bytes"
 
@@ -154,7 +154,7 @@ class Listed(Workload):
         self.list = self.library.array_list(numbers)
 
     def warm(self, seconds):
-        """With a tenth of the numbers: through Py4J all last seconds."""
+        """Runs with a tenth of the numbers, because through Py4J all of them need seconds."""
         numbers, in_java = self.numbers, self.list
         self.fill(numbers[:LISTED // 10])
         super().warm(seconds)

@@ -12,7 +12,7 @@ TCP_INFO_SIZE = 136
 
 
 def tcp_socket():
-    """A duplicate of this process's only TCP socket; None where it has none."""
+    """A duplicate of this process's only TCP socket; None if there is no TCP socket."""
     for name in os.listdir("/proc/self/fd"):
         try:
             copy = socket.socket(fileno=os.dup(int(name)))

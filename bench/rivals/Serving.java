@@ -6,7 +6,7 @@ import java.lang.ref.Reference;
 final class Serving {
   private Serving() {}
 
-  /** Keeps the server alive during that time. */
+  /** Keeps the server's object from being collected. */
   static void until(String address, Object server) throws IOException {
     System.out.println(address);
     while (System.in.read() >= 0) {

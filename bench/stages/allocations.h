@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False where the build cannot count. */
+/* False if the build cannot count. */
 bool allocations_are_counted(void);
 /* Starts counting the calling thread's allocations, from 0. */
 void allocations_begin(void);

@@ -26,7 +26,7 @@ struct floors {
   jint ints[STAGES_NUMBERS];
 };
 
-/* False where Java throws. Released with floors_fini. */
+/* False if Java throws. Released with floors_fini. */
 bool floors_init(struct floors *floors, JNIEnv *env);
 void floors_fini(struct floors *floors);
 

@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_BENCH_STAGES_MEASURE_H
 #define JPEER_TESTS_BENCH_STAGES_MEASURE_H
-/* Times a workload's cuts and floors, round by round in turn, and makes stages of the differences. */
+/* Measures a workload up to each cut (calls.h), and its floors, in turns. A stage is the difference of two cuts. */
 #include "calls.h"
 #include "floors.h"
 
@@ -12,15 +12,15 @@ enum stage {
   STAGE_CONVERT, /* of arguments and results: invocation without the bare JNI call */
   STAGE_JNI,
   STAGE_WRITE,
-  STAGE_GENERAL, /* all of them: the general path */
-  STAGE_WHOLE,   /* served as the peer does, whose fast path knows the request (rpc/fastpath/fastpath.h) */
+  STAGE_GENERAL, /* all stages above: a request that the fast path does not know */
+  STAGE_WHOLE,   /* as the peer serves it: by the fast path, if possible (rpc/fastpath/fastpath.h) */
   STAGE_FLOOR,
   STAGES
 };
 
 extern const char *const stage_names[STAGES];
 
-/* Nanoseconds of the thread's processor time, and C allocations, an iteration. */
+/* Per iteration: nanoseconds of the thread's processor time, and C allocations. */
 struct figure {
   bool is_known; /* false: the workload has no such stage */
   double median_ns;
@@ -30,7 +30,7 @@ struct figure {
 
 struct measure_config {
   unsigned rounds;
-  uint64_t iterations; /* a round of a small call */
+  uint64_t iterations; /* of a round, for a workload with iteration_share 1 */
 };
 
 enum { MEASURE_ROUNDS_MAX = 1000 };

@@ -47,8 +47,9 @@ struct workload {
   const char *name;
   const char *what;
   const char *request;
-  const char *answer;               /* to the first request; of WORKLOAD_NEW_DELETE up to the ref */
-  unsigned iteration_share;         /* the divisor of iterations in a round, compared with a small call */
+  /* To the first request. The answer of WORKLOAD_NEW_DELETE is cut off before the ref. */
+  const char *answer;
+  unsigned iteration_share;         /* a round has `iterations` (measure.h) divided by this */
   const struct workload_call *call; /* binary messages instead of request and answer; NULL: those are JSON */
 };
 
@@ -60,7 +61,7 @@ void workload_fill(const char *source, uint32_t receiver, struct buffer *out);
 /* Appends the workload's request, and its first answer. */
 void workload_write_request(const struct workload *workload, uint32_t receiver, struct buffer *out);
 void workload_write_answer(const struct workload *workload, uint32_t receiver, struct buffer *out);
-/* Appends a request for the receiver. */
+/* Appends a `new` request that creates the receiver. */
 void workload_write_new(const struct workload *workload, struct buffer *out);
 
 #endif

@@ -2,7 +2,7 @@
  * A call of a proxy's method: from the native methods of jpeer.peer.Callback to what the method returns or
  * throws.
  *
- * Called code can reach the peer's callback classes, so the native methods check all their parameters: a
+ * Application code can reach the peer's callback classes, so the native methods check all their parameters: a
  * handler by its number, a wait by its number and its thread, arguments by their classes.
  */
 #include "jni/callbacks/proxy_calls.h"
@@ -173,7 +173,7 @@ static bool fail_passing(struct passing *passing, const char *what)
 static bool make_primitive(struct passing *passing, const struct jvm_type *declared, jobject object,
                            struct outcome *out)
 {
-  /* Called code may have called the native method itself, so only the object's own class is reliable. */
+  /* Application code may have called the native method itself, so only the object's own class is reliable. */
   jclass wrapper = jvm_known_wrapper(&passing->request->thread->jvm->known, declared->kind);
   if (object == NULL || !(*passing->env)->IsInstanceOf(passing->env, object, wrapper))
     return fail_passing(passing, "an argument is not of its parameter's type");

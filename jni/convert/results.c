@@ -217,7 +217,7 @@ static struct text write_number(const struct jvm_request *request, jobject numbe
   return is_within ? text : TEXT_ABSENT;
 }
 
-/* Judged like an argument that names the class: a caller that may not use a class is not told its name. */
+/* Judged like an argument that names the class: a caller that may not use a class must not learn its name. */
 static bool may_name(const struct jvm_request *request, const struct jvm_class *class)
 {
   const struct judged_member member = {.kind = OP_MEMBER_STATIC_FIELD,

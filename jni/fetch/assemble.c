@@ -83,7 +83,7 @@ static bool note_ref(struct assembling *one, uint32_t ref)
   struct jvm_thread *thread = one->request->thread;
   bool is_unused;
   jobject object = jvm_objects_open(thread, one->request->objects, ref, NULL, &is_unused);
-  if (object == NULL) /* making the piece tells it */
+  if (object == NULL) /* an error when the piece is made */
     return true;
   jobject named = is_unused ? jvm_objects_named(thread, one->request->objects, ref, NULL) : NULL;
   bool noted = !is_unused ? note_object(one, object) : named == NULL || note_all(one, named);

@@ -16,7 +16,7 @@ uint64_t jvm_objects_epoch(struct jvm_objects *objects);
 
 /*
  * Stores the object and its class_id. *ref is the object's present ref or a new one. Adds one to the ref's
- * sent count, and the ref to *stored (may be NULL). JP_LIMIT: the table is full (the text names
+ * sent count, and the ref to *stored (may be NULL). JP_LIMIT: the table is full (the error's text names
  * session-max-objects), or its owner refuses. JP_NO_MEMORY: C's or Java's memory is short. JP_CLOSED: the
  * table was cleared after `epoch`; nothing is stored. object must not be NULL.
  */

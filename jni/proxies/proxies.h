@@ -3,7 +3,7 @@
 /*
  * The table of proxies. A proxy has a number, a handler that Java calls (jpeer.peer.Callback), its client's
  * callback and its kind. The table does not keep proxies alive. A number is accepted only together with its
- * own handler object, because called code can reach handlers and make others.
+ * own handler object, because application code can reach handlers and make others.
  *
  * Any thread that may use Java, with no exception pending. No lock is held while a hook is called.
  */

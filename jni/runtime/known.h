@@ -167,7 +167,7 @@ jclass jvm_known_wrapper(const struct jvm_known *known, char letter);
 /* Boxes a primitive: a local reference. NULL: an exception is pending. */
 jobject jvm_known_box(const struct jvm_known *known, JNIEnv *env, char letter, const jvalue *value);
 
-/* JP_INTERNAL: the text names the class or member that this JVM lacks. */
+/* JP_INTERNAL: the error's text names the class or member that this JVM lacks. */
 enum jp_status jvm_known_load(JNIEnv *env, struct jvm_known *known, struct jp_error *error) JP_MUST_CHECK;
 
 #endif

@@ -55,7 +55,7 @@ void jvm_gc(struct jvm_thread *thread)
  * enumerate walk these lists, getParent leads from any group to the root, and starting a thread takes its
  * group's monitor, which any code can hold. On these versions each thread of the peer is made in a group of
  * its own without a parent, so that no walk finds the thread. While the thread runs, getThreadGroup() returns
- * the application's group ("main"), because threads that called code makes belong there. Java has no public
+ * the application's group ("main"), because threads that application code makes belong there. Java has no public
  * API for either step, so a private constructor and a private field of the JDK are used. If they are missing,
  * the thread is in "main".
  *
@@ -180,7 +180,7 @@ void JNICALL jvm_thread_serve(JNIEnv *env, jclass class)
     return;
   struct jvm_thread thread;
   jvm_thread_init(&thread, mine->jvm, env, mine->java_thread);
-  set_group(&thread, mine->jvm->application_group); /* before any called code runs */
+  set_group(&thread, mine->jvm->application_group); /* before any application code runs */
   own_thread = &thread;
   mine->run(mine->argument, &thread);
   own_thread = NULL;

@@ -3,8 +3,8 @@
 /*
  * Makes Java threads of the peer's own class. jvm_spawn also starts them.
  *
- * Called code can reach these threads and their class. So their work never passes through Java: it waits in a
- * list in C, and only the thread that it was made for can take it, once.
+ * The application's code can reach these threads and their class, and must not be able to start their work. So the
+ * work is not stored in Java: it waits in a list in C, and only the thread that it was made for can begin it, once.
  */
 #include "jni/runtime/machine.h"
 
@@ -22,7 +22,7 @@ struct jvm_thread *jvm_thread_own(void);
 struct jvm_work;
 
 /*
- * Makes a thread that will run run(argument, thread): a local reference; NULL: *error says why. The new
+ * Makes a thread that calls run(argument, thread). Returns a local reference; NULL: *error says why. The new
  * thread frees *work when it runs; if the thread is never started, jvm_work_withdraw frees it. `thread` is
  * the caller's.
  */
@@ -32,8 +32,8 @@ jobject jvm_thread_make(struct jvm_thread *thread, const char *name,
 /* Frees work that no thread has begun. False: a thread has begun the work, and owns it. */
 bool jvm_work_withdraw(JNIEnv *env, struct jvm_work *work);
 
-/* True if this thread will not return, as jvm_thread_is_exiting. java_thread: a global reference. its_env:
- * that thread's. Any thread. */
+/* True if java_thread, a global reference, or a thread that runs work for it, is inside Runtime.exit or halt: then
+ * java_thread will not return (jvm_thread_is_exiting). its_env: the JNIEnv of java_thread. Any thread. */
 bool jvm_thread_is_doing_exit(struct jvm *jvm, jobject java_thread, const JNIEnv *its_env);
 
 /* The attachment of a calling thread that the JVM may not know. */

@@ -4,7 +4,7 @@
  * Tasks: work that any Java thread may do in place of a thread of the peer. The peer's thread lends its
  * struct jvm_thread and waits.
  *
- * A task has a Java object, a Runnable. Called code can reach that object. So the work never passes through
+ * A task has a Java object, a Runnable. Application code can reach that object. So the work never passes through
  * Java: it waits in a list in C, and the first thread that runs the object takes it, once. Running the object
  * again, or after its task was withdrawn, does nothing.
  */

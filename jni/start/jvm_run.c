@@ -224,7 +224,7 @@ static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_err
 }
 
 /* The thread "main" of a service stays alive, because its group would otherwise be empty and might be
- * destroyed, and called code could then create no thread. It waits inside Java, because a JVM that ends waits
+ * destroyed, and application code could then create no thread. It waits inside Java, because a JVM that ends waits
  * for threads in native code. */
 __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
 {
@@ -234,7 +234,7 @@ __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
   (*env)->ExceptionClear(env);
   while (self != NULL) {
     (*env)->CallVoidMethod(env, self, known->method_thread_join);
-    (*env)->ExceptionClear(env); /* called code may interrupt or stop this thread */
+    (*env)->ExceptionClear(env); /* application code may interrupt or stop this thread */
     usleep(PAUSE_US);
   }
   park_thread();

@@ -179,7 +179,7 @@ static void free_references(const struct report *report, jint count, jthread *th
   free_memory(report, threads);
 }
 
-/* True if `waiter` is in join() of the live thread `joined`, which waits on that object. */
+/* True if `waiter` is in joined.join(), and `joined` is alive: join() waits on the monitor of the Thread object. */
 static bool has_joined(const struct report *report, jthread waiter, jthread joined)
 {
   jvmtiMonitorUsage usage = {0};
@@ -194,8 +194,8 @@ static bool has_joined(const struct report *report, jthread waiter, jthread join
   return found;
 }
 
-/* The shutdown hook that the JVM waits for: the thread that runs the hooks is in its join(). A local
- * reference, or NULL. */
+/* The shutdown hook whose end the JVM awaits: a thread of ApplicationShutdownHooks is in join() of the hook's thread.
+ * A local reference, or NULL. */
 static jobject find_hook(const struct report *report)
 {
   jint count;
@@ -258,8 +258,8 @@ static void write_hook(const struct report *report, jthread hook, char *text, si
 }
 
 /*
- * Describes the hook in a few words, cut to the size of text. Runs no Java code of the application. On a
- * thread that the JVM does not know. If the JVM no longer responds, it may never return.
+ * Describes the hook in a few words, cut to the size of text. Runs no Java code of the application. Called on a
+ * thread that is not attached to the JVM. If the JVM no longer responds, this function may never return.
  */
 static void write_exit_report(struct jvm *jvm, char *text, size_t size)
 {
@@ -338,15 +338,15 @@ static void find_what_is_waited_for(void)
 
 static void log_exit_report(void)
 {
-  log_error("%lld ms after the first signal the JVM has not ended; this one ends the process, with %d. "
-            "Waited for: %s",
+  log_error("the JVM has not ended %lld ms after the first signal; the process ends now, with status %d. "
+            "It waited for %s",
             (long long)(clock_now_ms() - stopping.began_ms), JVM_STOPPING_STATUS, stopping.waited_for);
 }
 
 static void log_without_report(void)
 {
-  log_error("%lld ms after the first signal the JVM has not ended; this one ends the process, with %d. "
-            "The JVM does not say what it waits for",
+  log_error("the JVM has not ended %lld ms after the first signal; the process ends now, with status %d. "
+            "The JVM does not respond, so the log cannot name what it waits for",
             (long long)(clock_now_ms() - stopping.began_ms), JVM_STOPPING_STATUS);
 }
 
@@ -370,8 +370,7 @@ __attribute__((noreturn)) static void end_process(void)
 
 /* ---- the thread that reads the signals ---- */
 
-/* True after a signal that asks to stop; hang-ups before it are handled. False: no signal can be awaited any
- * more. */
+/* Waits for a signal that asks to stop, and handles the hang-ups before it. False: signals can no longer be read. */
 static bool await_stop(void)
 {
   for (;;) {
@@ -399,7 +398,8 @@ static void *watch_signals(void *unused)
     int64_t left_ms = stopping.began_ms + stopping.config.grace_ms - clock_now_ms();
     if (left_ms <= 0)
       end_process();
-    log_info("the peer is stopping; a signal after %lld ms more ends it at once", (long long)left_ms);
+    log_info("the peer is stopping; a signal in %lld ms or later ends the process at once",
+             (long long)left_ms);
   }
   return NULL;
 }

@@ -57,7 +57,7 @@ static inline void *arena_grow(struct arena *arena, void *items, size_t count, s
 }
 /* A copy of t; data is NULL when memory is short. */
 struct text arena_text(struct arena *arena, struct text t);
-/* For messages: t itself or, if it is longer than max bytes, its beginning and "...". data is NULL where t's
+/* For messages: t itself or, if it is longer than max bytes, its beginning and "...". data is NULL if t's
  * is, or when memory is short. */
 struct text arena_shorten(struct arena *arena, struct text t, size_t max);
 /* A formatted text; data is NULL when memory is short. */

@@ -15,14 +15,14 @@ struct array {
 
 void array_init(struct array *array, size_t item_size);
 void array_fini(struct array *array);
-/* Adds `more` items, which are not cleared, and returns the first of them; NULL where memory is short. Valid
+/* Adds `more` items, which are not cleared, and returns the first of them; NULL if memory is short. Valid
  * until the next call. */
 void *array_add(struct array *array, size_t more);
 /* Frees the memory beyond the last item. */
 void array_shrink(struct array *array);
 
 /* Makes room for one more of count items: items itself where *capacity is larger, else moved to a larger allocation.
- * NULL where memory is short; items is then unchanged. To begin with, items is NULL and *capacity 0. Caller frees
+ * NULL if memory is short; items is then unchanged. To begin with, items is NULL and *capacity 0. Caller frees
  * with free. */
 void *array_grow(void *items, size_t count, size_t *capacity, size_t item_size) JP_MUST_CHECK;
 

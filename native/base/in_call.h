@@ -1,12 +1,12 @@
 #ifndef JPEER_BASE_IN_CALL_H
 #define JPEER_BASE_IN_CALL_H
 /*
- * Whether the owner of an object is inside a call, and how another thread gets access to the object during the call:
- * the watcher to the output of a connection (net/connection), and a request that names a thread to the call of its
- * worker (rpc/call_watch.h).
+ * Whether the owner of an object is inside a call, and how another thread, a visitor, gets access to the object during
+ * the call. Visitors are the watcher, which sends the output of a connection (net/connection), and a request that names
+ * a thread, which is given to the worker's call (rpc/call_watch.h).
  *
  * The owner enters and leaves a call for each message. Locking a mutex for both cost 7 % of the time of a small
- * message in shared memory, and nearly no message has a visitor. So the owner changes one word, and locks on its way
+ * message in shared memory, and nearly no call has a visitor. So the owner changes one word, and locks on its way
  * out only if there is a visitor:
  *
  *   owner                                         visitor, which holds the lock

@@ -15,7 +15,7 @@ enum {
 
 struct near_name {
   struct text wanted; /* borrowed */
-  struct text best;   /* borrowed from near_name_offer; data is NULL where no candidate is near */
+  struct text best;   /* borrowed from near_name_offer; data is NULL if no candidate is near */
   unsigned distance;  /* of best; at first one more than counts as near */
 };
 

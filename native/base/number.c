@@ -39,7 +39,7 @@ const char *number_scan(const char *p, const char *end, const char **stop)
 /* Any number of so many digits fits 64 bits. */
 enum { SURE_DIGITS = 18 };
 
-/* False where the text after the sign is not digits alone, or does not fit 64 bits. */
+/* False if the text after the sign is not digits alone, or does not fit 64 bits. */
 static bool read_integer(const char *p, const char *end, bool negative, int64_t *integer)
 {
   /* Counted downwards: there is one more number below zero than above. */

@@ -38,7 +38,7 @@ const char *number_scan(const char *p, const char *end, const char **stop);
 /* Reads a number of validated text. */
 void number_read(struct text span, struct number *number);
 
-/* Reads a whole text ("42", "-1.5e3", "100l") as such a number; false where it is none. */
+/* Reads a whole text ("42", "-1.5e3", "100l") as such a number. False if the text is not one. */
 bool number_parse(struct text t, struct number *number);
 
 /* Length in bytes, a suffix included, of the number that a text begins with; 0: it begins with none. */

@@ -4,7 +4,7 @@
  * The results of functions that can fail.
  *
  * Every such function returns an enum jp_status and is marked JP_MUST_CHECK. Details go to the struct
- * jp_error that the caller gives, or NULL where the caller does not need them. A lower error is passed on,
+ * jp_error that the caller gives, or NULL if the caller does not need them. A lower error is passed on,
  * not overwritten. No globals, any thread.
  */
 #include <stdarg.h>
@@ -17,7 +17,7 @@ enum jp_status {
   JP_OK = 0,
   JP_NO_MEMORY, /* an allocation failed */
   JP_INVALID,   /* the caller's input is wrong; the text says what, and where */
-  JP_LIMIT,     /* a limit was reached; the text names it */
+  JP_LIMIT,     /* a limit was reached; the error's text names it */
   JP_NOT_FOUND, /* something that was named does not exist */
   JP_DENIED,    /* the policy denies it */
   JP_IO,        /* the operating system refused; the text has its message */

@@ -15,7 +15,7 @@ const char *web_origin_serialise(struct text origin, char serialised[WEB_ORIGIN_
 /* A list of allowed origins. */
 struct web_origins;
 
-/* Reads "A,B". JP_INVALID: the text begins with "takes" and names the item that is no origin; "*" and "null"
+/* Reads "A,B". JP_INVALID: the error's text begins with "takes" and names the item that is no origin; "*" and "null"
  * cannot be allowed. JP_NO_MEMORY. Caller frees with web_origins_destroy. */
 enum jp_status web_origins_create(struct text list, struct web_origins **origins,
                                   struct jp_error *error) JP_MUST_CHECK;

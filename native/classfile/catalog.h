@@ -113,7 +113,7 @@ void catalog_stop(struct catalog *catalog);
 
 /*
  * Returns the tables; the first call reads them. Broken class files and jars are left out with a line in the log.
- * JP_NOT_FOUND, JP_IO: the JDK's image or the library that reads it cannot be used; the text names the path.
+ * JP_NOT_FOUND, JP_IO: the JDK's image or the library that reads it cannot be used; the error's text names the path.
  * JP_LIMIT: the class path is absurdly large. JP_CLOSED: catalog_stop was called. After a failure the next call tries
  * again.
  */

@@ -249,7 +249,7 @@ struct attribute {
   attribute_reader *read;
 };
 
-/* JP_INVALID where the cursor has failed, or fewer than `needed` bytes are left; the text names `what`. */
+/* JP_INVALID where the cursor has failed, or fewer than `needed` bytes are left; the error's text names `what`. */
 static enum jp_status check_left(const struct class_reader *reader, const char *what, size_t needed)
 {
   if (!reader->cursor.failed && bytes_left(&reader->cursor) >= needed)

@@ -73,7 +73,7 @@ struct class_file {
   size_t export_count;
 };
 
-/* JP_INVALID: the text names the fault and its byte. */
+/* JP_INVALID: the error's text names the fault and its byte. */
 enum jp_status class_file_parse(const uint8_t *bytes, size_t size, struct arena *arena,
                                 struct class_file *file, struct jp_error *error) JP_MUST_CHECK;
 

@@ -1,8 +1,8 @@
 #ifndef JPEER_CLASSFILE_JAR_H
 #define JPEER_CLASSFILE_JAR_H
 /*
- * Reads the classes of a jar into a builder: its own (of a multi-release jar those for this Java), those
- * below BOOT-INF/classes and WEB-INF/classes, then those of the jars inside it. One thread.
+ * Reads the classes of a jar into a builder: first the classes of the jar itself (in a multi-release jar the versions
+ * for this Java), then those below BOOT-INF/classes and WEB-INF/classes, then those of the jars inside it. One thread.
  *
  * Entries that cannot be read are left out with a warning. JP_NO_MEMORY, JP_LIMIT; JP_IO: no file descriptor
  * is left.
@@ -15,7 +15,8 @@ enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned
                              struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * A jar whose classes are read one at a time: only its own (of a multi-release jar those for this Java). One owner.
+ * A jar whose classes are read one at a time, without those of the jars inside it (in a multi-release jar the versions
+ * for this Java). One owner.
  * Caller closes with jar_close. *jar is NULL if it is no readable jar; `warnings`, a builder that outlives the jar,
  * then has a warning. JP_NO_MEMORY; JP_IO: no file descriptor is left.
  */
@@ -28,12 +29,12 @@ void jar_close(struct jar *jar); /* NULL is fine */
 size_t jar_class_count(const struct jar *jar);
 struct text jar_class_path(const struct jar *jar, size_t index);
 struct text jar_manifest_class_path(const struct jar *jar); /* empty: it has none */
-/* True if it has classes that the application's class loader does not search: in other jars, or below a folder such
- * as BOOT-INF/classes, whose paths are then among those above. */
+/* True if the jar has classes that the application's class loader does not search: classes in the jars inside it, or
+ * below a folder such as BOOT-INF/classes. jar_class_path lists the latter with this folder in their paths. */
 bool jar_has_parts(const struct jar *jar);
 
-/* Unpacks a class. *bytes is valid until the next call. JP_NOT_FOUND: none, or it cannot be read; the error is not
- * set. JP_NO_MEMORY. */
+/* Unpacks a class. *bytes is valid until the next call. JP_NOT_FOUND: there is no such class, or it cannot be read; the
+ * error is not set. JP_NO_MEMORY. */
 enum jp_status jar_find(struct jar *jar, struct text path, const uint8_t **bytes, size_t *size,
                         struct jp_error *error) JP_MUST_CHECK;
 

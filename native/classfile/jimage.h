@@ -11,8 +11,8 @@ struct jimage;
 
 enum { JIMAGE_PATH_MAX = 2048 }; /* no class of a JDK has a longer path */
 
-/* JP_NOT_FOUND, JP_IO: the library or the image cannot be used; the text names the path. JP_NO_MEMORY. Caller closes
- * with jimage_close. */
+/* JP_NOT_FOUND, JP_IO: the library or the image cannot be used; the error's text names the path. JP_NO_MEMORY. Caller
+ * closes with jimage_close. */
 enum jp_status jimage_open(const char *java_home, struct jimage **jimage,
                            struct jp_error *error) JP_MUST_CHECK;
 void jimage_close(struct jimage *jimage); /* NULL is fine */

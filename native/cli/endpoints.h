@@ -16,7 +16,7 @@ struct run_endpoint {
 };
 
 struct run_endpoints {
-  struct option_list texts; /* first: a repeated option's value begins with it (cli/options.h) */
+  struct option_list texts; /* the first member, as cli/options.h requires of a repeated option's value */
   size_t count;
   struct run_endpoint items[RUN_ENDPOINTS_MAX];
 };

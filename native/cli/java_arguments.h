@@ -17,7 +17,7 @@ struct java_arguments {
 };
 
 /* variable is the text of JDK_JAVA_OPTIONS; NULL: not set. The words are valid as long as the arena and
- * the arguments. JP_INVALID: the text names the file or the variable, and the fault. */
+ * the arguments. JP_INVALID: the error's text names the file or the variable, and the fault. */
 enum jp_status java_arguments_expand(char *const *args, size_t arg_count, const char *variable,
                                      struct arena *arena, struct java_arguments *expanded,
                                      struct jp_error *error) JP_MUST_CHECK;

@@ -92,7 +92,7 @@ struct option_result {
 };
 
 /* Reads options up to the first other argument, `--`, or a row that ends them, and then the variables of
- * rows that were not given. JP_INVALID: the text names the option and its form. */
+ * rows that were not given. JP_INVALID: the error's text names the option and its form. */
 enum jp_status options_parse(const struct option_input *input, void *values, struct option_result *result,
                              struct jp_error *error) JP_MUST_CHECK;
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,6 +63,15 @@ static void write_json(const struct ready_facts *facts, struct buffer *out)
   BUFFER_LITERAL(out, "]}\n");
 }
 
+/* An empty file was made for the peer, as mktemp does. */
+static bool is_ready_file(int file)
+{
+  static const char begin[] = "{\"uuid\":\"";
+  char found[sizeof begin - 1];
+  ssize_t length = pread(file, found, sizeof found, 0);
+  return length == 0 || (length == (ssize_t)sizeof found && memcmp(found, begin, sizeof found) == 0);
+}
+
 /* ---- */
 
 enum jp_status ready_init(struct ready *ready, const char *path, struct jp_error *error)
@@ -75,6 +85,11 @@ enum jp_status ready_init(struct ready *ready, const char *path, struct jp_error
   if (!S_ISREG(found.st_mode) && !S_ISLNK(found.st_mode))
     return jp_fail(error, JP_IO, "cannot write %s: it is no file", path);
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file >= 0 && !is_ready_file(file)) {
+    close(file);
+    return jp_fail(error, JP_IO, "cannot write %s: the file exists, and is not the ready file of a peer",
+                   path);
+  }
   bool is_held = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   enum jp_status status = JP_OK;
   if (!is_held && unlink(path) != 0 && errno != ENOENT)

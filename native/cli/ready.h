@@ -32,7 +32,7 @@ enum jp_status ready_init(struct ready *ready, const char *path, struct jp_error
 void ready_fini(struct ready *ready);
 
 /* Writes the line and the file. The file appears by a rename, so that no reader sees half of it. JP_IO:
- * the file cannot be written; the text names it, and its draft was removed. Does nothing after
+ * the file cannot be written; the error's text names it, and its draft was removed. Does nothing after
  * ready_withdraw. */
 enum jp_status ready_announce(struct ready *ready, const struct ready_facts *facts,
                               struct jp_error *error) JP_MUST_CHECK;

@@ -226,8 +226,7 @@ const struct option run_option_rows[] = {
      .takes = "now|class-loaded|main-returned",
      .standard = "now",
      .help = "when the peer is ready: before the main class is initialised, after that, or when main has "
-             "returned; "
-             "it serves from the first on",
+             "returned; it serves requests from the first of these on",
      .read = option_read_word,
      AT(ready_when),
      .words = ready_words},
@@ -251,19 +250,17 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_STOP_ON_EOF",
      .takes = "FD",
      .help =
-         "stops, as at SIGTERM, when the other end of this pipe or socket is closed: the peer ends with the "
-         "program that started it, and logs that unless the last that has come is the word \"stop\"; a peer "
-         "that "
-         "does not start writes the reason to a socket",
+         "stops the peer, as SIGTERM does, when the other end of this pipe or socket is closed, so that the "
+         "peer ends with the program that started it. This is logged unless the last input was the word "
+         "\"stop\". A peer that fails to start writes the reason to a socket",
      .read = parent_watch_read,
      AT(stop_on_eof),
      .max = INT_MAX},
     {.names = {"--remove-on-eof"},
      .variable = "JPEER_REMOVE_ON_EOF",
      .takes = "DIR",
-     .help = "with --stop-on-eof: a folder that the program has made for the peer's sockets, and that is "
-             "removed then "
-             "with the sockets and their locks; it stays where anything else is in it",
+     .help = "with --stop-on-eof: a folder that the program made for the peer's sockets. It is removed at "
+             "the same time, with the sockets and their locks, unless it contains anything else",
      .read = option_read_text,
      AT(remove_on_eof)},
     {.names = {"--compat"},
@@ -338,7 +335,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_ON_DISCONNECT",
      .takes = "interrupt|finish",
      .standard = "interrupt",
-     .help = "what becomes of the call that a client runs when it leaves",
+     .help = "whether the call of a client that disconnects is interrupted or finishes",
      .read = option_read_word,
      AT(net.on_disconnect),
      .words = on_disconnect_words},

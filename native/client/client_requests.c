@@ -710,8 +710,9 @@ static void send_cancel(struct jp_client *client, uint64_t id)
   struct buffer json;
   if (!client->kind->obeys_cancel || client->options.binary)
     return;
+  const struct text number = write_id(id, digits);
   buffer_init(&json);
-  buffer_printf(&json, "{\"name\":\"id\",\"value\":%s}", write_id(id, digits).data);
+  buffer_printf(&json, "{\"name\":\"id\",\"value\":%.*s}", TEXT_ARGS(number));
   const struct jp_argument argument = jp_json_argument((struct jp_text){json.data, json.len});
   struct jp_request request = jp_make_request(JP_CONTROL, NULL, "cancel");
   request.args = &argument;

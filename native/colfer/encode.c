@@ -134,7 +134,7 @@ static uint8_t *write_structs(struct buffer *out, uint8_t *at, uint8_t index, co
   return at;
 }
 
-/* A zero value leaves the place as it is. */
+/* Writes nothing for a zero value, as Colfer requires, and returns the same place. */
 static inline uint8_t *write_member(struct buffer *out, uint8_t *at, uint8_t index,
                                     const struct colfer_member *member, const void *value)
 {

@@ -9,19 +9,19 @@
 
 enum {
   COLFER_END = 0x7f,  /* after the last field of a struct */
-  COLFER_FLAG = 0x80, /* in a header: the other form of the number, fixed or negative */
+  COLFER_FLAG = 0x80, /* in a header of an unsigned number: fixed size; of a signed number: negative */
   COLFER_FIXED32_SIZE = 4,
   COLFER_FIXED64_SIZE = 8,
   COLFER_VARINT32_MAX = 5, /* bytes */
   COLFER_VARINT64_MAX = 9  /* bytes; the last one holds 8 bits */
 };
 
-/* From here on numbers travel with a fixed size, which is no longer than a varint. */
+/* Unsigned numbers from these limits up are sent with a fixed size: a varint would be as long, or longer. */
 #define COLFER_FIXED32_FROM (UINT32_C(1) << 21)
 #define COLFER_FIXED64_FROM (UINT64_C(1) << 49)
 
-/* Members that are pointers to structs have many types; they are copied, because no type of pointer may stand for
- * another one. */
+/* The pointer of a struct member, whose type depends on the member. memcpy, because C does not allow to read a pointer
+ * through a type other than its own. */
 static inline void *colfer_struct_at(const void *member)
 {
   void *value;

@@ -125,7 +125,7 @@ struct numbers {
   const char *after; /* the byte after the last number that was read */
 };
 
-/* False where a byte belongs neither to a whole number nor between two of them. */
+/* False if a byte belongs neither to a whole number nor between two of them. */
 static inline bool find_numbers(struct numbers *numbers, const char *block)
 {
   uint64_t before = numbers->digits >> (BLOCK - 1);

@@ -25,8 +25,8 @@ struct json_integers_form {
  */
 const char *json_integers_pass(const char *p, const char *end);
 
-/* Counts the elements of a non-empty array by its commas. That is their number where all are numbers, and at
- * least their number otherwise. */
+/* Counts the commas of a non-empty array, plus one. This is the number of elements if all are numbers; otherwise, as
+ * with commas in texts, it may be larger. */
 size_t json_integers_most(struct text span);
 
 /* Writes the elements of a non-empty array to out, which has room for json_integers_most of them, in the

@@ -17,7 +17,8 @@
 /* A word of eight equal bytes. */
 #define SCAN_REPEAT(byte) (0x0101010101010101u * (uint8_t)(byte))
 
-/* Eight bytes, the first one lowest, so that the lowest mark of a mask belongs to the earliest byte. */
+/* Loads eight bytes, the first one into the lowest bits. The functions below mark bytes of such a word: the lowest mark
+ * belongs to the first marked byte. */
 static inline uint64_t scan_load(const char *p)
 {
   uint64_t word;
@@ -95,7 +96,7 @@ static inline const char *scan_string(const char *p, const char *end, bool stop_
   return p;
 }
 
-/* The kind of the value that begins with c: a number where no other kind begins so. */
+/* The kind of the value whose first byte is c. Bytes that begin no other kind mean a number. */
 static inline enum json_kind scan_kind(char c)
 {
   static const uint8_t others[256] = {

@@ -234,7 +234,7 @@ static bool read_id(const struct members *members, struct envelope *envelope)
 }
 
 /*
- * False where the value is no request (JSON-RPC 2.0, section 4; JSON-RPC 1.1, 6.2). Then code and detail say
+ * False if the value is no request (JSON-RPC 2.0, section 4; JSON-RPC 1.1, 6.2). Then code and detail say
  * why, request.version is the version of the answer, and request.id is the id where it could be read, else
  * absent.
  */

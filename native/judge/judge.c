@@ -135,7 +135,7 @@ bool judge_may_ask_object(const struct operation *operation)
          (operation->has_instance || operation->receiver != NULL);
 }
 
-/* False where a rule or a preset denies the public methods of the name on this very class. */
+/* False if a rule or a preset denies the public methods of the name on this very class. */
 static bool may_be_allowed_by_object(const struct judge *judge, const struct operation *operation,
                                      struct text class_name)
 {

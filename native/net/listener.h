@@ -34,7 +34,7 @@ static const uint16_t listener_transitions[] = {
 };
 
 struct listener {
-  struct crew_source source; /* first: a source is its listener */
+  struct crew_source source; /* the first member, so that a source can be cast to its listener */
   struct connection_table *table;
   const struct connection_protocol *protocol; /* the first protocol of its connections; borrowed */
   pthread_mutex_t lock;                       /* guards fd, state and file */
@@ -48,7 +48,7 @@ struct listener {
 void listener_init(struct listener *listener);
 /* After listener_close. */
 void listener_fini(struct listener *listener);
-/* JP_IO, JP_NOT_FOUND (the host), JP_INVALID (the path): the text names the address. */
+/* JP_IO, JP_NOT_FOUND (the host), JP_INVALID (the path): the error's text names the address. */
 enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
                              struct jp_error *error) JP_MUST_CHECK;
 enum jp_status listener_start(struct listener *listener, struct connection_table *table,

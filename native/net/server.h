@@ -65,7 +65,7 @@ struct net_server;
 
 void net_config_defaults(struct net_config *config);
 /* Binds and listens; accepts nothing yet. JP_INVALID for allow_origins (base/web_origin.h) and for paths
- * (net/unix_socket.h). JP_IO, or JP_NOT_FOUND for a host without an address: the text names the address and
+ * (net/unix_socket.h). JP_IO, or JP_NOT_FOUND for a host without an address: the error's text names the address and
  * the system's reason. */
 enum jp_status net_bind(const struct net_config *config, struct net_server **server,
                         struct jp_error *error) JP_MUST_CHECK;

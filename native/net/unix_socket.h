@@ -26,7 +26,7 @@ struct unix_socket {
  * not UTF-8, has control characters, ends in a slash, or is an abstract name ("@x"). */
 enum jp_status unix_socket_check_path(const char *path, struct jp_error *error) JP_MUST_CHECK;
 
-/* Listens on path. JP_INVALID: as above; JP_IO: the text names the path and the reason. Nothing has to be
+/* Listens on path. JP_INVALID: as above; JP_IO: the error's text names the path and the reason. Nothing has to be
  * undone after an error. */
 enum jp_status unix_socket_bind(const char *path, struct unix_socket *made,
                                 struct jp_error *error) JP_MUST_CHECK;

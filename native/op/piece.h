@@ -33,7 +33,7 @@ static inline bool op_piece_is_meant(struct text member)
 bool op_piece_parse(struct text written, struct op_piece *piece);
 
 /*
- * Finds the elements in an array of `length` elements: from *from, *count of them. False where an index is
+ * Finds the elements in an array of `length` elements: from *from, *count of them. False if an index is
  * beyond the array; an end before its beginning is none, and such a range is empty.
  */
 bool op_piece_locate(const struct op_piece *piece, int32_t length, int32_t *from, int32_t *count);

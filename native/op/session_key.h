@@ -15,13 +15,13 @@
 enum { OP_ROUTING_ID_MAX = 255, OP_SESSION_NAME_MAX = 2 * OP_ROUTING_ID_MAX + 16 };
 
 struct op_session_key {
-  uint64_t serial; /* not of the key: names a session without one in the log; 0: none */
+  uint64_t serial; /* names a session without a key in the log; is not compared; 0: none */
   size_t length;   /* 0: no key */
   uint8_t bytes[1 + OP_ROUTING_ID_MAX];
 };
 
 void op_session_key_peer_id(struct op_session_key *key, const struct uuid *peer_id);
-/* False where the id is empty, or longer than ZeroMQ allows. */
+/* False if the id is empty, or longer than ZeroMQ allows. */
 bool op_session_key_routing_id(struct op_session_key *key, struct text routing_id) JP_MUST_CHECK;
 /* Reads the `peer-id` in the bytes of a key; false: they are a routing id. */
 bool op_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id) JP_MUST_CHECK;

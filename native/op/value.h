@@ -86,7 +86,7 @@ struct op_value {
    * none was declared. Of an OP_REF in a result: the class of an object that has no value, or of any object if the
    * request asks for types; else data NULL. */
   struct text type;
-  /* A number's digits as written, without its suffix; data is NULL where the kind needs none. Of an OP_REF in a
+  /* A number's digits as written, without its suffix; data is NULL if the kind needs none. Of an OP_REF in a
    * result: a text beside the ref, data NULL: none. */
   struct text literal;
   union {

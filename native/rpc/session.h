@@ -70,7 +70,7 @@ size_t rpc_sessions_count(struct rpc_sessions *sessions); /* of sessions with ob
 /* The same, for one client address. */
 size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_address *address);
 
-/* The epoch of the session of the key or, without one, of the key's serial. 0, which is no epoch: OpenSSL fails. */
+/* The epoch of a session, by its key or, if the key is empty, by its serial. 0: OpenSSL has failed; no epoch is 0. */
 uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct op_session_key *key);
 uint64_t rpc_session_epoch(const struct rpc_session *session); /* as long as it is held */
 
@@ -105,7 +105,7 @@ bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *sessio
 
 /* as long as the session is held */
 struct jvm_objects *rpc_session_objects(const struct rpc_session *session);
-/* Counts calls of clients that no longer hold the session. Call it while holding the session. */
+/* Adds the calls of a client that is about to release the session. The caller holds the session. */
 void rpc_session_add_calls(struct rpc_session *session, uint64_t calls);
 uint64_t rpc_session_calls(const struct rpc_session *session);
 /* delete_session: drops every object. The session stops counting, and ends with its last holder. */

@@ -1,6 +1,6 @@
-"""Starts a Spring Boot jar by a line of `java`, and by the same line with `java` replaced by `jpeer run`; the
-application has to answer the same, and the peer has to serve it. Maven builds the jar, below build/applications; where
-it cannot fetch what it needs, the run is skipped, and says why.
+"""Starts a Spring Boot jar by a `java` command, and by the same command with `jpeer run` in place of `java`. Both times
+the application has to give the same answer, and the peer has to serve it. Maven builds the jar in build/applications.
+If Maven cannot fetch a dependency, the run is skipped, with the reason.
 """
 
 import os
@@ -41,7 +41,7 @@ def build_agent(folder):
 
 
 class Started:
-    """The application, from one line; `address` is where it answers."""
+    """The application, started by one command. It answers at `address`."""
 
     def __init__(self, command, line, folder, variables):
         self.output = folder / "output"
@@ -70,7 +70,7 @@ class Started:
 
 
 class Served:
-    """What HttpClient wants to know of a peer."""
+    """The attributes of a peer that HttpClient uses."""
 
     def __init__(self, output):
         self.addresses = re.search(r"^jpeer ready: .*$", output, re.M).group(0).split(", ")
@@ -81,8 +81,8 @@ class Served:
 
 
 def use_bean(client):
-    """A bean, and a class that it needs, by name, when main has returned: they are in jars inside the jar, which the
-    application's class loader does not open."""
+    """Uses a bean by the name of its class, and a class that it needs, after main has returned. They are in jars inside
+    the jar, which the application's class loader does not open."""
     while client.call("demo.Application", "hasMainReturned") != "true":
         time.sleep(0.01)
     context = client.get("demo.Application", "context")
@@ -102,17 +102,17 @@ def check(home, jar, agent, folder):
     line = ["-Xmx256m", "-XX:+UseSerialGC", "-Dwho=the line", f"-javaagent:{agent}=seen", "--add-opens",
             "java.base/java.lang=ALL-UNNAMED", "-jar", str(jar), "--server.port=0", "--server.address=127.0.0.1"]
     java = Started([home / "bin/java"], line, folder, {})
-    told_to_java = java.ask()
+    answer_to_java = java.ask()
     java.stop()
     variables = {"JAVA_HOME": str(home), "JPEER_JSON_RPC": "auto", "JPEER_RPC_DEFAULT_ACTION": "ALLOW"}
     peer = Started([BINARY, "run"], line, folder, variables)
-    told = peer.ask()
+    answer = peer.ask()
     with HttpClient(Served(peer.text())) as client:
         property_seen = client.call("java.lang.System", "getProperty", "who")
         use_bean(client)
     status = peer.stop()
-    assert told == told_to_java, f"{told!r} is not {told_to_java!r}"
-    assert "who=the line agent=seen arguments=[-Xmx256m," in told, told
+    assert answer == answer_to_java, f"{answer!r} is not {answer_to_java!r}"
+    assert "who=the line agent=seen arguments=[-Xmx256m," in answer, answer
     assert property_seen == "the line", property_seen
     assert status == 0, f"status {status} at SIGTERM"
 

@@ -1,8 +1,8 @@
 """Runs clients that others wrote against the real peer: one line a client, and a closing line of counts.
 
-A client comes from its registry at a pinned version, into a cache outside the tree. Where it cannot be had it is
-skipped, and its line says why. Each client is a program beside this one, which prints the steps that came out right;
-the table says which those must be.
+Each client is a program in this folder for one library. The library is fetched from its registry, at a pinned version,
+into a cache outside the tree. A client whose library cannot be fetched is skipped, and its line says why. The program
+prints the steps that gave the expected result; the table CLIENTS lists the steps that it must print.
 
 usage: run.py [--list] [CLIENT...]
 """
@@ -23,7 +23,7 @@ from support.peer import FIXTURES, ROOT, Peer  # noqa: E402
 LANG3 = "org.apache.commons:commons-lang3:3.14.0"
 FETCH_SECONDS = 180
 RUN_SECONDS = 120
-# A registry that is out of reach is to be found so soon.
+# One retry and 10 s, so that a registry that cannot be reached is noticed soon.
 PATIENCE = {"PIP_RETRIES": "1", "PIP_TIMEOUT": "10", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "npm_config_fetch_retries": "1", "npm_config_fetch_timeout": "10000"}
 ALL = ("call", "member", "error", "notification", "batch")
@@ -68,15 +68,15 @@ CLIENTS = (
 
 
 class Unavailable(Exception):
-    """What a client needs cannot be had here."""
+    """A package or program that a client needs is not available."""
 
 
 def lines_of(text):
-    return [line.strip() for line in text.splitlines() if line.strip()] or ["it said nothing"]
+    return [line.strip() for line in text.splitlines() if line.strip()] or ["it printed nothing"]
 
 
 def fetched(tool, what):
-    """What the tool prints: where it has put this."""
+    """Fetches a package with the tool; the path that the tool prints."""
     try:
         done = subprocess.run([ROOT / "tools" / tool, what], env={**os.environ, **PATIENCE}, timeout=FETCH_SECONDS,
                               capture_output=True, text=True, check=False)
@@ -91,7 +91,7 @@ def fetched(tool, what):
 
 
 def command_of(client):
-    """How to run the client, but for the peer's address, and its environment."""
+    """The command of the client without the peer's address, and its environment."""
     runtime = "/usr/bin/python3" if client.in_python else shutil.which("node")
     if not client.in_python and (runtime is None or shutil.which("npm") is None):
         raise Unavailable("node and npm are not installed")
@@ -101,7 +101,7 @@ def command_of(client):
 
 
 def run_client(client):
-    """What went wrong, or None. Raises Unavailable."""
+    """None, or the reason why the client failed. Raises Unavailable."""
     (runtime, program), folder, environment = command_of(client)
     class_path = FIXTURES if client.jar is None else f"{FIXTURES}:{fetched('fetch-jar', client.jar)}"
     with Peer(class_path=class_path) as peer:
@@ -117,7 +117,7 @@ def run_client(client):
 
 
 def verdict_of(client):
-    """passed, failed or skipped, and a word about it."""
+    """passed, failed or skipped, and the steps or the reason."""
     try:
         wrong = run_client(client)
     except Unavailable as reason:

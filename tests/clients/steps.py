@@ -1,7 +1,7 @@
-"""What the programs in Python ask of a peer, and how they say that it came out right.
+"""What the programs in Python ask of a peer, and how they report the result.
 
-A program is given the peer's address; it prints the name of each step that came out right, and ends at the first that
-did not.
+A program gets the peer's address as its argument. It prints the name of each step whose result is the expected one, and
+ends at the first step with another result.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""jsonrpc-websocket: members are attributes, over one WebSocket. It has no batches."""
+"""jsonrpc-websocket: members are attributes, over one WebSocket. The library has no batches."""
 
 import asyncio
 

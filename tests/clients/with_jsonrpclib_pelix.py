@@ -4,7 +4,7 @@ from jsonrpclib import MultiCall, ProtocolError, ServerProxy
 from jsonrpclib.config import Config
 from steps import ADDRESS, CALL, KEY, SERVER_ERROR, done
 
-# Unless told otherwise it sends application/json-rpc, which the peer does not take.
+# The library's default is application/json-rpc.
 server = ServerProxy(ADDRESS, config=Config(content_type="application/json"))
 done("call", server.call(**CALL)["value"]["value"], "8")
 

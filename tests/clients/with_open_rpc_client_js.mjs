@@ -25,6 +25,6 @@ const answers = [
 // A request joins the batch only once the client has found itself connected.
 await new Promise((resolve) => setImmediate(resolve));
 client.stopBatch();
-const [sum, failed, told] = await Promise.all(answers);
-done("batch", [sum, failed.code, told], [3, SERVER_ERROR, "told"]);
+const [sum, failed, after] = await Promise.all(answers);
+done("batch", [sum, failed.code, after], [3, SERVER_ERROR, "told"]);
 client.close();

@@ -108,7 +108,7 @@ def wrong_to_peer():
 
 
 class RandomStructs:
-    """With random fields, the bounds of the encoding among them."""
+    """Makes structs with random fields, often at the limits of the encoding."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)

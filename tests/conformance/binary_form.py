@@ -146,19 +146,19 @@ class Request:
     def exec_message(self, pal):
         on_instance = "instance" in self.params
         number = NUMBERS[self.method, on_instance]
-        told = {"clazz": named(self.text("type"))}
+        fields = {"clazz": named(self.text("type"))}
         if on_instance:
-            told["objectRef"] = ref_number(self.params["instance"], "the instance")
+            fields["objectRef"] = ref_number(self.params["instance"], "the instance")
         if self.method in ("new", "call"):
-            told["args"] = [argument(arg, pal) for arg in self.args()]
+            fields["args"] = [argument(arg, pal) for arg in self.args()]
         if self.method == "call":
-            told["name"] = self.text("method")
+            fields["name"] = self.text("method")
         if self.method in ("get", "put"):
-            told["field"] = named(self.text("field"))
+            fields["field"] = named(self.text("field"))
         if "value" in self.params:
             value = argument(self.params["value"], pal)
-            told.update({"valueObjectRef": value["ref"]} if set(value) == {"ref"} else {"valueObject": value})
-        return {"messageType": number, "execMessage": {"messageId": str(self.id), REQUESTS[number][1]: told}}
+            fields.update({"valueObjectRef": value["ref"]} if set(value) == {"ref"} else {"valueObject": value})
+        return {"messageType": number, "execMessage": {"messageId": str(self.id), REQUESTS[number][1]: fields}}
 
 
 def meta_argument(text):
@@ -170,18 +170,18 @@ def argument(text, pal):
     """An argument's JSON text as an Obj."""
     if text == "null":
         return obj_null()
-    told = members(text, "an argument") if text.startswith("{") else {}
-    if not set(told) & {"type", "value", "ref"}:
+    fields = members(text, "an argument") if text.startswith("{") else {}
+    if not set(fields) & {"type", "value", "ref"}:
         return obj_text(text)
-    require(set(told) <= {"type", "value", "ref"}, "an argument has more than type, value and ref")
-    require(not {"value", "ref"} <= set(told), "an argument with a value and a ref")
-    type_name = string(told["type"], "an argument's type") if "type" in told else None
-    if "ref" in told:
-        return obj_ref(ref_number(told["ref"], "an argument's ref"), type_name)
-    if "value" not in told:
+    require(set(fields) <= {"type", "value", "ref"}, "an argument has more than type, value and ref")
+    require(not {"value", "ref"} <= set(fields), "an argument with a value and a ref")
+    type_name = string(fields["type"], "an argument's type") if "type" in fields else None
+    if "ref" in fields:
+        return obj_ref(ref_number(fields["ref"], "an argument's ref"), type_name)
+    if "value" not in fields:
         require(pal, "an argument with neither value nor ref")
         return {"clazz": named(type_name)}
-    return obj_null(type_name) if told["value"] == "null" else obj_text(told["value"], type_name)
+    return obj_null(type_name) if fields["value"] == "null" else obj_text(fields["value"], type_name)
 
 
 class BinaryForm:
@@ -233,11 +233,11 @@ class BinaryForm:
     def ids(self, request):
         return {"request_id": request.id, **({"requestId": request.id} if self.pal else {})}
 
-    def throwable(self, request, told):
-        types = {"throwable_type": told["type"], **({"throwableType": told["type"]} if self.pal else {})}
-        cause = self.throwable(request, told["cause"]) if "cause" in told else None
-        return {**types, "message": told.get("message"), **self.ids(request),
-                "stack_trace": told.get("stackTraceElements", []), "cause": cause}
+    def throwable(self, request, fields):
+        types = {"throwable_type": fields["type"], **({"throwableType": fields["type"]} if self.pal else {})}
+        cause = self.throwable(request, fields["cause"]) if "cause" in fields else None
+        return {**types, "message": fields.get("message"), **self.ids(request),
+                "stack_trace": fields.get("stackTraceElements", []), "cause": cause}
 
     def value(self, obj):
         """A result's value object."""
@@ -251,11 +251,11 @@ class BinaryForm:
             value["value"] = ""
         return value
 
-    def reached(self, request, told):
+    def reached(self, request, fields):
         """The member that was reached, as --compat pal reports it."""
         kind = {"new": "constructor", "call": "method", "get": "field"}[request.method]
-        assert set(told) == {kind}, told
-        return self.member(kind, told[kind])
+        assert set(fields) == {kind}, fields
+        return self.member(kind, fields[kind])
 
     def field_put(self, request, reply):
         static = "staticFieldPutDone" in reply
@@ -265,10 +265,10 @@ class BinaryForm:
         return self.member("field", done["field"])
 
     @staticmethod
-    def member(kind, told):
+    def member(kind, fields):
         if kind == "constructor":
-            return {"class": told["clazz"]["name"], "method": "<init>"}
-        return {"class": told["clazz"]["name"], kind: told["name"], "modifiers": told.get("modifiers", 0)}
+            return {"class": fields["clazz"]["name"], "method": "<init>"}
+        return {"class": fields["clazz"]["name"], kind: fields["name"], "modifiers": fields.get("modifiers", 0)}
 
     def expected(self, reply):
         """The part of a case's expected reply that this form has."""

@@ -1,6 +1,6 @@
 /*
- * Results that replace their names: the input is JSON, in which any id may be named. The output must be JSON again,
- * within the limits, and must no longer name an id that has a result.
+ * Batches whose requests name the results of other requests. The input is JSON that may name any id. The output, with
+ * results in place of names, must be JSON within the limits, and must not name an id that has a result.
  */
 #include "rpc/jsonrpc/json_batch.h"
 

@@ -2,13 +2,13 @@
 
 usage: mutate_callbacks.py [--seconds N] [--jvm HOME] [--seed N] [--clients N] [--check-jni]
 
-Each client has Java call it: from the thread of its request, from others, from virtual ones, deep in the stack, in events.
-Most calls are answered wrongly: with bytes changed, with another id, twice, late, in a batch, by an error that names a
-throwable, after requests that are nested in this call, in an ended one, in another client's, or with the session deleted,
-or not at all. They also send chains (chains.py) in which something was changed. Promises that must hold: every message of
-the peer is a call, a release or an answer; calls of other clients, and their chains with nested callbacks, always get right
-answers; after the clients have left, no session, descriptor or thread of theirs remains; and the peer ends by its signal,
-at once, clean, and with only warnings about callbacks in its log.
+Each client has Java call it: from the thread of its request, from other threads, from virtual threads, deep in the stack,
+in events. Most calls are answered wrongly: with bytes changed, with another id, twice, late, in a batch, by an error that
+names a throwable, after requests that are nested in this call, in an ended one, in another client's, or with the session
+deleted, or not at all. They also send chains (chains.py) in which something was changed. Promises that must hold: every
+message of the peer is a call, a release or an answer; calls of other clients, and their chains with nested callbacks,
+always get right answers; after the clients have left, no session, descriptor or thread of theirs remains; and the peer ends
+by its signal, at once, clean, and with only warnings about callbacks in its log.
 
 Java may wait for itself: a thread holds the monitor of fixtures.Calling and runs invokeAll there, and a request that is
 nested in a worker's call asks for the monitor. No client can end that, and all others that want the monitor wait as well.
@@ -34,7 +34,7 @@ from support.callback_client import CallbackClient, ShmCallbackClient  # noqa: E
 from support.peer import Peer  # noqa: E402
 
 CALLING = "fixtures.Calling"
-SILENT_SECONDS = 2  # a client that leaves a call unanswered goes; others may wait for a lock that this call's thread holds
+SILENT_SECONDS = 2  # then a client with an unanswered call disconnects: the call's thread may hold a lock that others need
 QUIET_SECONDS = 0.1  # then a client checks whether its requests are over
 PATIENCE_SECONDS = 30  # for expected messages
 SETTLE_SECONDS = 60
@@ -136,7 +136,7 @@ class Attack:
         return {"ref": {"callback": self.rng.randint(1, 5)}, **self.rng.choice(FLAGS)}
 
     def request(self, **options):
-        """A request that gives a callback, or a small one."""
+        """A random request: one that gives a callback, or a short one without."""
         self.sent += 1
         kind = self.rng.randrange(8)
         if kind == 0:
@@ -181,8 +181,8 @@ class Attack:
         return [*chain.requests, self.request()]
 
     def handle_next(self):
-        """Without a message, all requests may have ended: a change has removed the id of a request, or the request of
-        a message."""
+        """If no message arrives, no request is in flight any more: some get no answer, because a change has removed
+        their id or the request itself."""
         try:
             self.handle(self.client.receive_within(QUIET_SECONDS))
         except (TimeoutError, shm.TimedOut):
@@ -266,7 +266,7 @@ class Attack:
         return self.rng.choice([message["id"]] * 6 + [self.rng.choice(self.open_ids), "cb-1", "cb-0", 5, None, ""])
 
     def ask_before(self, message):
-        """Calls that the nested request causes are answered inside."""
+        """Sends a nested request before the answer, and answers the calls that this request causes."""
         request = self.request(within=self.within(message))
         wanted = self.replies + 1
         self.send(self.mutated(request) if self.rng.random() < 0.2 else request)
@@ -350,7 +350,7 @@ class Run(Mutation):
                 self.fault(f"chains: {type(error).__name__}: {error}")
 
     def watch(self):
-        """Calls and callbacks of another client during that time."""
+        """Checks calls and callbacks of another client while the attacks run."""
         while not self.is_over():
             try:
                 with CallbackClient(self.peer) as client:

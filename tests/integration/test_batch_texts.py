@@ -18,7 +18,7 @@ def make_text(length=LENGTH, unit="x", **members):
 
 
 def results(client, batch):
-    """By the ids: the message of an error, else the value object, or the value for a call by an own name."""
+    """The results by id: the message of an error, the value object, or, for members called by their own names, the value."""
     found = {}
     for answer in json.loads(client.exchange(json.dumps(batch))):
         result = answer.get("result")
@@ -112,7 +112,7 @@ class LongTexts(PeerCase):
 
 class Batches(PeerCase):
     def growth(self, requests, count):
-        """By how many MiB a peer grows while it answers the batch."""
+        """How many MiB a peer grows by while it answers the batch."""
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or freed memory counts as growth
         peer = self.start("-J", "-Xmx64m", env=env)

@@ -61,14 +61,14 @@ class Puts(BinaryCase):
                 "field": {"clazz": named(FIELDS), "name": name, "modifiers": modifiers}, f"{kind}FieldPutId": "put it"})
             self.assertEqual(self.client.get(FIELDS, name, **on), value)
 
-    def test_a_ref_in_each_place_for_it(self):
+    def test_the_value_of_a_put_is_a_ref_with_or_without_its_class(self):
         number = self.client.new(FIELDS)
         for value in (obj_ref(number), obj_ref(number, FIELDS)):
             self.client.put(FIELDS, "anObject", obj_null(), on=number)
             self.client.put(FIELDS, "anObject", value, on=number)
             self.assertEqual(self.client.get(FIELDS, "anObject", on=number), number)
 
-    def test_a_ref_counts_before_the_value_beside_it(self):
+    def test_a_ref_is_used_and_not_the_value_beside_it(self):
         number = self.client.new(FIELDS)
         for value in (obj("x"), obj_ref(999999), obj_null(), obj_text("not JSON")):
             message = put_message(FIELDS, "anObject", obj_ref(number), on=number)
@@ -143,7 +143,7 @@ class Control(BinaryCase):
             self.assertEqual(reply["status"], status, message)
             self.assertEqual("body" in reply, status != 1, reply)
 
-    def test_delete_object_takes_refs_alone(self):
+    def test_delete_object_accepts_only_refs(self):
         for param in (obj(1), obj_null(), {}, obj_text("not JSON")):
             message = control_message("delete_object")
             message["controlMessage"]["params"] = [param]

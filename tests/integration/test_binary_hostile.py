@@ -60,13 +60,13 @@ class HostileCase(PeerCase):
         self._client = self.clients[0]
 
     def answer_to(self, payload, client=None):
-        """The part of the reply."""
+        """The one message inside the reply: exec, control or meta message."""
         client = client or self.client
         client.send_bytes(payload)
         return part_of(client.receive())
 
     def assert_refused(self, payload, status=ERROR, answers="", says=""):
-        """By a control response to that id, in each envelope."""
+        """Each kind of socket gets a control response with this status; `answers` is the id that it responds to."""
         for client in self.clients:
             reply = self.answer_to(payload, client)
             self.assertEqual(reply.get("status"), status, reply)
@@ -75,7 +75,7 @@ class HostileCase(PeerCase):
             self.assertNotIn("command", reply)
 
     def assert_raised(self, payload, type_name="java.lang.IllegalArgumentException", says=""):
-        """As a throwable, in each envelope."""
+        """Each kind of socket gets a reply with this throwable."""
         for client in self.clients:
             reply = self.answer_to(payload, client)
             self.assertEqual(reply["responseToId"], "the id")
@@ -87,7 +87,7 @@ class HostileCase(PeerCase):
 class Bytes(HostileCase):
     """Bytes that cannot be decoded."""
 
-    def test_the_end_missing_at_every_byte(self):
+    def test_messages_that_end_too_early(self):
         for message in (ADD, put_message("fixtures.Fields", "aStatic", 5), control_message("ping"), meta_message(obj(True))):
             whole = identified(message)
             id_ends = whole.index(b"the id") + len("the id")
@@ -96,7 +96,7 @@ class Bytes(HostileCase):
                 self.assertEqual(reply["status"], ERROR, whole[:size])
                 self.assertEqual(reply.get("responseToId", ""), "the id" if size >= id_ends else "", whole[:size])
 
-    def test_every_bit_flipped(self):
+    def test_messages_with_one_wrong_bit(self):
         """Each bit of a message that was just served."""
         whole = identified(call_message("java.lang.Math", "max", obj(1, "int"), 2))
         for bit in range(8, len(whole) * 8):
@@ -105,7 +105,7 @@ class Bytes(HostileCase):
             flipped[bit // 8] ^= 1 << bit % 8
             self.answer_to(bytes(flipped))
 
-    def test_its_description(self):
+    def test_the_error_says_what_cannot_be_decoded(self):
         for payload, status, answers, says in (
                 (b"", ERROR, "", "The message is empty"), (b"\x7f", UNSUPPORTED, "", "Message type 0 is not served"),
                 (b"\0\x0c\x7f", UNSUPPORTED, "", "Message type 12 is not served"),
@@ -171,7 +171,7 @@ class Bytes(HostileCase):
             self.assert_refused(exec_bytes(field(19, b"\1" + text(content))), answers="the id")
             self.assert_refused(field(0, b"\3") + field(1, field(1, text(content)) + b"\x7f") + b"\x7f")
 
-    def test_causes_without_end(self):
+    def test_causes_that_are_nested_too_deep(self):
         for depth in (64, 65, 1000, 100_000, 3_000_000):
             causes = b"\3" * depth + b"\x7f" * depth
             self.assert_refused(exec_bytes(field(17, field(3, causes + b"\x7f") + b"\x7f")), answers="the id")
@@ -191,12 +191,12 @@ class Bytes(HostileCase):
 class Messages(HostileCase):
     """Messages that can be decoded but ask for nothing that is served."""
 
-    def test_a_type_without_its_struct(self):
+    def test_an_exec_message_without_the_struct_of_its_type(self):
         for number in range(1, 8):
             self.assert_raised(colfer.encode("Message", {"messageType": number, "execMessage": {"messageId": "the id"}}),
                                says=f"message type {number} needs")
 
-    def test_a_type_alone(self):
+    def test_a_message_type_without_a_struct(self):
         for number, (part, _, answer) in REQUESTS.items():
             for client in self.clients:
                 client.send({"messageType": number})
@@ -204,7 +204,7 @@ class Messages(HostileCase):
                 self.assertEqual(reply["messageType"], answer if part != "execMessage" else THROWS)
                 self.assertNotIn("responseToId", part_of(reply))
 
-    def test_a_type_with_another_ones_struct(self):
+    def test_a_message_with_the_struct_of_another_type(self):
         for number in (1, 2, 4, 5, 6, 7):
             self.assert_raised(identified({**ADD, "messageType": number}), says=f"message type {number} needs")
         for number, message in ((31, ADD), (60, ADD), (31, meta_message()), (60, control_message("ping"))):
@@ -219,7 +219,7 @@ class Messages(HostileCase):
             message = {"messageType": number, part: {"messageId": "the id", **({name: {}} if name else {})}}
             self.assert_refused(colfer.encode("Message", message), answers="the id")
 
-    def test_types_that_are_none(self):
+    def test_unknown_message_types(self):
         for number in (0, 12, 30, 33, 59, 62, 127, 128, 255):
             self.assert_refused(identified({**ADD, "messageType": number}), status=UNSUPPORTED, answers="the id")
 
@@ -334,7 +334,7 @@ class Sizes(HostileCase):
 class Envelopes(HostileCase):
     """Payloads of several frames, and of both forms on one socket."""
 
-    def test_several_frames_get_an_error_of_the_first_ones_form(self):
+    def test_several_frames_get_an_error_in_the_form_of_the_first_frame(self):
         binary, json_text = identified(ADD), b'{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"ping"}}'
         with zmq.Context.instance().socket(zmq.DEALER) as socket:
             socket.setsockopt(zmq.LINGER, 0)
@@ -351,6 +351,6 @@ class Envelopes(HostileCase):
                     else:
                         self.assertIn(b'"code":-32600', answer[-1])
 
-    def test_what_no_message_begins_with_is_json_text(self):
+    def test_a_first_byte_that_no_binary_message_has_means_json(self):
         for first in (9, 10, 31, 32, 65, 0x7E, 0x80, 0xFF):
             self.assertTrue(self.client.exchange_bytes(bytes([first]) + identified(ADD)[1:]).startswith(b"{"))

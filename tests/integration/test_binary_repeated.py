@@ -93,7 +93,7 @@ class Repeated(BinaryCase):
                 with self.assertRaises(Raised):
                     self.client.run(changed)
 
-    def test_a_message_that_is_cut_or_goes_on(self):
+    def test_a_message_that_is_cut_off_or_too_long(self):
         message = self.client.addressed(call_message(*ADD, 1, 2))
         whole = colfer.encode("Message", message)
         for size in range(1, len(whole)):

@@ -34,7 +34,7 @@ class Results(BinaryCase):
             self.assertIn("ref", result)
             self.assertEqual(json.loads(result.get("value", '"none"')), value)
 
-    def test_a_collection_with_an_object_in_it_is_a_ref_alone(self):
+    def test_a_collection_that_contains_an_object_is_only_a_ref(self):
         user = self.client.new("fixtures.User", "ann", 30)
         value = self.client.result(call_message("java.util.List", "of", obj_ref(user)))
         self.assertEqual(set(value), {"clazz", "ref"})
@@ -46,7 +46,7 @@ class Results(BinaryCase):
         self.assertLessEqual(set(result), {"clazz", "ref", "value"})
         return result.get("value")
 
-    def test_what_cannot_be_read_is_a_ref_alone(self):
+    def test_a_collection_that_cannot_be_read_is_only_a_ref(self):
         for method in ("sizeThrows", "toArrayThrows", "toArrayGivesNull", "sizeIsTooSmall", "sizeIsTooLarge",
                        "listsThatShare", "noEntries", "entryIsNull", "entryIsNone", "keyThrows", "mapInItself", "keyIsAnObject"):
             with self.subTest(method=method):
@@ -60,7 +60,7 @@ class Results(BinaryCase):
         self.assertEqual(json.loads(self.odd("oddKeys")),
                          {"null": "null", "1.5": "decimal", "c": [True], '"\ud800': "text"})
 
-    def test_a_list_that_is_in_itself_is_a_ref_alone(self):
+    def test_a_list_that_contains_itself_is_only_a_ref(self):
         number = self.client.new(LIST)
         self.client.call(LIST, "add", obj_ref(number), on=number)
         value = self.client.result(call_message(ARGUMENTS, "echoObject", obj_ref(number)))
@@ -138,5 +138,5 @@ class RefsOfValues(BinaryCase):
         self.assertEqual(len(refs), 50)
         self.assertGreater(self.client.result(get_message("java.lang.Integer", "MAX_VALUE"))["ref"], 0)
 
-    def test_null_and_void_have_none(self):
+    def test_null_and_void_have_no_ref(self):
         self.assertNotIn("ref", self.client.result(call_message(ARGUMENTS, "echoString", obj_null("java.lang.String"))))

@@ -1,5 +1,5 @@
-"""Callbacks and several connections: one session of two, a callback during another's, clients that vanish, and
-clients whose answers are wrong, late, or too many."""
+"""Callbacks and several connections: two connections of one session, nested callbacks of two clients, clients that vanish,
+and clients whose answers are wrong, late, or too many."""
 
 import json
 import os
@@ -22,7 +22,7 @@ GONE = "CallbackException: the connection of the client has ended"
 
 
 class OneSession(CallbackCase):
-    def test_an_answer_counts_on_its_own_connection_alone(self):
+    def test_an_answer_counts_only_on_its_own_connection(self):
         one, other = self.connect_again()
         begun, call = self.begin(one)
         other.send_json({"jsonrpc": "2.0", "id": call.id, "result": "stolen"})
@@ -30,7 +30,7 @@ class OneSession(CallbackCase):
         call.answer("mine")
         self.assertEqual(one.end(begun), "mine")
 
-    def test_where_both_have_one_open(self):
+    def test_both_connections_have_an_open_call_with_the_same_id(self):
         """Each connection numbers its own calls."""
         one, other = self.connect_again()
         (first, call), (second, same) = self.begin(one), self.begin(other)
@@ -42,7 +42,7 @@ class OneSession(CallbackCase):
         self.assertEqual(one.end(first), "one")
         self.assert_serves(other)
 
-    def test_a_nested_request_counts_on_its_own_connection_alone(self):
+    def test_a_nested_request_counts_only_on_its_own_connection(self):
         one, other = self.connect_again()
         begun, call = self.begin(one)
         self.assert_fails(-32602, "is no open callback that the message is nested in", other.end,
@@ -73,7 +73,7 @@ class OneProcess(CallbackCase):
         return json.loads(plain(answer))["client"]
 
     def connect_process(self, count=2, kinds=(CallbackClient,)):
-        """Connections of one session and process, each of the next kind."""
+        """Opens `count` connections of one session and process, with the kinds in turns; also returns its number."""
         session = {"peer-id": str(uuid.uuid4())}
         clients = [self.connect(kinds[i % len(kinds)], session) for i in range(count)]
         self.session = session
@@ -157,7 +157,7 @@ class OneProcess(CallbackCase):
                 client.control("ping")
         self.assertEqual(one.released[7] + other.released[7], 3)
 
-    def test_what_one_that_has_ended_has_given_is_released_to_another(self):
+    def test_the_release_of_an_object_is_sent_to_another_connection_if_its_own_has_ended(self):
         one, other, _ = self.connect_process()
         with WebSocketClient(self.peer) as asking, ThreadPoolExecutor(1) as pool:
             self.close_one(one, other, asking, pool)
@@ -167,7 +167,7 @@ class OneProcess(CallbackCase):
             read.result()
         self.assertEqual(other.released[7], 1)
 
-    def test_who_belongs_to_it(self):
+    def test_which_connections_belong_to_one_process(self):
         one, other, number = self.connect_process()
         stranger = self.connect()
         self.assertNotEqual(self.join(stranger), number)  # of another session
@@ -310,7 +310,7 @@ class VanishingByDefault(CallbackCase):
 
 
 class Vanishing(CallbackCase):
-    """Without the interrupt, which the Java thread would see as well."""
+    """The peer does not interrupt calls of clients that left, so that the Java thread sees the end of the callback."""
 
     options = ("--on-disconnect", "finish")
 
@@ -397,7 +397,7 @@ class Wrong(CallbackCase):
         self.stop(dropped=1)
 
     def test_values_that_do_not_fit(self):
-        """Java gets an error for each, the log a line for the first one of a connection."""
+        """Java gets an error for each value; the log gets a line for the first one of a connection."""
         client = self.serve()
         for wrong in ("x", {"ref": 999999}, typed("fixtures.Nothing", 1), {"no": "argument"}, [1, 2], 1.5):
             begun = client.begin_call("java.util.Objects", "compare", "a", "b", client.give())
@@ -411,7 +411,7 @@ class Wrong(CallbackCase):
         self.failure(other.end, begun)
         self.stop(misfits=2)
 
-    def test_a_value_for_nothing(self):
+    def test_a_void_method_accepts_no_value(self):
         client = self.serve()
         begun = client.begin_call(CALLING, "tell", client.give(), 1)
         client.await_call().answer("something")
@@ -420,7 +420,7 @@ class Wrong(CallbackCase):
         self.stop(misfits=1)
 
     def test_bytes_that_are_no_json(self):
-        """The client gets an error for each before the request ends whose call is open."""
+        """The client gets an error for each of them, and the open call can still be answered."""
         client = self.serve("--callback-timeout", "0")
         begun, call = self.begin(client)
         for wrong in ("", "cb-1", "\u0000", '{"result":Infinity', '[{"id":"cb-1","result":NaN}]',
@@ -432,7 +432,7 @@ class Wrong(CallbackCase):
         self.stop()
 
     def test_answers_that_cannot_be_read(self):
-        """Java gets an error for those with the id of its call; of JSON-RPC 1.0 both members are accepted."""
+        """Java gets an error if the id is that of its call. `result` and `error` together, as in JSON-RPC 1.0, are accepted."""
         client = self.serve("--callback-timeout", "0")
         for code, wrong in ((-32700, '{"jsonrpc":"2.0","id":"%s","result":Infinity}'),
                             (-32700, '{"result":1 2,"id":"%s"}'),
@@ -511,7 +511,7 @@ class Deadlocks(CallbackCase):
 class TimedDeadlocks(CallbackCase):
     options = ("--callback-timeout", "3000", "--thread-affinity", "SINGLE=fixtures.Affinity.single")
 
-    def test_the_timeout_lets_go_of_the_lock(self):
+    def test_the_timeout_releases_the_lock(self):
         one, other = self.connect(), self.connect()
         first, _ = self.begin(one, "holdingMonitor")
         second = other.begin_call(CALLING, "holdingMonitor", other.give(lambda call: "second"))

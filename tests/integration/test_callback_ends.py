@@ -144,7 +144,7 @@ class Stops(EndCase):
                 self.assertEqual(self.peer.wait(), 7)
 
     def test_a_shutdown_hook_that_calls(self):
-        """Its call fails, because the connections have ended, whether a signal or Java ends the process."""
+        """The hook's call fails, because the connections have ended, whether a signal or Java ends the process."""
         for ends_by_exit in (False, True):
             client = self.serve("--grace", "100")
             client.call(CALLING, "atTheEnd", client.give())

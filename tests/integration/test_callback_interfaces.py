@@ -120,7 +120,7 @@ class Policies(CallbackCase):
             client.await_call().fail("no", throwable_type=thrown)
             self.assertEqual(client.end(begun), f"{shown}: no")
 
-    def test_an_object_of_a_client_is_called_by_an_allowed_interface_alone(self):
+    def test_an_object_of_a_client_is_called_only_through_an_allowed_interface(self):
         heritage, ran = "fixtures.heritage.Heritage", []
         client = self.serve_with(allow(heritage, members="STATIC_METHOD") + allow("java.lang.Runnable"))
         proxy = client.call(heritage, "same", client.give(lambda call: ran.append(call.method)))

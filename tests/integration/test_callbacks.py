@@ -122,7 +122,7 @@ class Threads(CallbackCase):
         self.assertEqual(self.client.end(begun), "255")
 
     def test_a_thread_of_its_own(self):
-        """Its request has ended when it calls, and nothing else is in flight."""
+        """The request that started the thread has ended when the thread calls, and nothing else is in flight."""
         self.call("onThread", self.client.give())
         call = self.client.await_call()
         nested = [self.client.end(self.client.begin_call(CALLING, name, within=call.id)) for name in ("threadName", "local")]
@@ -211,7 +211,7 @@ class VirtualThreads(CallbackCase):
                "-Djdk.virtualThreadScheduler.maxPoolSize=2")
 
     def test_waits_leave_their_carriers(self):
-        """Also those inside of a default method."""
+        """Virtual threads that wait leave their carrier threads, also when a default method calls."""
         for method, greeting in (("onVirtualThreads", ""), ("greetOnVirtualThreads", "hello ")):
             self.call(method, self.client.give(), 8)
             held = self.client.await_calls(8)
@@ -406,7 +406,7 @@ class Origins(CallbackCase):
         self.assertEqual(self.origins, ["thread"] * 5)
 
     def test_of_nested_requests(self):
-        """One inside the other, and one after the other."""
+        """Nested calls, and calls one after the other."""
         ids = []
 
         def outer(call):

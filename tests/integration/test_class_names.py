@@ -50,7 +50,7 @@ class Absent(PeerCase):
                 answers = json.loads(client.receive())
             self.assertEqual([answer["id"] for answer in answers], [number])
 
-    def test_they_leave_nothing_in_the_heap(self):
+    def test_absent_classes_leave_nothing_in_the_heap(self):
         self.start("-J", "-Xmx128m")
         client = self.connect(CallbackClient)
         self.fill(client, range(5))
@@ -67,7 +67,7 @@ class Present(PeerCase):
     def assert_absent(self, client, name):
         self.assert_fails(-32601, "", client.call, name, "loaderName")
 
-    def test_a_file_that_comes_later_is_found(self):
+    def test_a_class_file_that_is_added_later_is_found(self):
         with tempfile.TemporaryDirectory() as folder, Peer(class_path=f"{folder}:{FIXTURES}") as peer, \
                 WebSocketClient(peer) as client:
             self.assert_absent(client, "beyond.Bean")

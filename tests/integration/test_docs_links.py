@@ -210,7 +210,7 @@ class StateDiagrams(unittest.TestCase):
         code, said, _ = self.draw(DOOR, page=place.format("gate"), name="internals/crew.md")
         self.assertEqual((code, said), (1, "state-diagrams: docs/internals/crew.md: enum gate has no table of transitions\n"))
 
-    def test_a_page_that_is_old_is_a_complaint_and_is_left_alone(self):
+    def test_an_outdated_page_is_reported_and_not_written(self):
         page = self.draw(DOOR)[2]
         changed = DOOR.replace("TO(DOOR_CLOSED)", "0")
         code, said, after = self.draw(changed, "--check", page=page)

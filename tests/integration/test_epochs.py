@@ -97,7 +97,7 @@ class EpochsOverHttp(PeerCase):
         client.post(call_request(1, "java.lang.Math", "abs", 1))
         self.assertNotIn("jpeer-epoch", client.headers)
 
-    def test_a_session_that_begins_again_keeps_epoch_and_goes_on(self):
+    def test_a_session_that_begins_again_keeps_its_epoch_and_its_refs_continue(self):
         name = ("peer-id", str(uuid.uuid4()))
         peer = self.start(first_ref=None)
         client = Http(peer)

@@ -154,7 +154,7 @@ class Sharing(PeerCase):
         self.assertEqual(answer, {"jsonrpc": "2.0", "id": "blocked", "result": {"elements": ["first"], "done": True}})
         self.assertEqual(fetch(other, iterator), {"elements": [], "done": True})
 
-    def test_another_gets_its_turn_when_the_iterator_goes_on(self):
+    def test_another_fetch_begins_when_the_iterator_continues(self):
         blocked, iterator, latch = self.block("blocking")
         other = self.client()
         other.send('{"jsonrpc":"2.0","id":1,"method":"jpeer.fetch","params":{"instance":%d}}' % iterator)

@@ -17,7 +17,7 @@ OWN = re.compile(r"rpc-|jpeer|ZMQ")
 
 
 def switches(peer):
-    """By thread: its name, and its context switches."""
+    """For each thread: its name, and the number of its context switches."""
     counts = {}
     for status in Path(f"/proc/{peer.pid}/task").glob("*/status"):
         with contextlib.suppress(OSError):

@@ -13,7 +13,7 @@ CLIENTS = 20
 
 
 def try_call(client, type_name, method, *args, on=None):
-    """For an attack that may be denied, or throw: it only must do no harm."""
+    """Tries an attack, which may be denied or throw, but must do no harm."""
     try:
         return client.call(type_name, method, *args, on=on)
     except RpcError:
@@ -21,7 +21,7 @@ def try_call(client, type_name, method, *args, on=None):
 
 
 def group_of_calls(client):
-    """The group of threads that called code makes; the peer's own threads are closed to clients."""
+    """The group of threads that application code makes; the peer's own threads are closed to clients."""
     return client.call("java.lang.Thread", "getThreadGroup", on=client.new("java.lang.Thread"))
 
 

@@ -86,7 +86,7 @@ class Java:
         subprocess.run([(home or jdks.homes()[0]) / "bin" / name, *map(str, words)], check=True)
 
     def both(self, *words, variables=None, homes=None):
-        """For each JDK, whose programs run at once: the JDK, and standard output and status of java and of jpeer."""
+        """Runs java and jpeer of all JDKs at once. For each JDK: the JDK, and the output and status of both."""
         homes = homes or jdks.homes()
         with ThreadPoolExecutor(2 * len(homes)) as pool:
             runs = [(home, [pool.submit(run, home, *words, variables=variables) for run in (self.java, self.peer)])
@@ -243,7 +243,7 @@ class Lines(PeerCase):
 
 
 class InputArguments(PeerCase):
-    def test_the_names_of_the_hooks_are_not_among_them(self):
+    def test_java_sees_its_own_arguments_only(self):
         bean = "java.lang.management.RuntimeMXBean"
         for home in jdks.homes():
             with self.subTest(home=home.name):

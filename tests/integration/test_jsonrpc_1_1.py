@@ -78,7 +78,7 @@ class Get(Http):
                                      "&compress_encode=false")["value"]["value"])
         self.assertEqual(["java.util.BitSet"], [each["className"] for each in one])
 
-    def test_text_becomes_what_the_parameter_wants(self):
+    def test_text_is_converted_to_the_type_of_the_parameter(self):
         session = str(uuid.uuid4())
         _, body = self.post({"version": "1.1", "method": "new", "params": ["java.awt.Point", [3, 4]]}, peer_id=session)
         ref = json.loads(body)["result"]["value"]["ref"]
@@ -125,7 +125,7 @@ class Get(Http):
         self.assertEqual(406, self.get("/rpc/control?method=ping", Accept="text/html")[0].status)
         self.assertEqual(406, self.get("/rpc/control?method=ping", Accept="application/json;q=0")[0].status)
 
-    def test_a_head_of_what_is_streamed_leaves_its_connection_good(self):
+    def test_a_connection_continues_after_a_head_request_with_a_streamed_answer(self):
         """The names of all classes are more than an answer that is made at once."""
         connection = http.client.HTTPConnection(self.url.netloc, timeout=60)
         self.addCleanup(connection.close)
@@ -151,7 +151,7 @@ class Get(Http):
 
 
 class Post(Http):
-    def test_accept_binds_1_1_alone(self):
+    def test_accept_is_checked_for_json_rpc_1_1_only(self):
         self.assertEqual(406, self.post(PING, Accept="text/html")[0].status)
         self.assertEqual(200, self.post(PING, Accept="text/html, application/*")[0].status)
         old = {"jsonrpc": "2.0", "id": 1, "method": "control", "params": {"method": "ping"}}

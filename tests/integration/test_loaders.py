@@ -137,7 +137,7 @@ class Redeployment(PeerCase):
         return loader
 
     @on_each_jdk
-    def test_the_new_class_is_called_and_the_old_one_goes(self, options):
+    def test_the_new_class_is_called_and_the_old_class_is_unloaded(self, options):
         client = self.serve(*options)
         for number in range(12):
             self.deploy(client, number)

@@ -73,7 +73,7 @@ class SlowCalls(PeerCase):
                 self.assertIn('"value":"1"', client.receive())
                 client.close()
 
-    def test_a_text_that_takes_for_ever_holds_up_its_own_request_alone(self):
+    def test_a_text_that_takes_for_ever_delays_only_its_own_request(self):
         """jpeer.describe runs toString: all others are served, clients of the same session and object included."""
         session = {"peer-id": str(uuid.uuid4())}
         self.start()
@@ -164,7 +164,7 @@ class ThreadNames(PeerCase):
         self.at_once(check, itertools.product(jdks.homes(), (WebSocketClient, ShmClient)))
 
     def on_one_thread(self, *checks):
-        """Each of them on each JDK, with a peer of its own; all at once, because they wait."""
+        """Runs each test on each JDK, with a peer of its own; all at once, because they mostly wait."""
         def run(case):
             home, check = case
             with Peer("--jvm", home, "--rpc-threads", "1", "--rpc-threads-max", "1") as peer, WebSocketClient(peer) as client:

@@ -54,7 +54,7 @@ class Meta(PeerCase):
                     reply.get("error", {}).get("data", {}).pop("request_id", None)
                 self.assertEqual(first, second)
 
-    def test_the_whole_of_it_on_every_transport(self):
+    def test_every_transport_sends_all_classes(self):
         answers = []
         for client in self.each(WebSocketClient, HttpClient, ZmqClient):
             answers.append(fetch(client))
@@ -67,7 +67,7 @@ class Meta(PeerCase):
         self.assertEqual(answers[0], answers[1])
         self.assertEqual(answers[0], answers[2])
 
-    def test_the_same_as_text_and_without_holding_it(self):
+    def test_uncompressed_metadata_is_the_same_and_is_not_kept_in_memory(self):
         client = self.connect(HttpClient)
         compressed = fetch(client, exclude_prefixes=["java."])
         before = self.peer.resident_kib()
@@ -75,7 +75,7 @@ class Meta(PeerCase):
         fetch(client, compress=False)
         self.assertLess(self.peer.resident_kib() - before, 24 * 1024)
 
-    def test_folders_and_multi_release_jars(self):
+    def test_folders_and_multi_release_jars_are_read(self):
         with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(FIXTURES) as fixtures:
             fixtures.extract("fixtures/User.class", folder)
             jar = Path(folder) / "multi.jar"
@@ -98,7 +98,7 @@ class Suggestions(PeerCase):
         return client.request("call", {"type": name, "method": "member"})["error"]["data"].get("suggestions")
 
     @on_each_jdk
-    def test_classes_that_the_caller_may_not_use_take_no_place(self, options):
+    def test_denied_classes_do_not_count_as_candidates(self, options):
         # More classes of a JDK are called Holder than are examined for a suggestion.
         client = self.serve(*options, "--rpc-allow", "fixtures.**", allow=False)
         self.assertEqual(self.suggested(client, "fixtures.Holder"), ["fixtures.Typed$Holder"])
@@ -106,7 +106,7 @@ class Suggestions(PeerCase):
         self.assertEqual(self.suggested(client, "fixtures.Holder"), ["fixtures.Typed$Holder"])
 
     @on_each_jdk
-    def test_what_is_suggested_does_not_depend_on_who_has_read_the_catalog(self, options):
+    def test_suggestions_do_not_depend_on_who_has_read_the_catalog(self, options):
         client = self.serve(*options)
         names = ("fixtures.Holder", "java.util.Entry", "java.util.ArayList", "org.w3c.Builder")
         before = [self.suggested(client, name) for name in names]

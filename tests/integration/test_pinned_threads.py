@@ -37,7 +37,7 @@ class Pinned(PeerCase):
                 self.assertTrue(has_thread(self.client, f"ends {kind.name}"))
             eventually(lambda: not has_thread(self.client, f"ends {kind.name}"))
 
-    def test_the_thread_before_ends_with_another_or_none(self):
+    def test_a_pinned_thread_ends_when_it_is_replaced_or_unpinned(self):
         for client in self.each(*PINNED):
             pin(client, "first")
             pin(client, "second")
@@ -104,7 +104,7 @@ class Pinned(PeerCase):
                 self.assertEqual(1, json.loads(client.receive())["id"])
                 self.assertEqual("sleeps", thread_of(client))
 
-    def test_an_executor_still_runs_what_names_it(self):
+    def test_a_request_with_an_executor_runs_there_and_not_on_the_pinned_thread(self):
         self.start("--thread-affinity", "SINGLE=fixtures.Affinity.single", sockets=True)
         for client in self.each(*PINNED):
             pin(client, "mine")
@@ -133,7 +133,7 @@ class Pinned(PeerCase):
 
 
 class Bounds(PeerCase):
-    def test_beyond_the_limit_there_is_none(self):
+    def test_the_limit_of_pinned_threads(self):
         self.start("--pinned-threads-max", "2", sockets=True)
         for kind in PINNED:
             with kind(self.peer) as one, kind(self.peer) as two, kind(self.peer) as three:

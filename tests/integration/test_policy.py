@@ -106,7 +106,7 @@ class Allow(PeerCase):
         self.assertEqual(client.call(*ADD), "3")
         self.assert_denied(client.new, "fixtures.Members")
 
-    def test_metadata_shows_just_that(self):
+    def test_metadata_shows_only_allowed_classes(self):
         client = self.serve("--rpc-allow", "fixtures.Members,fixtures.Outer$*", allow=False)
         self.assertNotIn("policy", self.peer.stderr())
         described = {one["className"]: one for one in fetch(client)}
@@ -131,7 +131,7 @@ class Refused(unittest.TestCase):
                                 ("**", "matches classes of the JDK: ", "jdk: before the pattern ('jdk:**')")):
             self.check(f"--rpc-allow: pattern '{pattern}'", *texts, words=("--rpc-allow", pattern))
 
-    def test_the_error_names_what_it_would_open(self):
+    def test_the_error_names_the_members_that_the_pattern_would_allow(self):
         self.check("java.util.ServiceLoader.load (loads classes)", "(opens, lists, changes or deletes files)",
                    words=("--rpc-allow", "java.util.**", "--rpc-policy-preset", "deny-files"))
 

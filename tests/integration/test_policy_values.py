@@ -179,7 +179,7 @@ class Rules(ValueCase):
                 for _ in range(2):
                     self.assertEqual(without_refs(self.value_of("open")), wanted)
 
-    def test_a_member_that_reads_is_denied_alone(self):
+    def test_a_value_is_a_ref_if_one_member_that_reads_it_is_denied(self):
         for method, closed in (("size", ("list", "inList")), ("toArray", ("list", "inList")),
                                ("iterator", ("list", "inList")), ("entrySet", ("map",)),
                                ("getKey", ("mapOfSecretEntry",)), ("getValue", ("mapOfSecretEntry",)),
@@ -208,7 +208,7 @@ class Rules(ValueCase):
             self.assertEqual(list(self.value_of(what)), ["ref"], what)
         self.assertEqual(self.value_of("open"), JDK)
 
-    def test_fields_denied_alone(self):
+    def test_elements_and_results_need_the_right_to_read_fields(self):
         """An element, a range, jpeer.fetch and results are judged as one field."""
         client = self.serve_with(deny(VALUES + "$Secret", members="FIELD_GET") + EVERY)
         held = client.call(VALUES, "array")

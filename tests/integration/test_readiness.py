@@ -41,7 +41,7 @@ class ReadyFile(PeerCase):
         for arguments, status in ((("--jvm", "/nonexistent"), 1), (("--rpc-policy", "/nonexistent"), 2),
                                   (("-J", "-XX:+NoSuchOption"), 1)):
             with self.subTest(arguments=arguments):
-                self.path.write_text("{}")
+                self.path.write_text('{"uuid":"0"}')
                 done = run_to_end("run", "--ready-file", str(self.path), *arguments, "--as-service")
                 self.assertEqual(done.returncode, status, done.stderr)
                 self.assertFalse(self.path.exists())
@@ -202,7 +202,7 @@ class Machine(PeerCase):
         assert count() == size, f"{count()} threads of the crew in place of {size}"
 
     def test_there_are_as_many_threads_as_processors_that_the_peer_may_use(self):
-        """With a maximum; otherwise the watcher adds threads on a busy machine."""
+        """The test sets a maximum, because the watcher otherwise adds threads on a busy machine."""
         allowed = os.sched_getaffinity(0)
         try:
             os.sched_setaffinity(0, {min(allowed)})

@@ -23,7 +23,7 @@ def tour():
 class Readme(unittest.TestCase):
     def test_the_tour_does_what_it_says(self):
         port, start, rest = tour()
-        # A reader takes some time from one command to the next; the shell's own job reports how the peer ended.
+        # A reader would paste the next command when the peer is ready. `wait` returns the peer's exit status.
         await_ready = f"until curl -s -o /dev/null http://127.0.0.1:{port}/; do kill -0 %1; sleep 0.05; done"
         script = "\n".join((start, await_ready, rest, "wait %1"))
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], capture_output=True, text=True,

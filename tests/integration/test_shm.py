@@ -68,7 +68,7 @@ class Asking(PeerCase):
         other = self.connect(UnixHttpClient)
         self.assertEqual("8", add(other))
 
-    def test_over_tcp_there_is_none(self):
+    def test_shared_memory_is_refused_over_tcp(self):
         peer = self.start()
         host, port = peer.address("ws").split("/")[2].rsplit(":", 1)
         with socket.create_connection((host, int(port)), shm.SECONDS) as connection:
@@ -166,7 +166,7 @@ class Sizes(PeerCase):
 
 
 class Attacks(PeerCase):
-    def test_hostile_clients_harm_themselves_alone(self):
+    def test_hostile_clients_harm_only_themselves(self):
         counts = shm_hostile.run(seconds=2, seed="short")
         self.assertEqual([], counts.faults)
         self.assertEqual(0, counts.torn)

@@ -282,7 +282,7 @@ class Stopping(PeerCase):
                         peer.send_signal(number)
                         time.sleep(0.05)
                 self.assertEqual(peer.wait(), 143)
-                self.assertRegex(peer.stderr(), r'Waited for: the shutdown hook "(endless|jpeer-drain)", in \S+\.\w+')
+                self.assertRegex(peer.stderr(), r'It waited for the shutdown hook "(endless|jpeer-drain)", in \S+\.\w+')
         self.at_once(check, (signal.SIGTERM, signal.SIGINT))
 
     def test_a_second_signal_within_the_grace_time_waits_too(self):
@@ -358,7 +358,7 @@ class Stopping(PeerCase):
                 time.sleep(0.05)
             _, errors = peer.communicate()
             self.assertEqual(peer.returncode, 143, errors)
-            self.assertIn("Waited for: the start of the JVM", errors)
+            self.assertIn("It waited for the start of the JVM", errors)
 
     def test_children_of_called_code_inherit_no_signal_that_is_blocked_or_ignored(self):
         peer = self.start()

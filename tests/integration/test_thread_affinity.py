@@ -110,8 +110,8 @@ class Threads(PeerCase):
                                  "thread affinity FX (javafx.application.Platform.runLater): its class cannot be loaded: "
                                  "java.lang.ClassNotFoundException: javafx.application.Platform")
 
-    def test_the_thread_stays_the_applications(self):
-        """Neither its interrupt nor its context class loader is changed, whatever called code has set there."""
+    def test_an_applications_thread_keeps_its_state(self):
+        """Requests keep the interrupt flag and the context class loader that the application has set on its thread."""
         client = self.client
         self.assertEqual(ask(client, "LOOP", "mark"), "false")
         self.assertEqual(ask(client, "LOOP", "mark"), "true")
@@ -239,7 +239,7 @@ class Faults(PeerCase):
 
 
 class Ends(PeerCase):
-    def test_the_grace_time_ends_what_never_runs(self):
+    def test_the_grace_time_ends_requests_that_never_run(self):
         for affinity in NEVER:
             with Peer(*flags(NEVER), "--grace", "500ms") as peer, WebSocketClient(peer) as other:
                 client = WebSocketClient(peer)

@@ -65,7 +65,7 @@ class Serving(PeerCase):
                          [f"ws+unix:{self.json}", f"http+unix:{self.json}", f"ipc://{self.zmq}"])
         self.assertIn(f", ws+unix:{self.json}, http+unix:{self.json}", self.peer.stderr())
 
-    def test_the_files_are_their_users_alone(self):
+    def test_other_users_cannot_open_the_files(self):
         self.assertEqual([mode_of(self.json), mode_of(self.zmq)], [0o600, 0o600])
         self.assertEqual([name for name in os.listdir(self.peer.folder.name) if name.endswith(".lock")], [])
 

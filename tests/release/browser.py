@@ -1,6 +1,6 @@
-"""Opens a page in Chromium that calls a peer in every way that a page can. A page of an origin that --allow-origin names
-has to see the answers; pages of others, or without the option, must see none and leave no effects. Installs Chromium if it
-is missing; if it cannot be installed, the run is skipped, and says why.
+"""Opens a page in Chromium that calls a peer in every way that a page can. A page of an origin in --allow-origin must
+receive the answers. Pages of other origins, or without the option, must receive none and have no effect. Installs
+Chromium if it is missing. If Chromium cannot be installed, the run is skipped, with the reason.
 """
 
 import json
@@ -39,7 +39,7 @@ class Unavailable(Exception):
 
 
 class Site(BaseHTTPRequestHandler):
-    """Serves the page, below /sandboxed as one of the origin null, and receives its reports."""
+    """Serves the page, below /sandboxed as a page of the origin null, and receives its reports."""
 
     def do_GET(self):
         path = urlsplit(self.path).path
@@ -84,7 +84,7 @@ def open_page(chromium, url, reports):
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
             raise AssertionError(f"the page has not reported: {lines}") from None
         finally:
-            os.killpg(browser.pid, signal.SIGKILL)  # its processes are many
+            os.killpg(browser.pid, signal.SIGKILL)  # all processes of the browser
             browser.wait()
 
 

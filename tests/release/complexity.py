@@ -1,10 +1,11 @@
-"""Requests of N, 2N and 4N for each list, name, number and depth that a client can make long: neither the peer's time nor
-its memory grows faster than what was sent.
+"""Sends requests of N, 2N and 4N for each list, name, number and depth that a client can make long. The peer's time and
+memory must not grow faster than the length of the request.
 
 usage: complexity.py [--case TEXT]...
 
-Time is that of the peer's own threads, without the JVM's compiler and collector; of several runs the least counts. Each
-request ends with what is served, so that all of it is read; a refusal is a case of its own, because errors have texts.
+The time is that of the peer's own threads, without the JVM's compiler and collector. The least of several runs counts.
+Each request ends with a part that is served, so that the peer reads all of it. A refused request is a case of its own,
+because errors contain text from the request.
 """
 
 import argparse
@@ -32,11 +33,11 @@ OPTIONS = ("--log-level", "error", "--batch-max", "1000000", "--message-max", "6
            *(word for option in ("-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC") for word in ("-J", option)))
 OWN = re.compile(r"rpc-|ZMQ|meta-")
 RUNS = 4
-# Of time for 4N to that for N: linear is 4, quadratic 16. What all sizes have in common makes it smaller.
+# The largest ratio of the times for 4N and N: linear is 4, quadratic 16. A constant part of the time makes it smaller.
 MOST = 7
-LEAST_NS = 2_000_000  # for 4N: less is not compared
-# Of memory for 4N: so many bytes for each that was sent, and what the peer keeps for any request.
-BYTES_MOST = 400  # a list of nothing, "[],", is the worst: about 512 bytes
+LEAST_NS = 2_000_000  # for 4N; shorter times are not compared
+# The most memory for 4N: bytes for each byte of the request, and an amount for any request.
+BYTES_MOST = 400  # the worst is a list of empty lists, "[],": about 512 bytes
 SPARE_KIB = 8192
 COLLECTIONS = "java.util.Collections"
 OBJECTS = "java.util.Objects"
@@ -73,7 +74,7 @@ def many_refs(client, count):
 
 
 class Counted:
-    """A socket that counts what is sent."""
+    """A socket that counts the bytes that it sends."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -107,7 +108,7 @@ class Client(RawWebSocket):
         return self.receive()
 
 
-# name: N, and what is sent. A text is one message; a function gets the client and N, and returns what is measured.
+# name: N and the request. A text is one message. A function gets the client and N, and returns the measured figures.
 MESSAGES = {
     "elements of a list": (100000, lambda n: is_null([1] * n)),
     "texts of a list": (60000, lambda n: is_null(["abc"] * n)),
@@ -222,7 +223,7 @@ def assemble(client, count):
 
 
 def cancel_all(client, count):
-    """A call that waits, calls after it, and cancels from the last one on."""
+    """Sends a call that waits, calls after it, and cancels of all of them, beginning with the last."""
     waiting = [{**call("java.lang.Thread", "sleep", 60000), "id": 0}, *({**call(OBJECTS, "isNull", 1), "id": i} for i in range(1, count))]
     client.socket.sendall(b"".join(frame(text(one)) for one in waiting))
     time.sleep(0.1)
@@ -233,7 +234,7 @@ def cancel_all(client, count):
 
 
 class Http:
-    """One connection for each exchange."""
+    """A client with one connection for each exchange."""
 
     def __init__(self, peer):
         self.path = peer.socket_path("http+unix")
@@ -282,7 +283,7 @@ BINARY_MESSAGES = {
 
 
 def own_nanoseconds(pid):
-    """Of the processor, by each thread of the peer."""
+    """The processor time of each thread of the peer."""
     found = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
@@ -296,7 +297,7 @@ class Measurer:
         self.peer = peer
 
     def measure(self, act):
-        """Nanoseconds, the least of several runs, and KiB above what was resident before."""
+        """The nanoseconds of the fastest run, and the KiB above the earlier resident memory."""
         times = []
         Path(f"/proc/{self.peer.pid}/clear_refs").write_text("5")
         resident = self.peer.resident_kib()
@@ -323,7 +324,8 @@ class Measurer:
 
 
 def grows_too_fast(found, find, size):
-    """What does, or nothing. A step, where a cache is left or a buffer is mapped, is not followed by another."""
+    """"memory" or "time" if it grows too fast, else "". A single step, where a cache is exceeded or a buffer is mapped,
+    does not count."""
     (time_1, _, _), _, (time_4, memory_4, sent_4) = found
     if memory_4 > BYTES_MOST * sent_4 / 1024 + SPARE_KIB:
         return "memory"
@@ -335,7 +337,7 @@ def rule(pattern):
     return f"  - {{class: '{pattern}', action: DENY}}\n"
 
 
-# A policy's rules, and the member that they are asked for, which a client names.
+# The rules of a policy, and the member's name, which a client chooses.
 POLICIES = {
     "policy: rules": (1200, lambda n: ("".join(rule(f"a.b{i}.*") for i in range(n)), "some.Other.member")),
     "policy: rules that a name passes": (1200, lambda n: (rule("**.x*y*z") * n, "some.xx.yy.zzz.Other.member")),
@@ -346,8 +348,8 @@ POLICIES = {
 
 
 def measure_policy(rules, name):
-    """`jpeer policy explain` reads the rules, and asks them for one member. Its memory is not known: the system counts
-    that of the process before its program, which is a copy of this one."""
+    """`jpeer policy explain` reads the rules and judges one member. Its memory is not measured: the system would count
+    the memory of the process before exec, which is a copy of this one."""
     times = []
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write("version: 1\nrules:\n" + rules)

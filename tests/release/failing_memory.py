@@ -1,11 +1,11 @@
-"""Each allocation of the peer's own code fails once, and each with all after it, in the life of a client of each kind:
-it connects, sends its requests and leaves.
+"""Lets each allocation of the peer's own code fail, once alone and once with all later ones, during the life of a
+client of each kind: the client connects, sends its requests and leaves.
 
 usage: failing_memory.py [--kind NAME]... [--verbose]
 
-Whatever fails, a request is answered rightly or with an error, or its connection ends; the next client is served, and
-nothing that was allocated stays. A kind ends with the first number that no allocation has any more. What is made once
-for a class is made for another class in each life (COLD), so that it fails too.
+Whichever allocation fails, a request gets its usual answer or an error, or its connection ends. The next client is
+served, and no memory leaks. A kind ends with the first number that no allocation reaches. Allocations for a new class
+fail, too, because each life uses another class (COLD).
 """
 
 import argparse
@@ -31,10 +31,10 @@ from support.raw_websocket import RawWebSocket  # noqa: E402
 from support.shm import Ended, Refused  # noqa: E402
 
 ZMQ_MILLISECONDS = 1000
-MOST_FAULTS = 5  # of a kind, before the rest is left out
+MOST_FAULTS = 5  # of a kind; then the rest is skipped
 SECONDS = 6  # for an answer or the end of a connection
-SPARE_BLOCKS = 40  # of caches, which grow as long as they meet classes and members that they do not know
-# In errors of a failed allocation, and of a connection that has ended by it.
+SPARE_BLOCKS = 40  # of caches, which grow while they meet new classes and members
+# words in the errors after a failed allocation, and after a connection that ended for that reason
 UNLUCKY = ("memory", "has left", "has ended", "could not be read", "callbackexception")
 ENDS = (EOFError, OSError, AssertionError, Ended, Refused, http.client.HTTPException)
 COLD = [f"java.util.{name}" for name in
@@ -67,7 +67,7 @@ LIST = "java.util.ArrayList"
 ADD = call("fixtures.Calculator", "add", 1, 2)
 OBJECT = {"ref": "$ref"}
 NEW = request(1, "new", {"type": LIST, "args": []})
-# Requests of a client, sent one after another. "$ref" is the last ref that was answered, "$cold" a class of COLD.
+# Requests of a client, sent one after another. "$ref" is the last ref in an answer, "$cold" a class of COLD.
 KINDS = {
     "call": [ADD],
     "text": [call("fixtures.Arguments", "echoString", "tête \U0001f600" * 3000)],
@@ -127,13 +127,13 @@ def over_any(client, message):
 
 
 def json_life(make, exchange, messages):
-    """A function that lives once: the replies, of which the last is missing if the connection has ended."""
+    """A function that runs one life. It returns the replies; the last is missing if the connection has ended."""
     def live(peer, cold):
         replies, ref = [], 0
         with contextlib.suppress(*ENDS), contextlib.closing(make(peer)) as client:
             for message in messages:
                 if ref == 0 and "$ref" in json.dumps(message):
-                    break  # a value, or an error
+                    break  # the earlier answer was a value or an error
                 reply = exchange(client, fill(message, ref, cold))
                 replies.append(reply)
                 ref = last_ref(reply, ref)
@@ -148,7 +148,7 @@ def websocket(peer):
 
 
 def zeromq(kind):
-    """The end of a connection is not seen there: a client that has no answer asks again."""
+    """The client cannot see the end of a connection. A client without an answer asks again."""
     def make(peer):
         client = kind(peer)
         client.socket.setsockopt(zmq.RCVTIMEO, ZMQ_MILLISECONDS)
@@ -166,7 +166,7 @@ def binary_life(*messages):
 
 
 def as_json(payload):
-    """A binary reply in the form of the others, as far as they are compared. An empty one says that memory is short."""
+    """A binary reply as JSON, as far as replies are compared. An empty reply means that memory is short."""
     if not payload:
         return {"error": {"code": -32000, "data": {"message": "no memory for the answer"}}}
     reply = colfer.decode("Message", payload)
@@ -187,7 +187,7 @@ def http_get(peer, cold):
                        b"HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         head, _, body = b"".join(iter(lambda: client.recv(65536), b"")).partition(b"\r\n\r\n")
         if head.startswith(b"HTTP/1.1 200") and not body.endswith(b"\r\n0\r\n\r\n"):
-            return []  # it has ended before the end of the answer
+            return []  # the connection ended within the answer
         return [{"result": body.decode()} if head.startswith(b"HTTP/1.1 200") else
                 {"error": {"code": -32000, "data": {"message": f"out of memory: {head!r}"}}}]
     return []
@@ -206,7 +206,7 @@ LIVES = {
 
 
 def normal(reply):
-    """Without what differs from life to life."""
+    """The reply without the parts that differ between lives."""
     return re.sub(r'"(ref|id|session|name|epoch|peer_id)": ("[^"]*"|\d+)', '"\\1": 0', json.dumps(reply))
 
 
@@ -215,7 +215,7 @@ def is_error(reply):
 
 
 def error_of(reply):
-    """Also of a callback, which Java has caught; None: there is none."""
+    """The reply's error, also that of a callback which Java has caught. None if there is none."""
     if is_error(reply):
         return reply["error"]
     found = re.search(r'"value": "(CallbackException[^"]*)"', json.dumps(reply))
@@ -223,13 +223,13 @@ def error_of(reply):
 
 
 def is_ref_of(reply, expected):
-    """A value that the answer has no room for is a ref."""
+    """Whether the reply is only a ref because its value did not fit in the answer."""
     value, whole = ((one.get("result") if isinstance(one, dict) else None) or {} for one in (reply, expected))
     return isinstance(value, dict) and isinstance(whole, dict) and "ref" in value and "value" in whole and "value" not in value
 
 
 class Sweep:
-    """Of one kind of client."""
+    """The lives of one kind of client."""
 
     def __init__(self, name, peer, memory, say):
         self.name, self.peer, self.memory, self.say = name, peer, memory, say
@@ -238,7 +238,7 @@ class Sweep:
         self.texts, self.faults = set(), []
 
     def wrong(self, replies, failing):
-        """What is wrong with the replies of a life in which allocations failed."""
+        """Yields the faults in the replies of a life in which allocations failed."""
         for number, reply in enumerate(replies):
             expected = self.expected[number] if number < len(self.expected) else None
             for one, right in zip(reply, expected) if isinstance(reply, list) and isinstance(expected, list) else \
@@ -247,17 +247,17 @@ class Sweep:
                 if error is not None:
                     self.texts.add((error["code"], str((error.get("data") or {}).get("message"))[:200]))
                     if is_error(right) and right["error"]["code"] == error["code"]:
-                        continue  # its text may lack a hint
+                        continue  # the text may lack a hint
                     if not is_of_memory(error):
                         yield f"{failing}: an error that is not of memory: {json.dumps(one)[:300]}"
-                    return  # what follows may depend on it
+                    return  # later replies may depend on this one
                 elif is_ref_of(one, right):
                     pass
                 elif self.name not in ("cold", "control") and normal(one) != normal(right):
                     yield f"{failing}: {json.dumps(one)[:300]} instead of {json.dumps(right)[:300]}"
 
     def run_mode(self, last):
-        """The number of allocations of a life."""
+        """Runs lives until no allocation fails. Returns the number of allocations of a life."""
         for number in itertools.count(1):
             self.memory.fail(number, number if last is None else last)
             began = time.monotonic()
@@ -275,7 +275,7 @@ class Sweep:
                 return number - 1
 
     def run(self):
-        for _ in range(3):  # what is made once for all
+        for _ in range(3):  # the first lives fill caches
             self.expected = self.live(self.peer, COLD[0])
         first = self.run_mode(None)
         self.run_mode(FOREVER)
@@ -295,12 +295,12 @@ class Sweep:
         return first
 
     def settled_blocks(self):
-        """When the connections of the lives before have ended."""
+        """The number of blocks after all connections of earlier lives have ended."""
         last = None
         with contextlib.closing(websocket(self.peer)) as client:
             over_websocket(client, json.dumps(request(1, "control", {"method": "gc"})))
         while last != (last := self.memory.blocks):
-            time.sleep(1.5)  # longer than the life of a session that nobody holds
+            time.sleep(1.5)  # longer than an unused session is kept
         return last
 
 

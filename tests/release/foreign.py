@@ -1,7 +1,8 @@
-"""The programs of docs/c-client.md that call libjpeer-client by foreign functions, from Node (koffi) and Ruby (fiddle).
+"""The programs of docs/c-client.md that call libjpeer-client by a foreign function interface, from Node (koffi) and
+Ruby (fiddle).
 
-One line a program, and a closing line of counts. If the language or its package is not available, the program is skipped;
-both must not be.
+Prints one line for each program, and the counts. If a language or its package is not available, its program is skipped;
+at least one program must run.
 """
 
 import shutil
@@ -20,7 +21,7 @@ SECONDS = 180
 
 
 def node_modules():
-    """The folder with koffi; None where npm, or its registry, is out of reach."""
+    """The folder with koffi. None if npm or its registry is out of reach."""
     if not shutil.which("node") or not shutil.which("npm"):
         return None
     done = subprocess.run([ROOT / "tools/fetch-npm", KOFFI], capture_output=True, text=True, timeout=SECONDS, check=False)

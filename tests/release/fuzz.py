@@ -1,5 +1,5 @@
-"""Runs fuzz targets of tests/fuzz for a time, each from its corpus, under ASan and UBSan; new inputs stay out of the tree.
-Two run at once.
+"""Runs fuzz targets of tests/fuzz for some time, each from its corpus, under ASan and UBSan, two at a time. New inputs
+are not added to the tree.
 
 usage: fuzz.py [--seconds N] TARGET...
 """
@@ -18,7 +18,7 @@ AT_ONCE = 2
 
 
 def fuzz(target, seconds):
-    """The program's last words, and its status; it ends at the first fault."""
+    """The program's last output, and its status. The program ends at the first fault."""
     with tempfile.TemporaryDirectory(prefix="jpeer-fuzz-") as found:
         command = [PROGRAMS / f"{target}_fuzz", f"-max_total_time={seconds}", "-timeout=20", "-print_final_stats=1",
                    f"-artifact_prefix={ROOT}/build/fuzz/{target}-", found, CORPORA / target]
@@ -36,7 +36,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=900)
     parser.add_argument("targets", nargs="+", metavar="TARGET")
     options = parser.parse_args()
-    # Clang's own runtime, which the package clang only recommends.
+    # the runtime library for clang, which is only a recommended package
     subprocess.run([ROOT / "tools/install-packages", "libclang-rt-14-dev"], check=True)
     subprocess.run([ROOT / "tools/build", "fuzz", *(f"{target}_fuzz" for target in options.targets)], check=True)
     failed = 0

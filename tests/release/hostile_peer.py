@@ -1,14 +1,14 @@
-"""A peer that answers everything wrongly, for the client library and for the Python package, and reports which promises
-held.
+"""A peer with wrong answers, for the client library and for the Python package. It reports whether each of these kept
+its promises.
 
 usage: hostile_peer.py [--seconds N] [--seed N] [--clients N] c|python
 
-It serves WebSocket and HTTP on a Unix socket, and ZeroMQ on another one. Handshakes, frames, responses and answers are
-right, changed, cut off, repeated, in batches, for other requests or none at all; answers have values of every type, refs,
-huge numbers, epochs, throwables and elements; it sends unexpected calls, releases and requests. Programs that use the
-library (client_hostile, built under the preset's sanitizers, or hostile_python.py) open connections to it and use all that
-they receive, until the time is up. Held must be: they end by themselves, in time, clean, and each failure is one of those
-that the library documents.
+The peer serves WebSocket and HTTP on a Unix socket, and ZeroMQ on another one. Handshakes, frames, responses and
+answers are valid, changed, cut off, repeated, in batches, for other requests, or missing. Answers have values of every
+type, refs, huge numbers, epochs, throwables and elements. The peer also sends unexpected calls, releases and requests.
+Programs that use the library (client_hostile, built under the preset's sanitizers, or hostile_python.py) connect, and
+use everything that they receive until the time is up. The promises: the programs end by themselves, in time and without
+leaks, and each failure is one that the library documents.
 """
 
 import argparse
@@ -108,7 +108,7 @@ def describe(rng):
 
 
 def unasked(rng):
-    """A call from Java, a release, or anything else that has a method."""
+    """A call from Java, a release, or another message with a method."""
     params = {"callback": rng.choice((1, 1, 2, 3, 2**40, "1", None)), "interface": rng.choice(("java.util.Comparator", "", 5)),
               "method": rng.choice(("compare", "run", "__del__", 5)), "parameters": rng.choice((["java.lang.Object"], [], [5], None)),
               "args": rng.choice(([], [value(rng), value(rng)], [5], value(rng))), "origin": rng.choice((None, 1, "x"))}
@@ -120,8 +120,8 @@ def unasked(rng):
     return made
 
 
-# Results of a real peer, by the method, and for a description by the class. Without them a client learns nothing of
-# its classes, and cannot go on.
+# Results of a real peer, by method, and for a description by class. Without them a client learns nothing about classes,
+# and makes no further requests.
 RECORDED = {}
 ASKED = [{"method": "jpeer.describe", "params": {"type": name}} for name in
          ("java.util.ArrayList", "java.lang.Math", "java.lang.Integer", "java.util.List", "java.lang.String")]
@@ -146,7 +146,7 @@ def record():
 
 
 def recorded(request):
-    """By the id of each request in the message: a right answer of a peer."""
+    """A real peer's answer to each request in the message, by the request's id."""
     try:
         asked = json.loads(request)
     except ValueError:
@@ -156,7 +156,7 @@ def recorded(request):
 
 
 def reply(rng, request, earlier):
-    """Bytes of the messages that a request leads to."""
+    """The bytes of the messages that answer a request."""
     right = recorded(request)
     ids = [int(digits) for digits in re.findall(rb'"id": ?(\d+)', request)][:20]
     text = request.decode("utf-8", "replace")
@@ -205,7 +205,7 @@ def frame(rng, payload, opcode=1):
 
 
 def frames(rng, payload):
-    """The message, perhaps in pieces with control frames in between."""
+    """The message, possibly in fragments with control frames between them."""
     if rng.random() < 0.1:
         yield frame(rng, rng.randbytes(rng.randrange(130)), rng.choice((8, 9, 10, 9, 10, 3, 11, 2, 0)))
     if rng.random() < 0.1 and len(payload) > 2:
@@ -230,10 +230,10 @@ class Served(Reader):
                 self.connection.settimeout(30)
                 self.serve()
         except (OSError, ValueError, EOFError):
-            pass  # the client is gone, or sent a message that this reader does not know
+            pass  # the client has left, or sent a message that this reader does not know
 
     def send(self, data):
-        """At once, in two parts, or only the first of these."""
+        """Sends the bytes at once, in two parts, or only a first part."""
         if self.rng.random() < 0.1 and len(data) > 1:
             cut = self.rng.randrange(1, len(data))
             self.connection.sendall(data[:cut])
@@ -322,7 +322,7 @@ def listen_zeromq(path, seed):
             request = parts[-1]
             if request[:1] in b"[{":
                 sent = list(reply(rng, request, earlier))
-            else:  # a binary message; a reply has the same form
+            else:  # a binary message; its reply has the same form
                 sent = [mutate_bytes(request, rng, TEXTS) for _ in range(rng.randrange(3))]
             for message in sent:
                 more = [b""] if rng.random() < 0.9 else rng.choice(([], [b"", b"x"], [b"x"]))
@@ -359,7 +359,7 @@ def main():
             try:
                 output, _ = process.communicate(timeout=max(1, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                process.send_signal(6)  # faulthandler, or a core, shows where it hangs
+                process.send_signal(6)  # the trace of faulthandler, or a core file, shows where the program hangs
                 output = f"did not end: {process.communicate()[0]}"
             complaints = complaints_in(output)
             if process.returncode != 0 or complaints:

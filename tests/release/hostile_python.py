@@ -1,5 +1,5 @@
-"""Uses the Python package against tests/release/hostile_peer.py: it goes on after any message. It ends with 0 when the time
-is up, if the package documents all exceptions raised.
+"""Uses the Python package against tests/release/hostile_peer.py, and continues after any message. Its status is 0 at
+the end of the time if the package documents all exceptions that were raised.
 
 usage: hostile_python.py FOLDER SECONDS SEED
 """
@@ -14,7 +14,7 @@ import jpeer
 
 TIMEOUT = 0.05
 CONNECT_TIMEOUT = 0.3
-# The exceptions for a peer's wrong answer, beside Java's: docs/python.md, "Exceptions".
+# The exceptions for a wrong answer of a peer (docs/python.md, "Exceptions"), in addition to Java's.
 EXPECTED = (jpeer.JavaException, jpeer.PeerError, ConnectionError, TimeoutError, OSError, AttributeError, TypeError, ValueError,
             IndexError, StopIteration, RuntimeError)
 

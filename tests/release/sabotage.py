@@ -1,20 +1,20 @@
-"""Measures how much of the product's behaviour the tests check: changes lines of the product, and counts the changes that
-no test notices.
+"""Measures how much of the product's behaviour the tests check: changes lines of the product, and counts the changes
+that no test notices.
 
 usage: sabotage.py [--changes N] [--seed N] [--files PATTERN] [--layers] [--parts N/M] [--than FILE]
 
-N lines (100) are chosen by a fixed seed among all C files of the product, or those whose paths have PATTERN in them. Each
-is changed in one of three ways: a comparison (< becomes <=, == becomes !=), a constant (one more), or a call whose result
-nobody uses (dropped). All changes are compiled into one build of a copy of this tree, in build/sabotage, behind a switch in
-the environment (sabotage.h).
+A fixed seed chooses N lines (100) among all C files of the product, or those with PATTERN in their path. Each line is
+changed in one of three ways: a comparison (< becomes <=, == becomes !=), a constant (one more), or a call whose result
+is not used (removed). All changes are compiled into one build of a copy of this tree, in build/sabotage. A switch in
+the environment turns each change on (sabotage.h).
 
-First each test (units, conformance, integration, the Python package) runs once as the product is, and
-notes which changes it reaches. Then each change is switched on, and the tests that reach it run, the shortest first, until
-one fails, twice. With --layers until one of each layer fails, which says what would be lost without a layer.
+First each test (units, conformance, integration, the Python package) runs once on the unchanged product, and records
+which changes it reaches. Then each change is turned on, and the tests that reach it run, the shortest first, until one
+fails twice. With --layers they run until one of each layer fails, which shows what would be lost without a layer.
 
-The results for one state of the tree are in a file of build/sabotage, which the last line names, and are not repeated: an
-interrupted run is started once more, and --parts 1/4 does a quarter. After a change of the tests alone, --than gives the
-earlier results: the test that noticed a change then runs first.
+The results for one state of the tree are stored in a file of build/sabotage, which the last line names, and are not
+repeated: an interrupted run is started again, and --parts 1/4 runs a quarter. After a change of only the tests, --than
+names the earlier results: the test that noticed a change then runs first.
 """
 
 import argparse
@@ -49,11 +49,11 @@ TOKEN = re.compile(r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/|^\#(?:\\\n|[^\n])*)
     |(?P<name>[A-Za-z_]\w*)
     |(?P<sign>->|\+\+|--|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)""", re.X | re.S | re.M)
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
-# What ends an operand of a comparison at its own depth.
+# Tokens that end an operand of a comparison at its own depth.
 ENDS = {"&&", "||", "?", ":", ";", ",", "=", "{", "}", "return", "+=", "-=", "|=", "&=", "<<=", ">>=", "==", "!=", "<", ">",
         "<=", ">="}
 OPEN, CLOSED = set("([{"), set(")]}")
-# Calls without behaviour: assertions, the argument lists of C, and aids for the reader or the compiler.
+# Calls without behaviour: assertions, C's variable arguments, and hints for the reader or the compiler.
 NO_CALL = re.compile(r"^(assert|static_assert|va_\w+|if|while|for|switch|return|sizeof|[A-Z_0-9]+)$")
 
 
@@ -80,7 +80,7 @@ def operand(tokens, index, step):
 
 
 def bodies(tokens):
-    """The ranges of tokens that are in the bodies of functions: the { } after a )."""
+    """The ranges of tokens in the bodies of functions: a { } after a )."""
     depth = 0
     for index, token in enumerate(tokens):
         if token.text == "{":
@@ -100,7 +100,7 @@ def statement_start(tokens, index):
 
 
 def sites(source):
-    """Each possible change of this file: kind, from, to, and the replacement with %d for its number."""
+    """All possible changes of this file: kind, from, to, and the replacement with %d for its number."""
     tokens = tokens_of(source)
     for begin, end in bodies(tokens):
         for index in range(begin + 1, end):
@@ -136,7 +136,7 @@ def product_files(pattern):
 
 
 def choose(count, seed, pattern):
-    """As many changes, in a random order that only the sources and the seed decide; no two of a file overlap."""
+    """So many changes, in a random order that depends only on the sources and the seed. No two of a file overlap."""
     found = [(path, site) for path in product_files(pattern) for site in sites((ROOT / path).read_text())]
     random.Random(seed).shuffle(found)
     chosen = []
@@ -152,12 +152,12 @@ def choose(count, seed, pattern):
 
 
 def identity(change):
-    """Identifies a change while the product around it changes."""
+    """Identifies a change even if the product around it changes."""
     return change["path"], change["what"], change["source"]
 
 
 def write_tree(changes):
-    """A copy of this tree with the changes behind their switches."""
+    """A copy of this tree in which a switch turns on each change."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
     for path in filter(None, listed):
         source, target = ROOT / path, TREE / path
@@ -175,7 +175,7 @@ def write_tree(changes):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(text)
             shutil.copymode(source, target)
-    for path in TREE.rglob("*"):  # the runners would find files that are no longer in the tree
+    for path in TREE.rglob("*"):  # the runners would find files that were removed from the tree
         name = str(path.relative_to(TREE))
         if path.is_file() and not name.startswith("build/") and name not in listed and "__pycache__" not in name:
             path.unlink()
@@ -190,7 +190,7 @@ def build():
 
 
 def build_with(count, seed, pattern):
-    """The changes that compile, numbered: a constant may be needed by the compiler, say."""
+    """The changes that compile, with numbers. Some do not, because the compiler needs a constant, for example."""
     wanted, refused = count, set()
     while True:
         changes = [change for change in choose(wanted, seed, pattern)
@@ -236,7 +236,7 @@ def list_tests():
 
 
 def run(test, limit, **more):
-    """Whether it passed, and the seconds. Its remaining processes are ended."""
+    """Whether the test passed, and its seconds. Its remaining processes are ended."""
     _, _, command, environment = test
     start = time.monotonic()
     with tempfile.TemporaryFile() as output:
@@ -272,7 +272,8 @@ class Results:
 
 
 def reach(results, tests, changes):
-    """Runs each test once as the product is, several at a time, and notes the changes that it reaches."""
+    """Runs each test once on the unchanged product, several at the same time, and records the changes that it
+    reaches."""
     def once(test):
         with tempfile.NamedTemporaryFile(dir=WORK) as file:
             file.write(bytes(LARGEST))
@@ -294,7 +295,7 @@ def reach(results, tests, changes):
 
 
 def notice(results, tests, number, first, by_layer):
-    """The tests that notice a change: one, or one of each layer."""
+    """The tests that notice a change: the first one, or one of each layer."""
     known = results.data["tests"]
     candidates = [test for test in tests if known[test[0]]["passed"] and number in known[test[0]]["reaches"]]
     candidates.sort(key=lambda test: (test[0] not in first, known[test[0]]["seconds"]))

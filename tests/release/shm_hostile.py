@@ -1,13 +1,14 @@
-"""Hostile clients of shared memory, while others are served and checked.
+"""Hostile clients of shared memory, while honest clients are served and checked.
 
 usage: shm_hostile.py [--seconds N] [--seed N]
 
-The hostile ones connect again and again. Mostly they keep their positions valid, and change lengths and payloads after
-they have published them; sometimes they write nonsense anywhere in the pages. The others call over shared memory and
-over a WebSocket, and every answer is compared. At the end the peer must have been clean, and must serve a new client.
+The hostile clients connect again and again. Mostly they keep their positions valid, and change lengths and payloads
+after they have published them. Sometimes they write random values anywhere in the pages. The honest clients call over
+shared memory and over a WebSocket, and every answer is compared. At the end the peer must be without complaints, and
+must serve a new client.
 
-Prints how many connections ended, and how many messages were served torn: an answer to an honest client that is not its
-own, or one to a hostile client that cannot be of one copy of its message, because it names two ids.
+Prints how many connections ended, and how many messages were served torn: an answer to an honest client that belongs to
+another request, or an answer to a hostile client that names two ids and so cannot be from one copy of the message.
 """
 
 import argparse
@@ -34,14 +35,14 @@ HEAD_BYTES = 8
 FLIPS = 20000
 PATIENCE_MS = 200  # of a client that has overwritten its answer
 CONTROL_WORDS = (*range(0, 32, 8), *range(128, 160, 8), 256, *range(384, 416, 8), 512)
-# Both ids are read from the message, and so is an error's text about it: one copy has one of the two.
+# Both the id and the error's text are read from the message: in one copy they agree.
 FAILING = b'{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"no.such.Class","method":"m","args":[]}}'
 ID_AT = FAILING.index(b"1,")
 NAMED = re.compile(rb'"(?:id|request_id)":(\d+)')
 
 
 class Counts:
-    """All threads add to it."""
+    """Counts that all threads increase."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -65,7 +66,7 @@ def frame_place(channel, offset=0):
 
 
 def change_id(channel, dice):
-    """The id's digit changes all the time while the message is read."""
+    """Changes the digit of the id all the time while the message is read."""
     at = frame_place(channel, HEAD_BYTES + ID_AT)
     channel.send(FAILING)
     channel.flip(at, ord("1"), ord("2"), dice.randrange(FLIPS))
@@ -78,7 +79,7 @@ def change_payload(channel, dice):
 
 
 def change_length(channel, dice):
-    """The length of a frame before another frame, so that reading too much is found."""
+    """Puts the length of a frame before another frame, so that reading too much is noticed."""
     at = frame_place(channel, dice.choice((0, 0, 1, 2, 3)))
     channel.put(shm.KIND_JSON, FAILING)
     channel.send(FAILING)
@@ -92,7 +93,7 @@ def change_kind(channel, dice):
 
 
 def jump(channel, dice):
-    """A position that is wrong, or right and not the client's own."""
+    """Publishes a position that is wrong, or a valid one in the peer's own word."""
     at = dice.choice((shm.OWN_WRITTEN, shm.OWN_TAKEN))
     jumps = (1, 7, 8, 64, RING - 8, RING, RING + 8, -1, -8, -RING, 1 << 31, 1 << 32, 1 << 63, dice.getrandbits(64))
     channel.store64(at, (channel.load64(at) + dice.choice(jumps)) & ((1 << 64) - 1))
@@ -100,7 +101,7 @@ def jump(channel, dice):
 
 
 def write_word(channel, dice):
-    """Any word of the control page, including the peer's own words and its constants."""
+    """Writes any word of the control page, including the peer's own words and the constants."""
     channel.store64(dice.choice(CONTROL_WORDS), dice.getrandbits(64) >> dice.randrange(64))
     channel.send(FAILING)
 
@@ -111,7 +112,7 @@ def write_anywhere(channel, dice):
 
 
 def lie_in_head(channel, dice):
-    """A frame whose head is wrong from the beginning."""
+    """Writes a frame whose head is wrong from the beginning."""
     lengths = (0, 1, 7, 9, RING - 8, RING, RING + 1, MESSAGE_MAX, MESSAGE_MAX + 1, 1 << 31, (1 << 32) - 1)
     at = frame_place(channel)
     channel.put(dice.choice((0, 1, 2, 3, 4, 5, 1 << 31)), FAILING)
@@ -135,7 +136,7 @@ def notify_much(channel, dice):
 
 
 def leave_early(channel, dice):
-    """With an incomplete frame, or an answer that nobody reads."""
+    """Ends with an incomplete frame, or with an answer that nobody reads."""
     if dice.random() < 0.5:
         channel.store64(shm.OWN_WRITTEN, channel.written() + 8 * dice.randrange(4))
     else:
@@ -154,14 +155,14 @@ def is_torn(answer):
 
 
 def read_answers(channel, counts):
-    """Reads the available answers, without waiting: it is unknown which requests have an answer."""
+    """Reads the available answers without waiting, because only some requests have an answer."""
     while channel.load64(shm.PEER_WRITTEN) != channel.taken():
         answer = channel.receive()
         counts.add(served=1, torn=is_torn(answer))
 
 
 def attack(path, dice, counts):
-    """One connection, until it ends or the client has had enough of it."""
+    """One connection, until it ends or the client ends it."""
     with shm.Channel(path) as channel:
         channel.milliseconds = PATIENCE_MS
         for _ in range(dice.randrange(1, 40)):
@@ -179,7 +180,7 @@ def be_hostile(path, seed, ends, counts):
             counts.add(ended=1)
         except (shm.TimedOut, shm.Broken):
             counts.add(abandoned=1)
-        except Exception as error:  # a refusal, too: the memory of ended connections is available to others
+        except Exception as error:  # also a refusal: other connections get the memory of ended ones
             counts.fail(f"a hostile client: {type(error).__name__}: {error}")
             return
 
@@ -193,7 +194,7 @@ def be_honest(transport, peer, seed, ends, counts):
             while time.monotonic() < ends:
                 text = "".join(dice.choices("abc\u00e9\u6f22", k=dice.choice((1, 100, 3000))))
                 check(client, text, counts)
-    except Exception as error:  # a thread's own end would go unseen
+    except Exception as error:  # otherwise the end of a thread would not be noticed
         counts.fail(f"{transport.name}: {type(error).__name__}: {error}")
 
 

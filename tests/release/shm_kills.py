@@ -1,11 +1,11 @@
-"""Kills either side of shared memory at any point (SIGKILL): the other side's descriptors, maps and resident memory stay as
-before.
+"""Kills one side of shared memory at any point (SIGKILL). The other side must keep the same number of descriptors and
+maps, and its resident memory.
 
 usage: shm_kills.py [--kills N] [--seed N] [--growth KIB]
 
-Half of the kills are of clients that call a peer, alone or beside others; the other half are of a peer whose client
-opens the next connection as soon as there is a peer again. That peer is the bench's floor: the peer's own transports,
-without the start of a JVM.
+Half of the kills are of clients that call a peer, alone or with others. The other half are of a peer whose client opens
+the next connection as soon as there is a peer again. That peer is the bench's floor: the peer's own transports without
+a JVM, because a JVM starts slowly.
 """
 
 import argparse
@@ -34,13 +34,13 @@ OPTIONS = ("--shm-ring", str(RING), "--shm-total", str(CONNECTIONS_ROOM * (4096 
            "-J", "-Xmx64m", "-J", "-Xms64m", "-J", "-XX:+AlwaysPreTouch")
 LIFE_SECONDS = 0.02
 SETTLE_SECONDS = 60
-GROWTH_KIB = 4096  # a ring that is left counts 136
+GROWTH_KIB = 4096  # a ring that is not freed counts 136
 WARM_KILLS = 200
-ROUNDS = 10  # of the survivor, between two measurements
+ROUNDS = 10  # of the surviving side, between two measurements
 
 
 def state_of(pid):
-    """Descriptors, maps of shared memory, resident KiB."""
+    """The numbers of descriptors and of maps of shared memory, and the resident KiB."""
     folder = Path(f"/proc/{pid}")
     resident = int(re.search(r"VmRSS:\s+(\d+)", (folder / "status").read_text(encoding="ascii")).group(1))
     return (len(list((folder / "fd").iterdir())), (folder / "maps").read_text(encoding="utf-8").count("jpeer-shm"),
@@ -48,8 +48,8 @@ def state_of(pid):
 
 
 def settled_state(pid, descriptors=None):
-    """When all maps are gone, and so many descriptors remain, or their number is stable. Only with a defect does this wait
-    to the end."""
+    """Waits until all maps are gone and that many descriptors remain, or their number is stable. Waits to the end only
+    if there is a defect."""
     deadline = time.monotonic() + SETTLE_SECONDS
     before, state = None, state_of(pid)
     while time.monotonic() < deadline and (state[1] > 0 or state[0] != (descriptors or before)):
@@ -61,7 +61,7 @@ def settled_state(pid, descriptors=None):
 # ---- clients are killed ----
 
 def start_client(peer, dice):
-    """One of the shapes that a program may have: one call after the other, many in flight, long texts, threads."""
+    """One of several kinds of programs: one call after the other, many in flight, long texts, threads."""
     shape = dice.choice((("--in-flight", "1"), ("--in-flight", "64"), ("--text", "100000"),
                          ("--text", "1000", "--in-flight", "16"), ("--connections", "3")))
     command = [CLIENT, "--to", f"shm:{peer.socket_path('ws+unix')}", "--watch", str(peer.pid), "--seconds", "600",
@@ -70,7 +70,7 @@ def start_client(peer, dice):
 
 
 def kill_clients(peer, count, dice):
-    """The output of those that ended by themselves, which none should do."""
+    """The output of clients that ended by themselves, which none should."""
     killed, faults, running = 0, [], []
     while killed < count or running:
         while len(running) < AT_ONCE and killed + len(running) < count:
@@ -110,7 +110,7 @@ def compare(who, what, first, last, growth_kib):
 # ---- peers are killed ----
 
 class Mortal(Floor):
-    """Replaces the one before, whose sockets still exist."""
+    """Replaces the earlier peer, whose sockets still exist."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -129,7 +129,7 @@ class Mortal(Floor):
 
 
 def judge_peers(kills, growth_kib, dice, folder):
-    """Each connection of the client is a round. After some of them it waits until it was measured."""
+    """Each connection of the client is a round. After some rounds the client waits until the peer was measured."""
     survivor = subprocess.Popen([SURVIVOR, f"shm:{folder}/json", "survives"], stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     killed, states = 0, []
@@ -153,7 +153,7 @@ def judge_peers(kills, growth_kib, dice, folder):
 # ---- the run ----
 
 def run(kills, seed, growth_kib):
-    """The faults."""
+    """The faults that were found."""
     dice = random.Random(seed)
     faults = judge_clients(kills - kills // 2, growth_kib, dice)
     with tempfile.TemporaryDirectory(prefix="jpeer-kills-") as folder:

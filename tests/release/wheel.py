@@ -1,12 +1,13 @@
-"""The wheel of the Python package, installed into an environment that has nothing else of this tree.
+"""Tests the wheel of the Python package in an environment that has nothing else of this tree.
 
 usage: wheel.py [--bare-root | --in-place] [PATTERN]
 
-tools/build-wheel builds it. A program shows which libraries its peer has loaded: those of the wheel, of the JDK, and those
-that manylinux expects everywhere. Then the package's own tests run on it, those of the modules that fit PATTERN
-(test_calls.py), with the packages that some of them need, from PyPI: no test may be skipped then. With --bare-root, in
-their place, the program runs in a Debian 12 with Python and a Java runtime alone, which needs root. With --in-place there
-is no wheel: the package's own tests run in the build folder, with the Python of this machine, and say what they skip.
+tools/build-wheel builds the wheel. A program shows which libraries its peer has loaded: only those of the wheel, of the
+JDK, and those that manylinux expects everywhere. Then the package's own tests run on the wheel, in the modules that
+match PATTERN (test_calls.py), with the packages from PyPI that some tests need. No test may be skipped then. With
+--bare-root only the program runs, in a Debian 12 with just Python and a Java runtime; this needs root. With --in-place
+there is no wheel: the package's own tests run in the build folder, with the Python of this machine, and report which of
+them were skipped.
 """
 
 import os
@@ -24,13 +25,13 @@ sys.path.insert(0, str(ROOT / "tests"))
 from support import jdks  # noqa: E402
 
 BUILD = os.environ.get("JPEER_BUILD", "build/release")
-NOT_REACHED = 3  # tools/build-wheel: there is no PyPI
-# Libraries that manylinux expects everywhere, as far as a JVM and the program use them.
+NOT_REACHED = 3  # status of tools/build-wheel: PyPI is out of reach
+# Libraries that manylinux expects everywhere, of those that a JVM and the program use.
 SYSTEM = ("ld-linux", "libc.so", "libdl.so", "libgcc_s.so", "libm.so", "libpthread.so", "libresolv.so", "librt.so",
           "libstdc++.so", "libz.so")
 PACKAGES = ["mypy==1.14.1", "numpy==2.2.1", "tqdm==4.67.1"]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "jpeer/python-wheels"
-AT_ONCE = 2 * len(os.sched_getaffinity(0)) + 1  # modules: their tests wait for peers
+AT_ONCE = 2 * len(os.sched_getaffinity(0)) + 1  # modules at the same time: their tests mostly wait for peers
 SUITE = textwrap.dedent("""
     import sys, unittest
     may_skip, *arguments = sys.argv[1:]
@@ -62,7 +63,7 @@ def is_expected(library, environment):
 
 
 def run_program(python, environment):
-    """As a user would, whose shell has nothing of this tree, in another folder."""
+    """Runs as in a user's shell that has nothing of this tree, in another folder."""
     with tempfile.TemporaryDirectory(prefix="jpeer-wheel-") as folder:
         done = subprocess.run([python, "-c", PROGRAM], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               env={"PATH": "/usr/bin:/bin", "HOME": folder}, text=True, timeout=300, check=True)
@@ -82,7 +83,7 @@ def make_environment(folder, *wheels):
 
 
 def install_packages(python):
-    """Of PACKAGES, which stay in a cache once they were fetched. False: they are not available."""
+    """The folders of PACKAGES, which are cached once they were fetched. False if they are not available."""
     install = [python, "-m", "pip", "install", "--quiet", "--no-index", "--find-links", CACHE, *PACKAGES]
     fetch = [python, "-m", "pip", "download", "--quiet", "--dest", CACHE, *PACKAGES]
     return any(all(subprocess.run(command, capture_output=True, check=False).returncode == 0 for command in commands)
@@ -90,7 +91,7 @@ def install_packages(python):
 
 
 def run_suite(python, pattern, has_packages, **more):
-    """Runs the package's own tests, with only the fixtures of this tree. Returns the status."""
+    """Runs the package's own tests, which get only the fixtures of this tree. Returns the status."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [python, "-c", SUITE, "yes" if not has_packages else "no", "--start-directory",
                ROOT / "clients/python/tests", "--pattern"]

@@ -163,7 +163,7 @@ class CallbackClient(Callable, WebSocketClient):
         return self.socket.transport.get_extra_info("socket")
 
     def end_stream(self):
-        """Without a close frame; it still reads."""
+        """Ends the sending side without a close frame; the client can still read."""
         self.raw_socket.shutdown(socket.SHUT_WR)
 
     def reset(self):

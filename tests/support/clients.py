@@ -47,7 +47,7 @@ def call_request(number, type_name, method, *args, on=None, **envelope):
 
 
 class Client:
-    """What all transports share. A subclass has exchange(text): the reply's text, None where there is none."""
+    """What all transports share. A subclass has exchange(text): the reply's text, or None if there is no reply."""
 
     def __init__(self):
         self.ids = itertools.count(1)

@@ -1,7 +1,7 @@
 /*
- * Preloaded into a peer: makes an allocation of the peer's own code fail, or its threads, as a test says through shared
- * memory. Allocations of libraries and of the JVM, which ends the process without memory, are left alone: the caller's
- * address decides. So the product needs no seam, and what is tested is the binary that users have.
+ * Preloaded into a peer: lets allocations of the peer's own code, or the creation of threads, fail. A test controls it
+ * through shared memory. Allocations of libraries and of the JVM, which ends the process when memory is short, never
+ * fail: the caller's address decides. So the binary that users have can be tested, without a hook in the product.
  *
  * FAILING_MEMORY names a file with a struct failing_memory; tests/support/failing_memory.py has the same layout.
  */
@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): glibc's names of what is replaced here */
+/* NOLINTBEGIN(bugprone-reserved-identifier): glibc's names of the functions that are replaced here */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -27,12 +27,12 @@ void __libc_free(void *old);
 
 struct failing_memory {
   _Atomic int64_t first;      /* the number of the first allocation that fails; 0: none */
-  _Atomic int64_t last;       /* of the last one */
-  _Atomic int64_t count;      /* of allocations so far; a test sets it back */
-  _Atomic int64_t failed;     /* of them */
+  _Atomic int64_t last;       /* the number of the last one */
+  _Atomic int64_t count;      /* allocations so far; a test may reset it */
+  _Atomic int64_t failed;     /* failed allocations */
   _Atomic int64_t blocks;     /* allocated by the peer's code, and not freed by it */
-  _Atomic int64_t no_threads; /* not 0: pthread_create fails with EAGAIN, of the JVM's threads too */
-  _Atomic int64_t refused;    /* threads */
+  _Atomic int64_t no_threads; /* not 0: pthread_create fails with EAGAIN, also for the JVM */
+  _Atomic int64_t refused;    /* failed calls of pthread_create */
 };
 
 static struct failing_memory *memory;
@@ -49,7 +49,7 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *context)
       text_end = text_begin + header->p_memsz;
     }
   }
-  return 1; /* the program is the first */
+  return 1; /* the program is listed first */
 }
 
 __attribute__((constructor)) static void begin(void)

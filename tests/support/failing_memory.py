@@ -1,4 +1,4 @@
-"""A peer whose allocations fail when a test says so (failing_memory.c)."""
+"""A peer whose allocations fail when a test requests it (failing_memory.c)."""
 
 import contextlib
 import mmap
@@ -14,7 +14,7 @@ FOREVER = (1 << 63) - 1
 
 
 class FailingMemory:
-    """Its attributes are the numbers of struct failing_memory."""
+    """The numbers of struct failing_memory as attributes."""
 
     def __init__(self, path):
         Path(path).write_bytes(bytes(8 * len(NAMES)))
@@ -28,7 +28,7 @@ class FailingMemory:
         struct.pack_into("=q", self.map, 8 * NAMES.index(name), value)
 
     def fail(self, first, last):
-        """The allocations with these numbers fail, counted from now on."""
+        """Lets the allocations with these numbers fail, counted from now on."""
         self.first, self.last = FOREVER, 0
         self.count = self.failed = 0
         self.last, self.first = last, first
@@ -39,7 +39,7 @@ class FailingMemory:
 
 @contextlib.contextmanager
 def failing_peer(*options, **more):
-    """The peer, and its memory."""
+    """Yields the peer and its memory."""
     with tempfile.TemporaryDirectory(prefix="jpeer-memory-") as folder:
         memory = FailingMemory(Path(folder, "memory"))
         memory.restore()

@@ -59,7 +59,7 @@ def description(name, **changes):
 
 
 class Connection(Reader):
-    """One client's."""
+    """The connection of one client."""
 
     def __init__(self, stream):
         super().__init__(stream)

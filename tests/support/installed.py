@@ -19,7 +19,7 @@ def run(*command, **options):
 
 
 class Installed:
-    """A prefix with these components (all of them, where none is named), in a folder of a test class: `root`."""
+    """Installs components (all, if none is named) into a prefix in `root`, a temporary folder of the test class."""
 
     def __init__(self, test_class, build, *components):
         self.root = Path(test_class.enterClassContext(tempfile.TemporaryDirectory(prefix="jpeer-installed-")))
@@ -37,13 +37,13 @@ class Installed:
         return self.run("pkg-config", *words, "--cflags", "--libs", package).split()
 
     def build(self, source, package, *words, compiler="cc"):
-        """A program of a source in the folder."""
+        """Compiles a source in `root`; the path of the program."""
         program = self.root / f"{source}.program"
         run(compiler, *words, "-Wall", "-Wextra", "-Werror", self.root / source, "-o", program, *self.flags(package))
         return program
 
     def build_by_cmake(self, source, *words):
-        """The build folder of the project in that folder."""
+        """Builds the CMake project in the folder `source`; its build folder."""
         run("cmake", "-G", "Ninja", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}", *words)
         run("cmake", "--build", source / "build")
         return source / "build"

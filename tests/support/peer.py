@@ -45,7 +45,7 @@ def environment(leaks=False, **changes):
 
 
 def has_ended(pid):
-    """For a process that is no child of ours, and may stay a zombie."""
+    """True if the process has ended; it need not be a child of ours, and may remain a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -132,7 +132,7 @@ class Peer:
         return next(address for address in self.facts["addresses"] if address.startswith(scheme + ":"))
 
     def socket_path(self, scheme):
-        """Of an address with the scheme ws+unix, http+unix or ipc."""
+        """The path of an address with the scheme ws+unix, http+unix or ipc."""
         return self.address(scheme).partition(":")[2].removeprefix("//")
 
     @property
@@ -146,7 +146,7 @@ class Peer:
         return Path(self.errors.name).read_text(encoding="utf-8", errors="replace")
 
     def new_complaints(self):
-        """Those in the whole lines printed since the last call."""
+        """The complaints in all complete lines that were printed since the last call."""
         found = []
         for file in (self.output, self.errors):
             with open(file.name, "rb") as written:  # the file's own position is the peer's

@@ -97,7 +97,7 @@ class PeerCase(unittest.TestCase):
         return self.peer
 
     def start_with(self, rules, *options, head="", **more):
-        """The same, with a policy file of these rules."""
+        """As serve, with a policy file of these rules."""
         return self.start("--rpc-policy", self.make_policy(rules, head), *options, allow=False, **more)
 
     def make_policy(self, rules, head=""):
@@ -173,14 +173,14 @@ class PeerCase(unittest.TestCase):
 
 
 class BinaryCase(PeerCase):
-    """With binary messages."""
+    """Tests whose clients send binary messages."""
 
     options = ()
     kind = BinaryClient
 
 
 class CallbackCase(PeerCase):
-    """With clients that fixtures.Calling calls."""
+    """Tests whose clients have callbacks, which fixtures.Calling calls."""
 
     options = ()
     kind = CallbackClient

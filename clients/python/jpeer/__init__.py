@@ -1,17 +1,17 @@
 """Java from Python.
 
-import jpeer
-with jpeer.launch(classpath=["app.jar"]) as java:
-    Point = java.java.awt.Point
-    p = Point(3, 4)
-    p.x += 1
+    import jpeer
+    with jpeer.launch(classpath=["app.jar"]) as java:
+        Point = java.java.awt.Point
+        p = Point(3, 4)
+        p.x += 1
 """
 
 from typing import Any
 
 from . import packages
 from ._native import Object, ProtocolError, Typed, version
-from .callbacks import Implementation, implements, interfaces_given, interfaces_of
+from .callbacks import Implementation, implements, interfaces_in_java, interfaces_of
 from .classes import JavaClass
 from .names import source_name
 from .connection import Java, class_name, connect, default, launch
@@ -42,7 +42,7 @@ __all__ = [
 
 
 def jboolean(value: bool) -> Typed:
-    """A Java boolean: chooses among overloads, as the other types do."""
+    """A Java boolean. Like jbyte to jchar it chooses an overload by its type."""
     return Typed("boolean", value)
 
 
@@ -87,7 +87,7 @@ def cast(java_type: Any, value: Any) -> Any:
     if name in OPTIONALS:
         return Cast(name, value)
     if interfaces_of(value):
-        if name == "java.lang.Object" or name in interfaces_given(value):
+        if name == "java.lang.Object" or name in interfaces_in_java(value):
             return Cast(name, value)
         target = value.target if isinstance(value, Implementation) else value
         return Implementation.of(target, (name,), getattr(java_type, "_java", None))
@@ -96,8 +96,9 @@ def cast(java_type: Any, value: Any) -> Any:
 
 
 def call(target: Any, name: str, *args: Any) -> Any:
-    """Calls a method of any visibility, or one whose name a field or Python hides; of a class "<init>" is a constructor of
-    any visibility. target: an object or a class. The call of one of jpeer.aio is awaited, as field and set_field are."""
+    """Calls a method of any visibility, also if a field or a Python name hides it. On a class, the name "<init>" calls
+    a constructor of any visibility. target: an object or a class; for those of jpeer.aio the result of call, field and
+    set_field is awaited."""
     connection, instance, java_type = _place(target)
     if name == "<init>" and instance is None:
         return connection.new(java_type, args)
@@ -105,7 +106,7 @@ def call(target: Any, name: str, *args: Any) -> Any:
 
 
 def field(target: Any, name: str) -> Any:
-    """Reads a field of any visibility, or one that a method of the same name hides. target: an object or a class."""
+    """Reads a field of any visibility, also if a method of the same name hides it. target: an object or a class."""
     connection, instance, java_type = _place(target)
     return connection.get(java_type, name, instance)
 
@@ -117,7 +118,7 @@ def set_field(target: Any, name: str, value: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether these are one object, as Java's `==`."""
+    """Whether both are the same object, as `==` in Java."""
     left, right = (each._target if isinstance(each, Wrapper) else each for each in (left, right))
     left, right = (handle_of(each) or each if isinstance(each, JavaException) else each for each in (left, right))
     if isinstance(left, Object) and isinstance(right, Object):
@@ -126,7 +127,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _place(target: Any) -> tuple[Any, Any, str]:
-    """Who is asked, the object or None, and the class."""
+    """The connection or operations to use, the object or None, and the class."""
     operations = None
     if isinstance(target, Wrapper):
         operations, target = target._operations, target._target
@@ -136,7 +137,7 @@ def _place(target: Any) -> tuple[Any, Any, str]:
         target = handle_of(target)
     if isinstance(target, Object):
         return operations or target._connection, target, target._java_type
-    raise TypeError(f"{target!r} is neither an object nor a class of Java")
+    raise TypeError(f"{target!r} is neither a Java object nor a Java class")
 
 
 packages.install()

@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
     try:
         with connect(given.url) if given.url else launch(given.classpath) as java:
             count = write_stubs(java, given.patterns, given.output)
-    except OSError as error:  # a folder that cannot be written, or a peer that is not there
+    except OSError as error:  # the folder cannot be written, or no peer answers at the url
         stubs.exit(1, f"{stubs.prog}: {error}\n")
     if count == 0:
         stubs.exit(1, f"{stubs.prog}: no public class is called {' or '.join(given.patterns)}\n")

@@ -1,13 +1,13 @@
 """Java for asyncio: `await obj.method()`, `await obj.field`, `async for element in obj`.
 
-async with jpeer.aio.launch() as java:
-    xs = await java.java.util.ArrayList([3, 1, 2])
-    await xs.sort(None)
-    print([x async for x in xs], await xs.size())
+    async with jpeer.aio.launch() as java:
+        xs = await java.java.util.ArrayList([3, 1, 2])
+        await xs.sort(None)
+        print([x async for x in xs], await xs.size())
 
-No call holds up the loop or a later call. Those that are made without an await between them may run in any order.
-The first sight of a class by its name takes a moment, for which the loop waits; asyncio.to_thread(java.type, name)
-waits elsewhere. Everything that a connection gives belongs to the loop that opened it.
+A call blocks neither the loop nor a later call. Calls that are made without an await between them may run in any order.
+The first use of a class by its name blocks the loop for a moment; `asyncio.to_thread(java.type, name)` avoids that. The
+objects of a connection belong to the loop that opened the connection.
 """
 
 import asyncio
@@ -31,24 +31,24 @@ from .exceptions import Denied, JavaException
 from .objects import JavaObject, OptionalMixin, Wrapper, allowed_owner, missing_attribute
 from .packages import Package
 from .packages import member as package_member
-from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry, is_walked_by_name
+from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry, needs_iterator
 
 
 class _Calling:
-    """A call of Java's that a coroutine answers."""
+    """A call from Java that a coroutine answers."""
 
     def __init__(self, java: "AsyncJava", place: Place | None) -> None:
         self.java, self.place = java, place
 
 
 _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
-_threads: ContextVar[Mapping["AsyncJava", Link] | None] = ContextVar("_threads", default=None)  # of AsyncJava.thread
+_threads: ContextVar[Mapping["AsyncJava", Link] | None] = ContextVar("_threads", default=None)  # AsyncJava.thread
 
 FIELDS = (Field, LoadedField)
 
 
 class AsyncJava:
-    """A connection for asyncio; attributes are packages and classes, as those of jpeer.Java."""
+    """A connection for asyncio. Its attributes are packages and classes, as those of jpeer.Java."""
 
     def __init__(self, java: connection.Java, reconnects: bool = False) -> None:
         self._java = java
@@ -66,16 +66,16 @@ class AsyncJava:
         return _wrap(self, package_member(lambda: self._java, "", name))
 
     def type(self, name: Any, loader: Any = None) -> Any:
-        """The class of that name, or of a java.lang.Class; with a loader the one that it finds."""
+        """The class of that name, or of that java.lang.Class. With a loader: the class that this loader finds."""
         name, loader = (each._target if isinstance(each, Wrapper) else each for each in (name, loader))
         return _wrap(self, self._java.type(name, loader))
 
     async def add_classpath(self, *entries: str | os.PathLike[str]) -> Any:
-        """Adds jars and folders, where the peer finds them, for this connection."""
+        """Adds jars and folders (paths on the peer's machine) to the class path of this connection."""
         return _wrap(self, await asyncio.to_thread(self._java.add_classpath, *entries))
 
     async def array(self, element_type: Any, *content: Any) -> Any:
-        """A new array of these elements, of that length, or of several dimensions."""
+        """A new array with these elements, of that length, or of several dimensions."""
         name = connection.class_name(element_type)
         if len(content) == 1:
             return await self.type(f"{name}[]")(content[0])
@@ -86,7 +86,7 @@ class AsyncJava:
         return await self._ask("call", *find_class_object(name))
 
     async def stats(self) -> dict[str, Any]:
-        """What the session holds, and how often it has called: objects, sessions_of_this_address, calls."""
+        """Figures of the session: its objects and calls, and the sessions of this address."""
         return connection.read_stats(await self._send("control", "stats"))
 
     async def gc(self) -> None:
@@ -95,12 +95,12 @@ class AsyncJava:
 
     @property
     def url(self) -> str:
-        """Where others can connect."""
+        """The address at which other clients can connect."""
         return self._java.url
 
     @property
     def process_id(self) -> int | None:
-        """Of the peer that launch has started."""
+        """The process that launch has started, or None."""
         return self._java.process_id
 
     @property
@@ -109,7 +109,7 @@ class AsyncJava:
 
     @property
     def timeout(self) -> float | None:
-        """Of every call, in seconds; None: it may take as long as it takes."""
+        """The time limit of every call, in seconds. None: no limit."""
         return self._java.timeout
 
     @timeout.setter
@@ -117,7 +117,7 @@ class AsyncJava:
         self._java.timeout = seconds
 
     async def close(self) -> None:
-        """Ends the connection, and the peer that launch has started."""
+        """Closes the connection, and ends the peer if launch has started it."""
         self._links.close()
         await asyncio.to_thread(self._java.close)
 
@@ -128,26 +128,27 @@ class AsyncJava:
         await self.close()
 
     def _send(self, *step: Any) -> "asyncio.Future[Any]":
-        """The answer to a step of _native.Connection.batch."""
+        """Sends a step of _native.Connection.batch. The future is its result."""
         calling = _calling.get()
         place = calling.place if calling is not None and calling.java is self else None
         return self._links.call(step, self._java.timeout, place, (_threads.get() or {}).get(self))
 
     @asynccontextmanager
     async def thread(self, name: str | None = None) -> AsyncIterator[None]:
-        """Gives this task, and those that it starts inside the `async with`, a Java thread of its own, of that name."""
+        """Gives this task a Java thread of its own with that name. Tasks that start inside the `async with` share the
+        thread."""
         task = asyncio.current_task()
-        link = await self._links.take_thread(name or (task.get_name() if task is not None else None))
+        link = await self._links.open_thread_link(name or (task.get_name() if task is not None else None))
         token = _threads.set({**(_threads.get() or {}), self: link})
         try:
             yield
         finally:
             _threads.reset(token)
-            self._links.give_thread_back(link)
+            self._links.release_thread_link(link)
 
     def _run_coroutine(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
-        """Called by Java, on a thread of the package. What the function awaits of Java runs on Java's thread, which
-        waits for it, too."""
+        """Runs a coroutine function for Java, and waits on a thread of this package. Requests that the function awaits
+        run on the Java thread that made the call."""
         calling = _Calling(self, self._java._connection.calling())
 
         async def run() -> Any:
@@ -163,7 +164,7 @@ class AsyncJava:
         try:
             return future.result()
         finally:
-            calling.place = None  # tasks that it leaves behind are not part of it any more
+            calling.place = None  # tasks that the function has started outlive the call
 
     async def _ask(self, *step: Any) -> Any:
         return _wrap(self, await self._send(*step))
@@ -176,7 +177,7 @@ def _wrap(java: AsyncJava, value: Any) -> Any:
         return AsyncPackage(java, value)
     if isinstance(value, DeniedMethod):
         return AsyncMember(java, value._class, value._instance, value, value._name)
-    if type(value) is tuple:  # of a page: an entry of a map
+    if type(value) is tuple:  # an entry of a map, in a page of elements
         return MapEntry(_wrap(java, each) for each in value)
     return AsyncObject(java, value) if isinstance(value, JavaObject) else value
 
@@ -186,12 +187,12 @@ def _member_of(cls: Any, name: str) -> Any:
 
 
 def _java_name(member: Any, name: str) -> str:
-    """A name that Python or the package keeps for itself has an underscore more here."""
+    """Java's name of a member. Python's name has one underscore more if Python or the package reserves the name."""
     return str(getattr(member, "__name__", java_name(name)))
 
 
 class AsyncPackage:
-    """A package."""
+    """A Java package."""
 
     def __init__(self, java: AsyncJava, target: Any) -> None:
         self._owner, self._target = java, target
@@ -204,14 +205,14 @@ class AsyncPackage:
 
     def __call__(self, *args: Any) -> NoReturn:
         self._target(*args)
-        raise TypeError(f"{self._target!r} is no class")
+        raise TypeError(f"{self._target!r} is not a class")
 
     def __repr__(self) -> str:
         return f"<async {self._target!r}>"
 
 
 class _Operations:
-    """What jpeer.call and its kin ask of a connection; here they are awaited."""
+    """The requests that jpeer.call and its kin send. Here their results are awaited."""
 
     def __init__(self, java: AsyncJava) -> None:
         self.new = partial(java._ask, "new")
@@ -220,8 +221,8 @@ class _Operations:
         self.put = partial(java._ask, "put")
 
 
-class _Later:
-    """Is asked for when it is awaited."""
+class _Awaitable:
+    """A request that is sent when it is awaited."""
 
     def __init__(self, ask: Callable[[], Awaitable[Any]]) -> None:
         self._ask = ask
@@ -231,11 +232,11 @@ class _Later:
 
 
 class AsyncMember:
-    # The text of the member is its own. Called it is a method, awaited a field.
+    # No docstring: __doc__ is the member's. Calling the object calls a method, awaiting it reads a field.
 
     def __init__(self, java: AsyncJava, cls: Any, instance: Object | None, member: Any, name: str) -> None:
         self._owner, self._class, self._instance, self._member = java, cls, instance, member
-        # That of the object's class may be hidden, and not be named by a request.
+        # The object's class may be hidden, and then no request can name it.
         self._type = cls._java_name if instance is None else getattr(member, "_type", instance._java_type)
         self._name = _java_name(member, name)
 
@@ -254,7 +255,7 @@ class AsyncMember:
     def _takes_receiver(self, args: Sequence[Any]) -> bool:
         if not getattr(self._member, "_has_instance", False):
             return False
-        if self._member._is_static:  # there are overloads of both kinds
+        if self._member._is_static:  # the method has static and instance overloads
             return bool(args) and isinstance(args[0], AsyncObject) and isinstance(args[0]._target, self._class)
         if not args:
             raise TypeError(f"{self._type}.{self._name} needs an object")
@@ -292,7 +293,7 @@ class AsyncMember:
 
 
 class AsyncWrapper(Wrapper):
-    """A class or an object; it takes no attributes."""
+    """A class or an object. Its attributes cannot be assigned."""
 
     _owner: AsyncJava
 
@@ -304,7 +305,7 @@ class AsyncWrapper(Wrapper):
         raise _refusal(target if isinstance(target, JavaClass) else type(target), self, name)
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"nothing of Java can be deleted: {name!r}", name=name, obj=self)
+        raise AttributeError(f"members of Java cannot be deleted: {name!r}", name=name, obj=self)
 
     @property
     def _operations(self) -> _Operations:
@@ -315,7 +316,7 @@ class AsyncWrapper(Wrapper):
 
 
 def _refusal(cls: Any, owner: object, name: str) -> AttributeError:
-    """Of an assignment: it could not wait for Java."""
+    """The error of an assignment, which could not wait for Java."""
     member = _member_of(cls, name)
     if member is None or name.startswith("_"):
         return missing_attribute(cls, name, owner)
@@ -326,7 +327,8 @@ def _refusal(cls: Any, owner: object, name: str) -> AttributeError:
 
 
 class AsyncClass(AsyncWrapper):
-    """A class: awaiting a call of it makes an object. isinstance, issubclass and jpeer.cast take it."""
+    """A Java class. Calling it and awaiting the call creates an object. isinstance, issubclass and jpeer.cast accept
+    it."""
 
     def __instancecheck__(self, instance: object) -> bool:
         return isinstance(instance._target if isinstance(instance, AsyncObject) else instance, self._target)
@@ -344,7 +346,7 @@ class AsyncClass(AsyncWrapper):
         name, constructor = self._target._java_name, self._target._constructor
         if name.endswith("[]"):
             args = array_arguments(name, *args)
-        elif isinstance(constructor, Method):  # a Scala object's
+        elif isinstance(constructor, Method):  # `apply` of a Scala object
             return await self._owner._ask("call", name, constructor.__name__, None, args, self._target._loader)
         elif isinstance(constructor, PublicConstructors):
             constructor.check(args)
@@ -358,7 +360,7 @@ class AsyncClass(AsyncWrapper):
         member = _member_of(self._target, name)
         if member is None and name == "class_":
             call = (*find_class_object(self._target._java_name), self._target._loader)
-            return _Later(lambda: self._owner._ask("call", *call))
+            return _Awaitable(lambda: self._owner._ask("call", *call))
         if member is None or isinstance(member, JavaClass):
             return _wrap(self._owner, getattr(self._target, name))  # a nested class, or the error for the name
         return AsyncMember(self._owner, self._target, None, member, name)
@@ -366,7 +368,7 @@ class AsyncClass(AsyncWrapper):
     async def __aiter__(self) -> AsyncIterator[Any]:
         """The constants of an enum."""
         if ENUM not in self._target._supertypes:
-            raise TypeError(f"{self._target!r} is not iterable: it is no enum")
+            raise TypeError(f"{self._target!r} is not iterable: it is not an enum")
         async for each in await self._owner._ask("call", self._target._java_name, "values", None, (), self._target._loader):
             yield each
 
@@ -375,8 +377,8 @@ class AsyncClass(AsyncWrapper):
 
 
 class AsyncThrowable(JavaClass):
-    """The type of a connection's classes of throwables. These are exceptions of Python, since `except` takes no other
-    classes; as those of AsyncClass, their calls and static members are awaited."""
+    """The type of a connection's classes of throwables. They are Python exceptions, because `except` accepts nothing
+    else. Their calls and static members are awaited, as those of AsyncClass."""
 
     _owner: AsyncJava
 
@@ -390,7 +392,7 @@ class AsyncThrowable(JavaClass):
         if isinstance(member, (*FIELDS, Method)):
             return AsyncMember(cls._owner, cls, None, member, name)
         if member is None and name == "class_":
-            return _Later(lambda: cls._owner.class_object(cls._java_name))
+            return _Awaitable(lambda: cls._owner.class_object(cls._java_name))
         return _wrap(cls._owner, super().__getattribute__(name))
 
     def __getattr__(cls, name: str) -> Any:
@@ -407,7 +409,7 @@ class AsyncThrowable(JavaClass):
 
 
 class AsyncObject(AsyncWrapper):
-    """An object. `==`, `hash` and `repr` are those of the same Java object; what asks Java is awaited."""
+    """A Java object. `==`, `hash` and `repr` need no request. Requests to Java are awaited."""
 
     _target: JavaObject
 
@@ -417,7 +419,7 @@ class AsyncObject(AsyncWrapper):
         cls = type(self._target)
         member = _member_of(cls, name)
         if member is None:
-            member = getattr(self._target, name)  # asks the peer, for which the loop waits, or raises the error for the name
+            member = getattr(self._target, name)  # blocks the loop for a request, or raises
             member = _member_of(cls, name) or member
         return AsyncMember(self._owner, cls, self._target, member, name)
 
@@ -432,19 +434,19 @@ class AsyncObject(AsyncWrapper):
 
     def __bool__(self) -> bool:
         if isinstance(self._target, OptionalMixin):
-            raise TypeError(f"whether a {self._target._java_type} has a value is awaited: await x.isPresent()")
+            raise TypeError(f"the truth value of a {self._target._java_type} has to be awaited: await x.isPresent()")
         return True
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self._elements()
 
     async def _elements(self) -> AsyncIterator[Any]:
-        """Of a map its keys, as everywhere in Python."""
+        """The elements; for a map its keys, as everywhere in Python."""
         rest: Any = self._target
         if isinstance(rest, MapMixin):
             rest = (await self.keySet())._target
         size, start, is_array = FIRST_PAGE, 0, rest._java_type.startswith("[")
-        if is_walked_by_name(rest):
+        if needs_iterator(rest):
             rest = (await self.iterator())._target
         while rest is not None:
             try:
@@ -471,7 +473,7 @@ class AsyncObject(AsyncWrapper):
 
 
 class _Opening:
-    """What launch and connect give: awaited, or entered with `async with`."""
+    """The result of launch and connect: await it, or use it in `async with`."""
 
     def __init__(self, opened: Any, reconnects: bool = False) -> None:
         self._opened, self._reconnects = opened, reconnects

@@ -1,8 +1,8 @@
-"""The links of a connection of jpeer.aio: no call waits behind another one.
+"""The links of a jpeer.aio connection: no call waits until another one ends.
 
-A link has one call at a time. What finds none that is free waits here, until a call has been answered or another link
-is open. Calls that give Java functions go over other links than those that give none, so that the package listens to few
-of them for the calls of Java's own threads.
+A link carries one call at a time. A call that finds no free link waits here until a call is answered or another link is
+open. Calls whose arguments contain functions use links of their own, so that the package has to listen to few links for
+calls from Java's own threads.
 """
 
 import asyncio
@@ -19,21 +19,21 @@ from .exceptions import StaleObject
 
 LINKS_MAX = 256
 OPENINGS_MAX = 4  # at once
-THREADS_MAX = 8  # which open links, and convert answers whose values ask the peer again, such as of a new class
-GROWTH_SECONDS = 0.002  # a call waits that long before a link is opened for it: most are answered by then
-REFUSAL_SECONDS = 1.0  # a link could not be opened: none is tried before
+THREADS_MAX = 8  # they open links, and convert answers whose conversion sends requests (for a new class, for example)
+GROWTH_SECONDS = 0.002  # the delay before a link is opened for a call: most calls find a free link earlier
+REFUSAL_SECONDS = 1.0  # after a link could not be opened, the next attempt waits that long
 
 Place = tuple[str, int]
-"""A callback of Java's, as Connection.calling names it."""
+"""A callback from Java, as Connection.calling identifies it."""
 
 
 class Link:
-    def __init__(self, number: int, descriptor: int, is_ours: bool) -> None:
+    def __init__(self, number: int, descriptor: int, is_shared: bool) -> None:
         self.number, self.descriptor = number, descriptor
-        self.is_ours = is_ours  # else a thread's, by which Java has got a function, or a task's (take_thread)
+        self.is_shared = is_shared  # False: for one thread whose functions Java has, or for one task
         self.has_thread = False  # a Java thread of its own, for a task
-        self.calls = 0  # without an answer
-        self.is_left = False  # nobody waits any more for the call that is inside Java
+        self.calls = 0  # calls without an answer
+        self.is_abandoned = False  # a call that nobody waits for any more is still inside Java
         self.gives_callbacks = False
 
 
@@ -41,11 +41,11 @@ class Call(NamedTuple):
     step: tuple[Any, ...]
     timeout: float | None
     future: "asyncio.Future[Any]"
-    is_second: bool = False  # its link was asked which peer it has
+    is_second: bool = False  # sent again, after its link was asked which peer it is connected to
 
 
 class Links:
-    """Used by the loop's thread alone."""
+    """Used only on the loop's thread."""
 
     def __init__(self, connection: Connection, reconnects: bool) -> None:
         self._connection = connection
@@ -53,7 +53,7 @@ class Links:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._links: dict[int, Link] = {}
-        self._free: tuple[list[Link], list[Link]] = [], []  # for calls without functions, and for those with some
+        self._free: tuple[list[Link], list[Link]] = [], []  # for calls without functions, and for calls with functions
         self._waiting: deque[Call] = deque()
         self._opening = 0
         self._refused_until = 0.0
@@ -61,13 +61,13 @@ class Links:
         self._threads = ThreadPoolExecutor(THREADS_MAX, "jpeer-aio")
         self._end: BaseException | None = None
         connection.reserve_link()
-        self._put_back(self._add(0))
+        self._add_free(self._add(0))
 
     def call(
         self, step: tuple[Any, ...], timeout: float | None, place: Place | None, own: Link | None = None
     ) -> "asyncio.Future[Any]":
-        """The answer to a step of Connection.batch; place: a callback that the call is part of; own: what take_thread has
-        given the task."""
+        """Sends a step of Connection.batch; the future is its result. `place`: the callback that the call is a part of.
+        `own`: the link that the task got from open_thread_link."""
         call = Call(step, timeout, self._loop.create_future())
         if self._end is not None:
             call.future.set_exception(ConnectionError(str(self._end)))
@@ -88,8 +88,8 @@ class Links:
 
     # ---- threads of tasks ----
 
-    async def take_thread(self, name: str | None) -> Link:
-        """A link with a Java thread of its own, for calls that name it alone."""
+    async def open_thread_link(self, name: str | None) -> Link:
+        """Opens a link with a Java thread of its own. Only calls that name this link use it."""
         if self._reconnects:
             raise ValueError("a connection that reconnects has no threads for tasks: they would end with the connection")
         if self._end is not None:
@@ -97,44 +97,44 @@ class Links:
         number = await self._loop.run_in_executor(self._threads, self._connection.open_link)
         if number is None:
             raise RuntimeError("this task gets no Java thread of its own: the connection can open no more links now")
-        link = self._add(number, is_ours=False)
+        link = self._add(number, is_shared=False)
         try:
             await self._loop.run_in_executor(self._threads, self._connection.pin_link, number, name)
         except BaseException:
-            self._return(link)
+            self._share(link)
             raise
         link.has_thread = True
         return link
 
-    def give_thread_back(self, link: Link) -> None:
+    def release_thread_link(self, link: Link) -> None:
         link.has_thread = False
         with contextlib.suppress(ConnectionError):
             self._connection.unpin_link(link.number)
-        self._return(link)
+        self._share(link)
 
-    def _return(self, link: Link) -> None:
-        """The link becomes one for all."""
-        link.is_ours = True
+    def _share(self, link: Link) -> None:
+        """From now on all calls may use the link."""
+        link.is_shared = True
         if link.number in self._links:
-            self._put_back(link)
+            self._add_free(link)
             self._serve()
 
     # ---- calls ----
 
     def _serve(self) -> None:
-        """Sends what waits, as far as there are links."""
+        """Sends the waiting calls, as long as there are links."""
         while self._waiting:
-            if self._waiting[0].future.done():  # cancelled
+            if self._waiting[0].future.done():  # the task was cancelled
                 self._waiting.popleft()
                 continue
-            link = self._take()
+            link = self._choose()
             if link is None:
                 self._plan_growth()
                 return
             for_callbacks = self._free[True][-1] if self._free[True] else link
             self._send(self._waiting.popleft(), link.number, for_callbacks.number, None)
 
-    def _take(self) -> Link | None:
+    def _choose(self) -> Link | None:
         for is_last_resort in (False, True):
             if self._free[is_last_resort]:
                 return self._free[is_last_resort][-1]
@@ -143,7 +143,7 @@ class Links:
         return min(self._links.values(), key=lambda link: link.calls) if self._links else None
 
     def _send(self, call: Call, number: int, for_callbacks: int, within: str | None) -> None:
-        links: list[Link] = []  # the one that it has gone over
+        links: list[Link] = []  # the link that the call was sent over
 
         def done(value: Any, error: BaseException | None) -> None:
             if threading.get_ident() == self._thread and not self._loop.is_closed():
@@ -152,14 +152,14 @@ class Links:
             try:
                 self._loop.call_soon_threadsafe(self._finish, call, links, value, error)
             except RuntimeError:
-                if not self._loop.is_closed():  # nobody waits any more where it is
+                if not self._loop.is_closed():  # a closed loop has nobody who waits
                     raise
 
         try:
             used, gives_callbacks, serial = self._connection.send(
                 call.step, call.timeout, done, within, number, for_callbacks, self._threads.submit
             )
-            link = self._links.get(used) or self._add(used, is_ours=False)
+            link = self._links.get(used) or self._add(used, is_shared=False)
         except Exception as error:
             if isinstance(error, StaleObject) and not call.is_second:
                 self._send_later(call._replace(is_second=True), number, for_callbacks, within, error)
@@ -167,20 +167,21 @@ class Links:
                 _settle(call.future, None, error)
             return
         call.future.add_done_callback(partial(self._cancel, serial))
-        self._take_out(link)
+        self._remove_free(link)
         link.gives_callbacks = gives_callbacks
         link.calls += 1
         links.append(link)
-        self._loop.call_soon(self._process, link)  # what came at once may have woken nobody
+        self._loop.call_soon(self._process, link)  # an answer that has arrived with the send may have woken nobody
 
     def _cancel(self, serial: int, future: "asyncio.Future[Any]") -> None:
-        """Java's call ends with the wait of a task that was cancelled."""
+        """Cancels the call in Java if the waiting task was cancelled."""
         if future.cancelled():
             with contextlib.suppress(ConnectionError):
                 self._connection.cancel(serial)
 
     def _send_later(self, call: Call, number: int, for_callbacks: int, within: str | None, error: StaleObject) -> None:
-        """The link may not know yet that there is another peer, and the object may be of that one."""
+        """Sends the call again after the link has learned which peer it is connected to: the object may be of a newer
+        peer."""
 
         def send(learnt: "asyncio.Future[None]") -> None:
             if learnt.exception() is not None or self._end is not None or number not in self._links:
@@ -196,8 +197,8 @@ class Links:
         for link in links:
             link.calls -= 1
             if link.number in self._links:
-                link.is_left |= error is not None
-                self._put_back(link)
+                link.is_abandoned |= error is not None
+                self._add_free(link)
         self._serve()
 
     def _process(self, link: Link) -> None:
@@ -205,17 +206,17 @@ class Links:
             return
         try:
             self._connection.process(link.number)
-        except ConnectionError as error:  # whoever waits is told so by the connection
+        except ConnectionError as error:  # the connection reports the error to each call that waits
             self._remove(link)
             if link.number == 0 and not self._reconnects:
                 self._finish_all(error)
             return
-        if link.is_left:
-            self._put_back(link)
+        if link.is_abandoned:
+            self._add_free(link)
             self._serve()
 
     def _finish_all(self, error: BaseException) -> None:
-        """Of those that were not sent, and of all that come."""
+        """Fails the calls that were not sent, and all later ones."""
         self._end = error
         if self._growth is not None:
             self._growth.cancel()
@@ -223,30 +224,30 @@ class Links:
 
     # ---- links ----
 
-    def _add(self, number: int, is_ours: bool = True) -> Link:
-        link = Link(number, self._connection.descriptor(number), is_ours)
+    def _add(self, number: int, is_shared: bool = True) -> Link:
+        link = Link(number, self._connection.descriptor(number), is_shared)
         self._links[number] = link
         self._loop.add_reader(link.descriptor, self._process, link)
         return link
 
     def _remove(self, link: Link) -> None:
-        """Its descriptor's number may be another file's soon."""
-        self._take_out(link)
+        """Forgets a closed link, whose file descriptor the system may use again."""
+        self._remove_free(link)
         if self._links.pop(link.number, None) is not None:
             self._loop.remove_reader(link.descriptor)
 
-    def _take_out(self, link: Link) -> None:
+    def _remove_free(self, link: Link) -> None:
         for free in self._free:
             if link in free:
                 free.remove(link)
 
-    def _put_back(self, link: Link) -> None:
-        """If nothing of it is inside Java any more."""
-        if link.is_left:
+    def _add_free(self, link: Link) -> None:
+        """Adds the link to the free ones, unless a call on it is still inside Java."""
+        if link.is_abandoned:
             with contextlib.suppress(ConnectionError):
-                link.is_left = self._connection.unanswered(link.number) > 0
+                link.is_abandoned = self._connection.unanswered(link.number) > 0
         free = self._free[link.gives_callbacks]
-        if link.is_ours and link.calls == 0 and not link.is_left and link not in free:
+        if link.is_shared and link.calls == 0 and not link.is_abandoned and link not in free:
             free.append(link)
 
     def _may_grow(self) -> bool:
@@ -262,15 +263,15 @@ class Links:
         for _ in range(min(len(self._waiting), OPENINGS_MAX - self._opening, room)):
             self._opening += 1
             opened = self._loop.run_in_executor(self._threads, self._connection.open_link)
-            opened.add_done_callback(self._take_opened)
+            opened.add_done_callback(self._receive_opened)
 
-    def _take_opened(self, opened: "asyncio.Future[int | None]") -> None:
+    def _receive_opened(self, opened: "asyncio.Future[int | None]") -> None:
         self._opening -= 1
         failure = opened.exception() or (opened.result() is None and ConnectionError("the connection has ended"))
         if self._end is not None:
             return
         if not failure:
-            self._put_back(self._add(opened.result()))  # type: ignore[arg-type]
+            self._add_free(self._add(opened.result()))  # type: ignore[arg-type]
         elif self._links:
             self._refused_until = self._loop.time() + REFUSAL_SECONDS
         elif self._opening == 0:

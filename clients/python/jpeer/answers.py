@@ -1,4 +1,4 @@
-"""Where Python takes an answer of the peer apart: whatever shape it has, it becomes a value or a ProtocolError."""
+"""Reads parts of the peer's answers. Any malformed answer raises a ProtocolError."""
 
 import sys
 from collections.abc import Iterator
@@ -7,19 +7,20 @@ from typing import Any
 
 from ._native import ProtocolError
 
-_HEAP_TYPE = 1 << 9  # of type.__flags__: the package's own exceptions have it, and Python's have not
+_HEAP_TYPE = 1 << 9  # of type.__flags__: set for this package's exceptions, not for Python's built-in ones
 _SHAPES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def shown(text: str) -> str:
-    """A name of the peer's in an error's text or a traceback: without control characters, which a terminal would obey."""
+    """A name that the peer has sent, for an error text or a traceback. Control characters are escaped, because a
+    terminal would obey them."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 @contextmanager
-def taken_apart(what: str) -> Iterator[None]:
-    """Turns what Python raises about a value of the wrong shape into ProtocolError, as the C half does with answers
-    that it converts itself. What the peer or the connection raises passes."""
+def parsing(what: str) -> Iterator[None]:
+    """Turns Python's errors about a value of a wrong type or shape into ProtocolError, as the C half does in its own
+    conversions. Errors of the peer and of the connection pass unchanged."""
     try:
         yield
     except _SHAPES as why:
@@ -29,15 +30,17 @@ def taken_apart(what: str) -> Iterator[None]:
 
 
 def count_of(answer: Any, what: str) -> int:
-    """A number of elements. Python itself raises ValueError, OverflowError or TypeError where __len__ gives another value."""
+    """Checks a number of elements: for another value of __len__ Python itself would raise ValueError, OverflowError or
+    TypeError."""
     if type(answer) is not int or not 0 <= answer <= sys.maxsize:
         raise ProtocolError(f"the peer's answer is malformed: {what} is {repr(answer)[:200]}")
     return answer
 
 
 def described(answer: Any, what: str) -> dict[str, Any]:
-    """The description of a class, when all that the package reads of it has the form that the protocol gives it."""
-    with taken_apart(f"the description of {shown(what[:200])}"):
+    """Checks the description of a class: all parts that the package reads must have the types that the protocol
+    defines."""
+    with parsing(f"the description of {shown(what[:200])}"):
         for key in ("superclasses", "interfaces"):
             _each(answer[key], str)
         _each(answer.get("nested") or [], str)
@@ -51,14 +54,14 @@ def described(answer: Any, what: str) -> dict[str, Any]:
 
 
 def superclasses_in(data: Any, name: str) -> list[str]:
-    """Of the data of an error of Java, the nearest first; none where the peer does not say them."""
-    with taken_apart(f"the error's data of {shown(name[:200])}"):
+    """The superclasses in the data of a Java error, the nearest first. Empty if the peer does not send them."""
+    with parsing(f"the error's data of {shown(name[:200])}"):
         found: list[str] = _each(data.get("superclasses") or [], str)
         return found
 
 
 def names_in(answer: Any, key: str) -> list[str]:
-    """Of the answer to list_names; within taken_apart."""
+    """One list of the answer to list_names. Call it inside `parsing`."""
     found: list[str] = _each(answer[key], str)
     return found
 
@@ -88,7 +91,7 @@ def _each(values: Any, kind: type) -> Any:
 
 
 def _text(value: Any) -> None:
-    """A name, which goes back to the peer as UTF-8."""
+    """Checks a name, which is sent back to the peer as UTF-8."""
     _is(value, str)
     value.encode()
     if "\0" in value:

@@ -1,7 +1,8 @@
-"""Python objects that Java calls: functions for functional interfaces, classes that implement interfaces.
+"""Python objects that Java calls: functions for functional interfaces, and objects of classes that implement
+interfaces.
 
-A call that belongs to a request of this program runs on the thread that waits for that request. Calls from Java's own
-threads run on threads of the package's (`Listeners`).
+A call within a request of this program runs on the thread that waits for the request. Calls from Java's own threads run
+on threads of this package (`Listeners`).
 """
 
 import contextlib
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FindFunction = Callable[[str, str, Sequence[str]], Callable[..., Any]]
-# The throwable or its class, its message, its frames, and its cause.
+# (the throwable or the name of its class, its message, its frames, its cause)
 Thrown = tuple[Any, str | None, list[Frame], "Thrown | None"]
 
 COMPARABLE, OBJECT = "java.lang.Comparable", "java.lang.Object"
@@ -37,7 +38,7 @@ LISTENERS_MAX = 256
 LISTENER_WAKE_SECONDS = 1.0
 LISTENER_IDLE_SECONDS = 10.0
 
-# What a Python exception becomes in Java, the nearest first.
+# Python exceptions and the classes that they become in Java. The first match counts.
 JAVA_EXCEPTIONS: tuple[tuple[type[BaseException], str], ...] = (
     (PermissionError, "java.lang.SecurityException"),
     (FileNotFoundError, "java.io.FileNotFoundException"),
@@ -56,16 +57,16 @@ JAVA_EXCEPTIONS: tuple[tuple[type[BaseException], str], ...] = (
 
 
 def implements(*interfaces: Any) -> Callable[[T], T]:
-    """Marks a class whose objects Java may call by these interfaces, or a function that implements one:
+    """Marks a class whose objects implement these Java interfaces, or a function that implements one interface:
 
-    @jpeer.implements("java.util.Comparator")
-    class ByLength:
-        def compare(self, left, right):
-            return len(left) - len(right)
+        @jpeer.implements("java.util.Comparator")
+        class ByLength:
+            def compare(self, left, right):
+                return len(left) - len(right)
 
-    Default methods of the interfaces run in Java unless the class has a method of that name that takes as many arguments.
-    Interfaces add up: those of several decorators, and of all base classes. Where the class defines __eq__, __hash__ or
-    __str__, Java's equals, hashCode and toString are these; otherwise Java answers them, by identity.
+    A default method of an interface runs in Java unless the class has a method with the same name that accepts as many
+    arguments. The interfaces of several decorators and of all base classes add up. If the class defines __eq__,
+    __hash__ or __str__, Java's equals, hashCode and toString call it. Otherwise Java compares by identity.
     """
     from .connection import class_name
 
@@ -82,24 +83,24 @@ def implements(*interfaces: Any) -> Callable[[T], T]:
 
 
 def interfaces_of(target: Any) -> tuple[str, ...]:
-    """Those that @implements has noted: of a class and all of its bases, or of an object's, a function's, or what an object
-    stands for."""
+    """The interfaces that @implements has set: for a class, its own and those of all bases; for an object, those of its
+    class, its own, and those of its target."""
     classes = target.__mro__ if isinstance(target, type) else type(target).__mro__
     marks = (marked_interfaces(target), *(names_of(each.__dict__.get("__java_interfaces__")) for each in classes))
     return tuple(dict.fromkeys(name for names in marks for name in names))
 
 
-def interfaces_given(target: Any) -> tuple[str, ...]:
-    """What an object is for Java: one with an order is a Comparable, too, unless it is to be one interface alone."""
+def interfaces_in_java(target: Any) -> tuple[str, ...]:
+    """The interfaces of an object in Java. An object with an order is also a Comparable, unless it is an Implementation."""
     interfaces = interfaces_of(target)
     is_object = not isinstance(target, (Implementation, FunctionType, MethodType, type))
     return tuple(dict.fromkeys((*interfaces, COMPARABLE))) if is_object and is_comparable(target) else interfaces
 
 
 class Implementation:
-    """A callable or an object as one interface: what calling an interface's class gives. It is called as its target, and has
-    the interface's methods; a default method that its target does not define runs in Java. As long as one is used, the same
-    target as the same interface is that one."""
+    """A callable or an object as one interface: the result of calling the interface's class. Calling it calls the
+    target. It has the interface's methods, and a default method that the target does not define runs in Java. While an
+    Implementation is in use, the same target and interface give the same Implementation."""
 
     _made: "weakref.WeakValueDictionary[Any, Implementation]" = weakref.WeakValueDictionary()
     _lock = threading.Lock()
@@ -109,7 +110,7 @@ class Implementation:
             raise TypeError(f"{target!r} does not implement {', '.join(interfaces)}")
         self.target = target
         self.__java_interfaces__ = interfaces
-        self._java = java  # None: that of the connection which it is given to first
+        self._java = java  # None until it is first sent: then the connection that sends it
 
     @classmethod
     def of(cls, target: Any, interfaces: tuple[str, ...], java: "Java | None") -> "Implementation":
@@ -142,11 +143,11 @@ class Implementation:
         return f"<{self.target!r} as {', '.join(self.__java_interfaces__)}>"
 
 
-FUNCTIONS = (FunctionType, MethodType, type)  # all methods of an interface call it
+FUNCTIONS = (FunctionType, MethodType, type)  # Java calls these for every method of an interface
 
 
 def implementation_of(interface: str, target: Any, java: "Java") -> Implementation:
-    """The target as that interface; a Python iterator becomes a java.util.Iterator that takes elements when asked."""
+    """The target as that interface. A Python iterator becomes a java.util.Iterator that reads elements on demand."""
     if interface == "java.util.Iterator" and isinstance(target, Iterator):
         target = _JavaIterator(target)
     return Implementation.of(target, (interface,), java)
@@ -169,8 +170,8 @@ class _JavaIterator:
 
 
 class ObjectMethod:
-    """A method of java.lang.Object that Python's objects answer where their class, or a base of it that is not Python's own,
-    defines one of these names."""
+    """A method of java.lang.Object. A Python object answers it if its class, or a base other than Python's built-in
+    ones, defines one of the `specials`."""
 
     def __init__(self, name: str, specials: tuple[str, ...], answer: Callable[..., Any]) -> None:
         self._name, self._specials, self.answer = name, specials, answer
@@ -181,14 +182,15 @@ class ObjectMethod:
         )
 
     def is_in_python(self, cls: type) -> bool:
-        """Whether it is defined by a class that is written in Python: what Python can call has texts of its own."""
+        """Whether a class written in Python defines the method. Python's callable types have a __str__ of their own,
+        which does not count."""
         return callable(_method_of(cls, self._name)) or any(
-            isinstance(getattr(cls, each), (FunctionType, NoneType)) for each in self._specials  # None: unhashable
+            isinstance(getattr(cls, each), (FunctionType, NoneType)) for each in self._specials  # None: not hashable
         )
 
 
 def _hash_code(target: Any) -> int:
-    """Of 32 bits; equal objects have equal ones."""
+    """The hash as a signed 32-bit number; equal objects have equal numbers."""
     number = hash(target)
     folded = (number ^ number >> 32) & 0xFFFFFFFF
     return folded - (1 << 32) if folded >= 1 << 31 else folded
@@ -206,14 +208,14 @@ def _target_of(given: Any) -> Any:
 
 
 def _compare(target: Any, other: Any) -> int:
-    """As compareTo, by __lt__."""
+    """Comparable.compareTo by __lt__."""
     other = _target_of(other)
     return -1 if target < other else 1 if other < target else 0
 
 
 class CallbackTable:
-    """The callbacks of one connection. The same function is the same object in Java for as long as Java has it, of
-    each interface that Java takes it as."""
+    """The callbacks of one connection. While Java has a function as some interface, the same function is the same
+    object in Java."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
@@ -223,13 +225,14 @@ class CallbackTable:
         self._members: dict[str, dict[str, tuple[str, bool]]] = {}
         self._may_add_comparable = True
         self._results: dict[str, dict[str, Callable[[Any], Any]]] = {}
-        self._lock = threading.RLock()  # a request made under it may fail, and call give_otherwise
+        self._lock = threading.RLock()  # a request under the lock may fail and call retry_without_comparable
         self._listeners = Listeners(java)
-        # Runs a coroutine function on the loop of jpeer.aio, while the caller's thread waits.
+        # Runs a coroutine function on the loop of jpeer.aio, and blocks the calling thread until the function returns.
         self.run_coroutine: Callable[[Callable[..., Any], Sequence[Any]], Any] | None = None
 
     def of(self, target: Any, as_comparable: bool = False) -> Callback:
-        """as_comparable: of a callable, not as the interface that Java wants there."""
+        """The callback of a target. `as_comparable`: a callable becomes a Comparable, and not the interface of the
+        parameter."""
         key = _identity(target)
         if as_comparable:
             key = COMPARABLE, key
@@ -240,9 +243,9 @@ class CallbackTable:
         self._listeners.start()
         return made
 
-    def give_otherwise(self, code: int, message: str) -> bool:
-        """After an error of the peer: whether the request gives its objects in another way when it is made again. If the
-        policy denies java.lang.Comparable, objects are only what @implements says."""
+    def retry_without_comparable(self, code: int, message: str) -> bool:
+        """Decides after an error whether the request should be sent again. If the policy denies java.lang.Comparable,
+        objects are only what @implements declares."""
         if code != DENIED or not self._may_add_comparable or COMPARABLE not in message:
             return False
         with self._lock:
@@ -253,8 +256,9 @@ class CallbackTable:
         return bool(keys)
 
     def member_of(self, implementation: Implementation, name: str) -> Callable[..., Any] | None:
-        """Its target, where Java's method of that name is abstract, or what calls that method in Java; None: there is none."""
-        if self.run_coroutine is not None:  # what waits for Java here would hold up the loop
+        """The target if the interface's method is abstract, else a function that calls the method in Java. None if the
+        method does not exist."""
+        if self.run_coroutine is not None:  # a request here would block the loop
             return None
         for interface in implementation.__java_interfaces__:
             if interface not in self._members:
@@ -267,9 +271,9 @@ class CallbackTable:
         return None
 
     def _find_members(self, interface: str) -> dict[str, tuple[str, bool]]:
-        """By Python's name of a method, Java's, and whether an overload is abstract."""
+        """Python's name of each method -> Java's name, and whether an overload is abstract."""
         found = dict.fromkeys(OBJECT_METHODS, False)
-        with contextlib.suppress(PeerError):  # not described, be it denied
+        with contextlib.suppress(PeerError):  # no description, for example because of the policy
             for each in self._methods(interface):
                 is_abstract = "abstract" in each["modifiers"].split() and each["name"] not in OBJECT_METHODS
                 found[each["name"]] = found.get(each["name"], False) or is_abstract
@@ -283,15 +287,15 @@ class CallbackTable:
         given = target
         interfaces = interfaces_of(target)
         if interfaces and self._may_add_comparable:
-            interfaces = interfaces_given(target)
+            interfaces = interfaces_in_java(target)
         if isinstance(target, Implementation):
             target._java = target._java or self._java
             target = target.target
         elif isinstance(target, type) and interfaces:
             name = target.__qualname__
-            raise TypeError(f"{name} is a class that implements {', '.join(interfaces)}: give an object of it, {name}(...)")
+            raise TypeError(f"{name} is a class that implements {', '.join(interfaces)}: pass an object, {name}(...)")
         if self.run_coroutine is None and _is_coroutine_function(target):
-            raise TypeError(f"Java can await a coroutine over jpeer.aio alone: {target!r}")
+            raise TypeError(f"only a connection of jpeer.aio accepts a coroutine function: {target!r}")
         connection = self._java._connection
         cls = type(target)
         if not interfaces and callable(target) and not as_comparable:
@@ -309,9 +313,9 @@ class CallbackTable:
             overrides = [
                 f"{name}/{count}"
                 for name, count in self._default_methods(interfaces)
-                if callable(_method_of(cls, name)) and takes(_method_of(target, name), count)
+                if callable(_method_of(cls, name)) and accepts(_method_of(target, name), count)
             ]
-        except PeerError:  # not described, be it denied: any name may be one
+        except PeerError:  # no description, for example because of the policy: any name may be a default method
             overrides = [each for each in dir(cls) if not each.startswith("_") and callable(_method_of(cls, each))]
         overrides += [name for name, answer in OBJECT_METHODS.items() if answer.is_defined(cls)]
         return Callback(
@@ -319,8 +323,8 @@ class CallbackTable:
         )
 
     def _default_methods(self, interfaces: Sequence[str]) -> list[tuple[str, int]]:
-        """Their names, and how many parameters they have. Others are sent in any case; a class may have many more of its
-        own."""
+        """The default methods with their numbers of parameters. The other methods of a class may be many and are not
+        sent as overrides."""
         found: set[tuple[str, int]] = set()
         for interface in interfaces:
             if interface not in self._defaults:
@@ -337,24 +341,24 @@ class CallbackTable:
         return [each for each in methods if not each["isStatic"]]
 
     def _function(self, function: Callable[..., Any]) -> FindFunction:
-        """Every method of the interface calls it."""
+        """Calls the function for every method of an interface."""
 
-        answer = self._method(function)  # as an object
+        answer = self._method(function)  # for the methods of java.lang.Object
         function = self._awaited(function)
 
         def find(interface: str, method: str, types: Sequence[str]) -> Callable[..., Any]:
             if interface == OBJECT:
                 return answer(interface, method, types)
-            fit = self._fit_of(interface, method)
-            return function if fit is None else lambda *args: fit(function(*args))
+            convert = self._result_converter(interface, method)
+            return function if convert is None else lambda *args: convert(function(*args))
 
         return find
 
     def _method(self, target: Any) -> FindFunction:
-        """Each method calls the one of the same name, which is looked up each time."""
+        """Calls the target's method of the same name. The method is looked up for each call."""
 
         def find(interface: str, method: str, types: Sequence[str]) -> Callable[..., Any]:
-            fit = self._fit_of(interface, method)
+            convert = self._result_converter(interface, method)
 
             def call(*args: Any) -> Any:
                 member = _method_of(target, method)
@@ -366,10 +370,10 @@ class CallbackTable:
                     member = target
                 if member is None:
                     raise NotImplementedError(
-                        f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
+                        f"{type(target).__qualname__} has no method {method}, which {interface} requires"
                     )
                 result = self._awaited(member)(*args)
-                return result if fit is None else fit(result)
+                return result if convert is None else convert(result)
 
             return call
 
@@ -381,10 +385,10 @@ class CallbackTable:
             return function
         return lambda *args: run(function, args)
 
-    def _fit_of(self, interface: str, method: str) -> Callable[[Any], Any] | None:
-        """What makes of a function's result what Java wants; None: it is that already. Java takes nothing from a void method,
-        and what a lambda happens to give there is dropped. Where it wants a boolean, it gets whether the result is true, where
-        it wants an Optional, one of the result."""
+    def _result_converter(self, interface: str, method: str) -> Callable[[Any], Any] | None:
+        """Converts a function's result to the return type of the interface's method; None if no conversion is needed. A
+        void method drops the result, a boolean method gets bool(result), and a method that returns an Optional gets an
+        Optional of the result."""
         known = self._results.get(interface)
         if known is None:
             known = {}
@@ -394,24 +398,25 @@ class CallbackTable:
         return known.get(method)
 
     def _throw(self, error: BaseException) -> Thrown:
-        """What Java gets for a Python exception: its own throwable where it is one, else one that means the same, also for
-        one of another connection's."""
+        """The Java throwable of a Python exception: the exception's own throwable if this connection has it, else a new
+        one of the equivalent class."""
         can_ask = self._java._connection.can_ask()
         if not isinstance(error, JavaException) or not self._is_own(error):
-            return self._tell(error, 0)
+            return self._make_thrown(error, 0)
         handle = handle_of(error) if can_ask else error.__dict__.get("_handle")
-        return (handle, None, [], None) if handle is not None else self._tell(error, 0)
+        return (handle, None, [], None) if handle is not None else self._make_thrown(error, 0)
 
     def _is_own(self, error: BaseException | None) -> bool:
         return isinstance(error, JavaException) and getattr(type(error), "_java", None) in (None, self._java)
 
-    def _tell(self, error: BaseException, depth: int) -> Thrown:
-        """The outermost one is found again when it comes back to Python, with its causes."""
+    def _make_thrown(self, error: BaseException, depth: int) -> Thrown:
+        """A new throwable for the exception, with its causes. When Java throws the outermost one back, Python gets the
+        same exception."""
         frames = frames_of(error)
         cause = None
         if error.__cause__ is not None and depth < CAUSES_MAX:
             handle = error.__cause__.__dict__.get("_handle") if self._is_own(error.__cause__) else None
-            cause = (handle, None, [], None) if handle is not None else self._tell(error.__cause__, depth + 1)
+            cause = (handle, None, [], None) if handle is not None else self._make_thrown(error.__cause__, depth + 1)
         if isinstance(error, JavaException) and self._is_own(error):
             return error.java_class, _plain(str(error)), frames, cause
         name = next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind))
@@ -429,13 +434,13 @@ class CallbackTable:
 
 
 class Listeners:
-    """The threads that take calls of Java's threads. One of them listens; before it runs a function it hands that on,
-    so that a function that waits, be it for another one, holds up none."""
+    """The threads that run calls from Java's own threads. One thread listens. Before it runs a function, another thread
+    starts to listen, so that a function that waits delays no other call."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._changed = threading.Condition()
-        self._listening: int | None = None  # the ident of the thread that does
+        self._listening: int | None = None  # the ident of the listening thread
         self._idle = 0
         self._threads: set[threading.Thread] = set()
         self._is_stopped = False
@@ -447,7 +452,7 @@ class Listeners:
                     self._add()
 
     def hand_on(self) -> None:
-        """Called by the thread that listens, before a function runs."""
+        """Lets another thread listen. The listening thread calls this before it runs a function."""
         with self._changed:
             self._listening = None
             if self._idle > 0:
@@ -456,7 +461,7 @@ class Listeners:
                 self._add()
 
     def close(self) -> None:
-        """Those that run a function end after it; nobody waits for them."""
+        """Stops the threads. A thread that runs a function ends after the function, without being waited for."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
@@ -467,7 +472,7 @@ class Listeners:
 
     def _add(self) -> None:
         thread = threading.Thread(target=self._run, name="jpeer-callbacks", daemon=True)
-        thread.start()  # it may fail; what runs waits for the lock that the caller has
+        thread.start()  # may fail; the new thread first waits for the caller's lock
         self._threads.add(thread)
 
     def _run(self) -> None:
@@ -479,7 +484,7 @@ class Listeners:
             self._end()
 
     def _take_turn(self) -> bool:
-        """Waits until nobody else listens. False: the thread is not needed any more."""
+        """Waits until no other thread listens. False: this thread should end."""
         with self._changed:
             self._idle += 1
             is_free = self._changed.wait_for(self._is_free, LISTENER_IDLE_SECONDS)
@@ -501,7 +506,7 @@ class Listeners:
 
 
 def _identity(target: Any) -> Any:
-    """Equal for what is the same function or object to a reader; no code of the object runs."""
+    """A key that is equal for what a reader sees as the same function or object. Runs no code of the object."""
     if isinstance(target, Implementation):
         return target.__java_interfaces__, _identity(target.target)
     if isinstance(target, MethodType):
@@ -512,7 +517,7 @@ def _identity(target: Any) -> Any:
 
 
 def _results_of(methods: Iterable[dict[str, Any]]) -> dict[str, Callable[[Any], Any]]:
-    """What makes a result of methods that return nothing, a boolean or an Optional, in all their overloads."""
+    """Converters for methods whose overloads all return nothing, all a boolean, or all the same Optional class."""
     kinds: dict[str, set[str]] = {}
     for each in methods:
         kinds.setdefault(each["name"], set()).add(each["returnType"].partition("<")[0])
@@ -526,19 +531,19 @@ def _as_optional(name: str, result: Any) -> Cast:
 
 
 def _method_of(target: Any, name: str) -> Any:
-    """What implements Java's method of that name: an attribute, with an underscore where Python keeps the name."""
+    """The attribute that implements a Java method; with an underscore appended if Python reserves the name."""
     found = getattr(target, name, None)
     return getattr(target, f"{name}_", None) if found is None else found
 
 
 def _is_coroutine_function(function: Any) -> bool:
-    import inspect  # only with the first function that Java gets: a program that gives none starts sooner
+    import inspect  # slow to import, and only needed when Java gets a function
 
     return inspect.iscoroutinefunction(function)
 
 
-def takes(function: Callable[..., Any], count: int) -> bool:
-    """Whether it can be called with so many arguments; True where nothing says it."""
+def accepts(function: Callable[..., Any], count: int) -> bool:
+    """Whether the function accepts that many arguments. True if its signature is unknown."""
     import inspect
 
     try:
@@ -551,7 +556,7 @@ def takes(function: Callable[..., Any], count: int) -> bool:
 
 
 def arity_of(function: Callable[..., Any]) -> int:
-    """How many arguments it takes; -1 where that is not one number, or nothing says it."""
+    """How many arguments the function needs; -1 if the number varies or the signature is unknown."""
     import inspect
 
     try:
@@ -568,12 +573,12 @@ def arity_of(function: Callable[..., Any]) -> int:
 
 
 def frames_of(error: BaseException) -> list[Frame]:
-    """Those of its traceback that are not this package's, the innermost first, at most FRAMES_MAX."""
+    """The frames of the exception's traceback without this package's, the innermost first, at most FRAMES_MAX."""
     entries: deque[tuple[str, TracebackType]] = deque(maxlen=FRAMES_MAX)
     entry = error.__traceback__
     while entry is not None:
         name = dict.get(entry.tb_frame.f_globals, "__name__")
-        module = name if type(name) is str else ""  # what else it may be is code of the program's
+        module = name if type(name) is str else ""  # another type would run the program's code
         if not module.startswith("jpeer.") and module != "jpeer":
             entries.appendleft((module, entry))
         entry = entry.tb_next
@@ -597,5 +602,5 @@ def _message_of(error: BaseException) -> str:
 
 
 def _plain(text: str) -> str:
-    """For what takes neither a NUL nor half a surrogate pair."""
+    """Replaces NUL and unpaired surrogates, which Java's side does not accept."""
     return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()

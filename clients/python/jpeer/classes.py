@@ -1,4 +1,4 @@
-"""A Python class for each Java class, made from `jpeer.describe` when it is first seen."""
+"""The Python classes of Java classes. Each is made from `jpeer.describe` when it is first used."""
 
 import contextlib
 import keyword
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import collections, objects, pages, sequences
 from ._native import Array, Connection, Constructor, Field, Method, Object, ProtocolError, Typed
-from .answers import described, shown, taken_apart
+from .answers import described, parsing, shown
 from .exceptions import (
     PYTHON_BASES, BadArgument, Denied, JavaException, NotFound, OutOfRange, PeerError, handle_of, make_throwable,
 )  # fmt: skip
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 JDK_PACKAGES = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 OBJECT, THROWABLE, ENUM = objects.OBJECT, "java.lang.Throwable", "java.lang.Enum"
 
-# What a Java interface or class adds to the Python classes below it.
+# Java supertypes and the Python base classes that they add.
 MIXINS: dict[str, type[JavaObject]] = {
     **dict.fromkeys(objects.NUMBERS, objects.NumberValueMixin),
     **dict.fromkeys(objects.OPTIONALS, objects.OptionalMixin),
@@ -48,26 +48,28 @@ MIXINS: dict[str, type[JavaObject]] = {
     "scala.collection.Iterable": pages.ScalaIterableMixin,
     "scala.collection.Iterator": pages.ScalaIteratorMixin,
 }
-# Methods of Java that a mixin has under the same name, with Python's additions.
+# Java methods that a mixin replaces by a method of the same name with Python's additions.
 OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
 
 
 SUPERTYPES_SHOWN = 4
-OBJECT_METHODS = frozenset("equals getClass hashCode notify notifyAll toString wait".split())  # public, of every object
-ASKED_MAX = 10_000  # names that descriptions do not have
-UNFIT = Typed("int", "")  # an argument that no method takes, so that a request with it runs nothing
-SUPERTYPES_MAX = 64  # classes whose supertypes are being made on one thread
-_under_way = threading.local()  # `names` of these classes, and whether the class of something `thrown` is looked for
+OBJECT_METHODS = frozenset("equals getClass hashCode notify notifyAll toString wait".split())  # of every object
+ASKED_MAX = 10_000  # names that no description contains
+UNFIT = Typed("int", "")  # an argument that no parameter accepts: a request with it calls nothing
+SUPERTYPES_MAX = 64  # nested constructions of classes on one thread
+# `names` of the classes that this thread constructs, and whether it looks up the class of a throwable (`thrown`).
+_in_progress = threading.local()
 
 
 class JavaClass(type):
-    """The type of Java classes. Calling one is `new`; attributes are static members and nested classes."""
+    """The type of the Python classes of Java classes. Calling a class calls a constructor. Attributes are static
+    members and nested classes."""
 
     _java: "Java | None" = None
     _java_name = ""
     _supertypes: frozenset[str] = frozenset()
     _nested: tuple[str, ...] = ()
-    _loader: "Object | None" = None  # of a class that the application's class loader does not have
+    _loader: "Object | None" = None  # if the application's class loader does not have the class
     _constructor: Callable[..., Any]
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> "JavaClass":
@@ -124,25 +126,25 @@ class JavaClass(type):
 
     @property
     def class_(cls) -> Any:
-        """The java.lang.Class."""
+        """The class's java.lang.Class."""
         return cls._operations.call(*find_class_object(cls._java_name))
 
     @property
     def _bridge(cls) -> "Java":
         if cls._java is None:
-            raise TypeError(f"{cls.__name__} is no class of a connection")
+            raise TypeError(f"{cls.__name__} is not a class of a connection")
         return cls._java
 
     @property
     def _operations(cls) -> Any:
-        """What jpeer.call and its kin ask."""
+        """The object whose call, get and put jpeer.call and its kin use."""
         return _static_operations(cls)
 
-    # Enums are collections of their constants.
+    # An enum is a collection of its constants.
 
     def _constants(cls) -> list[Any]:
         if ENUM not in cls._supertypes:
-            raise TypeError(f"{cls!r} is not iterable: it is no enum")
+            raise TypeError(f"{cls!r} is not iterable: it is not an enum")
         return list(cls._operations.call(cls._java_name, "values"))
 
     def __iter__(cls) -> Iterator[Any]:
@@ -158,7 +160,8 @@ class JavaClass(type):
         return isinstance(value, cls) or value in [constant.name() for constant in cls._constants()]
 
     def __getitem__(cls, key: Any) -> Any:
-        """Of an enum the constant of that name. Type arguments of other classes mean nothing when a program runs."""
+        """The enum constant of that name. For other classes the brackets hold type arguments, which have no effect at
+        run time."""
         if ENUM not in cls._supertypes:
             return cls
         try:
@@ -168,7 +171,7 @@ class JavaClass(type):
 
 
 class ThrowableMixin(JavaException):
-    """What Python classes of throwables have beside the Java members."""
+    """The base of the Python classes of throwables."""
 
     @classmethod
     def _from_object(cls, handle: Object) -> JavaException:
@@ -182,7 +185,7 @@ class ThrowableMixin(JavaException):
     def __getattr__(self, name: str) -> Any:
         java = getattr(type(self), "_java", None)
         if java is not None and not name.startswith("_"):
-            with contextlib.suppress(OSError, RuntimeError):  # who reports an exception may do so when the peer has ended
+            with contextlib.suppress(OSError, RuntimeError):  # an exception is often reported after the peer has ended
                 handle = handle_of(self)
                 if handle is not None:
                     return java._classes.undescribed(type(self), name, handle, self)
@@ -190,8 +193,8 @@ class ThrowableMixin(JavaException):
 
 
 class DeniedMethod:
-    """What the policy denies, or a name of which it does not say whether there is such a method. A call asks the peer, as any
-    call does; as a value it is a PermissionError."""
+    """A method that the policy denies, or a name that may be a denied method. Calling it sends the request. Using it as
+    a value raises a PermissionError."""
 
     def __init__(self, cls: Any, name: str, instance: Object | None) -> None:
         self._class, self._name, self._instance = cls, name, instance
@@ -207,13 +210,13 @@ class DeniedMethod:
             raise self.refusal(why) from None
 
     def refusal(self, why: Denied) -> Denied:
-        """The denial, with the rule that lifts it."""
+        """The denial with a rule that would allow the method."""
         made = Denied(f"{why}. {self._rule()}" if objects.is_denial_of(why, self._type, self._name) else str(why))
         made.code, made.data = why.code, why.data
         return made
 
     def refuse(self) -> NoReturn:
-        """For a use as a value: it may be a field."""
+        """Raises for a use as a value: the name may be a field."""
         raise Denied(f"RPC access denied: {self._type}.{self._name}. {self._rule()}")
 
     def __bool__(self) -> bool:
@@ -229,7 +232,7 @@ class DeniedMethod:
         above = getattr(self._class, "_above", ()) if self._instance is not None else ()
         names = [self._type, *sorted(above, key=lambda each: not is_foreign(each))]
         if self._type != self._class._java_name and len(names) > 1:
-            del names[0]  # it stands for a hidden class
+            del names[0]  # only a substitute for the hidden class
         rule = f'A rule that allows it: {{class: "{names[0]}", method: "{self._name}", action: ALLOW}}'
         shown = [*names[1 : SUPERTYPES_SHOWN + 1], *(["..."] if len(names) > SUPERTYPES_SHOWN + 1 else [])]
         return f"{rule}, or one for a supertype that declares it ({', '.join(shown)})" if shown else rule
@@ -239,7 +242,7 @@ class DeniedMethod:
 
 
 class LoadedOperations:
-    """Those of a connection, with the loader of a class."""
+    """A connection's operations for classes of one class loader."""
 
     def __init__(self, connection: Connection, loader: Object) -> None:
         self._connection, self._loader = connection, loader
@@ -258,13 +261,13 @@ class LoadedOperations:
 
 
 def _static_operations(cls: JavaClass) -> "Connection | LoadedOperations":
-    """Those that answer at once, whatever the kind of the connection."""
+    """Operations that return results directly, also for a class of jpeer.aio."""
     connection = cls._bridge._connection
     return connection if cls._loader is None else LoadedOperations(connection, cls._loader)
 
 
 class LoadedMethod(Method):
-    """A static method of a class that another loader has. Instance methods are found by their object."""
+    """A static method of a class from another class loader. For an instance method the object identifies the class."""
 
     loader: Any = None
 
@@ -276,7 +279,7 @@ class LoadedMethod(Method):
 
 
 class LoadedConstructor:
-    """The constructors of such a class."""
+    """The constructors of a class from another class loader."""
 
     def __init__(self, connection: Connection, loader: Object, type: str) -> None:
         self._operations, self._type = LoadedOperations(connection, loader), type
@@ -286,7 +289,7 @@ class LoadedConstructor:
 
 
 class LoadedField:
-    """A static field of such a class."""
+    """A static field of a class from another class loader."""
 
     def __init__(self, connection: Connection, loader: Object, type: str, name: str) -> None:
         self._operations, self._type, self._name = LoadedOperations(connection, loader), type, name
@@ -302,7 +305,7 @@ class LoadedField:
 
 
 class ByLoader:
-    """Finds the class of each object, where several loaders have a class of one name."""
+    """Finds the class of each object by its loader, where several loaders have a class of the same name."""
 
     def __init__(self, table: "ClassTable", name: str) -> None:
         self._table, self._name = table, name
@@ -318,49 +321,49 @@ class ByLoader:
 
 def _loader_in(answer: Any) -> Object | None:
     if answer is not None and not isinstance(answer, Object):
-        raise ProtocolError(f"the peer's answer is malformed: {repr(answer)[:200]} is no class loader")
+        raise ProtocolError(f"the peer's answer is malformed: {repr(answer)[:200]} is not a class loader")
     return answer
 
 
 def is_foreign(name: str) -> bool:
-    """Whether a class of that name may be another loader's. Hidden classes and arrays are found otherwise."""
+    """Whether the class may come from another class loader. Hidden classes and arrays are found in other ways."""
     return not name.startswith(JDK_PACKAGES) and "/" not in name and not name.startswith("[")
 
 
 class ClassTable:
     """The Python classes of one connection.
 
-    No lock is held, because whoever makes a class waits for the peer. Of two threads that make the same class at once
-    the first one's counts.
+    There is no lock, because making a class waits for the peer. If two threads make the same class at the same time,
+    the first one is kept.
     """
 
     def __init__(self, java: "Java") -> None:
         self._java = java
-        self._classes: dict[str, type] = {}  # by the names that find them without a loader
-        self._loaded: dict[tuple[str, int], type] = {}  # those of other loaders, by the loader's number
+        self._classes: dict[str, type] = {}  # by name, for classes that are found without a loader
+        self._loaded: dict[tuple[str, int], type] = {}  # by name and number of the loader, for the others
         self._assignable: dict[tuple[type, type], bool] = {}
-        self._asked: dict[tuple[type, str, bool], bool] = {}  # names that no description has: whether the policy denies them
-        self._by_object: set[type] = set()  # classes that were described by an object
-        self._open_supertypes: dict[type, list[Any]] = {}  # of classes, those that the policy allows by their names
-        self._without_owner: set[tuple[type, str]] = set()  # methods that the policy allows by no supertype's name
-        self._known_loaders: frozenset[int] | None = None  # whose classes have names; None: not asked for yet
-        self._kept_loaders: list[Object | None] = []  # or the numbers could be other objects'
-        self._asks_loaders = True  # the policy has not denied it
-        self.throwable_type: type[JavaClass] = JavaClass  # of classes of throwables
+        self._asked: dict[tuple[type, str, bool], bool] = {}  # undescribed name -> is it denied by the policy
+        self._by_object: set[type] = set()  # classes described by one of their objects
+        self._open_supertypes: dict[type, list[Any]] = {}  # the supertypes of a class that the policy allows by name
+        self._without_owner: set[tuple[type, str]] = set()  # methods that the policy allows by no supertype
+        self._known_loaders: frozenset[int] | None = None  # whose classes are found by name; None: not asked yet
+        self._kept_loaders: list[Object | None] = []  # keeps the loaders' numbers from being used for other objects
+        self._asks_loaders = True  # until the policy denies the question
+        self.throwable_type: type[JavaClass] = JavaClass  # the type of throwables' classes
 
     @property
     def _connection(self) -> Connection:
         return self._java._connection
 
     def of_name(self, name: str) -> type:
-        """The class of that name: `java.awt.Point`, `java.util.Map.Entry`, `int[]`. NotFound where there is none."""
+        """The class of that name: `java.awt.Point`, `java.util.Map.Entry`, `int[]`. Raises NotFound."""
         name = runtime_name(name)
         return self._classes.get(name) or self._make_named(name)
 
     def _make_named(self, name: str) -> type:
         loader = None
         if is_foreign(name):
-            with contextlib.suppress(NotFound, JavaException):  # "a.Outer.Inner", or there is none
+            with contextlib.suppress(NotFound, JavaException):  # "a.Outer.Inner", or no class of that name
                 loader = self._loader_of_class(lambda: self._connection.call(*find_class_object(name)))
         try:
             if loader is not None:
@@ -375,22 +378,22 @@ class ClassTable:
     # ---- classes of other loaders than the application's ----
 
     def of_class(self, class_object: Object) -> type:
-        """Of a java.lang.Class."""
+        """The Python class of a java.lang.Class."""
         name = self._connection.call("java.lang.Class", "getName", class_object)
         if type(name) is not str:
-            raise ProtocolError(f"the peer's answer is malformed: {repr(name)[:200]} is no name of a class")
+            raise ProtocolError(f"the peer's answer is malformed: {repr(name)[:200]} is not a class name")
         loader = self._loader_of_class(lambda: class_object)
         return self.of_name(name) if loader is None else self.of_loader(name, loader)
 
     def of_loader(self, name: str, loader: Object) -> type:
-        """Of a class that this loader has defined."""
+        """The Python class of a class that this loader has defined."""
         key = name, loader._number
         known = self._loaded.get(key)
         if known is not None:
             return known
         with self._making(f"{name} of {loader._number}"):
             info = described(self._connection.describe(None, name, False, loader), name)
-            with taken_apart(f"the class {shown(name[:200])}"):
+            with parsing(f"the class {shown(name[:200])}"):
                 made = self._make_class(name, info, loader)
         kept = self._loaded.setdefault(key, made)
         if self._has_several(name):
@@ -403,8 +406,8 @@ class ClassTable:
         return len(found) > 1
 
     def _loader_of_class(self, find: Callable[[], Any]) -> Any:
-        """The loader of a java.lang.Class, where it is not one whose classes have their names without it, and the policy
-        lets it be asked for."""
+        """The loader of a java.lang.Class. None if its classes are found by name without a loader, or if the policy
+        denies the question."""
         if not self._asks_loaders:
             return None
         try:
@@ -420,7 +423,8 @@ class ClassTable:
         return None if loader is None or loader._number in self._known_loaders else loader
 
     def is_assignable(self, cls: JavaClass, subclass: JavaClass) -> bool:
-        """Of two classes whose names fit: whether it is the very class that the other one extends or implements."""
+        """Whether `subclass` extends or implements `cls` itself, and not only a class of the same name from another
+        loader."""
         if cls._loader is None and (subclass._loader is None or not is_foreign(cls._java_name)):
             return True
         key = cls, subclass
@@ -436,7 +440,7 @@ class ClassTable:
     # ----
 
     def of_object(self, name: str, handle: Object | None) -> type:
-        """Of the class of an object that has come. The class may be one that no name finds: a lambda's, another
+        """The class of an object that the peer has sent. Some classes cannot be found by name: a lambda's, or another
         loader's."""
         if handle is not None and is_foreign(name):
             if self._has_several(name):
@@ -448,20 +452,20 @@ class ClassTable:
         return self._classes.get(name) or self._make(name, handle)
 
     def of_thrown(self, name: str, superclasses: Sequence[str], handle: Any) -> type[JavaException]:
-        """The class of what Java has thrown. Where Java throws at the requests that look for it as well, these errors are
-        suppressed, and their own classes are not looked for."""
-        if _under_way.__dict__.get("thrown"):
+        """The class of a throwable that Java has thrown. If a request of this lookup fails as well, its error gets the
+        class JavaException."""
+        if _in_progress.__dict__.get("thrown"):
             return JavaException
-        _under_way.thrown = True
+        _in_progress.thrown = True
         try:
             return self.of_throwable(name, superclasses, handle)
         finally:
-            _under_way.thrown = False
+            _in_progress.thrown = False
 
     def of_throwable(self, name: str, superclasses: Sequence[str] = (), handle: Any = None) -> type[JavaException]:
-        """The class of a throwable, whose superclasses are given, the nearest first. `except` finds it by its name and its
-        superclasses, whatever the policy allows: a class that the peer does not describe has these alone. handle: of the
-        throwable, which tells of several classes of that name which one it is."""
+        """The class of a throwable. `superclasses`: the names of its superclasses, the nearest first. `except` matches
+        by the names of the class and its superclasses even if the policy denies a description. `handle`: the throwable,
+        which decides between several classes of that name."""
         with contextlib.suppress(PeerError, JavaException):
             if handle is not None and any(key[0] == name for key in [*self._loaded]):
                 loaded = self.of_class(handle._connection.call(OBJECT, "getClass", handle))
@@ -482,16 +486,16 @@ class ClassTable:
         namespace.update(_java=self._java, _java_name=name, _supertypes=frozenset([name, *above, THROWABLE, OBJECT]))
         namespace.update(_nested=(), _constructor=staticmethod(Constructor(self._connection, name)))
         local = namespace.pop("__name__")
-        with taken_apart(f"the class {shown(name[:200])}"):
+        with parsing(f"the class {shown(name[:200])}"):
             made: type[JavaException] = self.throwable_type(local, _with_python_base(name, base), namespace)  # type: ignore[assignment]
-        known = self._classes.setdefault(name, made)  # else a class of that name that is no throwable
+        known = self._classes.setdefault(name, made)  # a class of that name exists that is no throwable
         return known if issubclass(known, JavaException) else made
 
     def nested(self, outer: JavaClass, name: str) -> type | None:
-        """The member class of that name, also one that is inherited."""
+        """The member class of that name, which may be inherited."""
         if name.endswith("_") and keyword.iskeyword(name[:-1]):
             name = name[:-1]
-        is_listed = f"{outer._java_name}${name}" in outer._nested  # nobody lists those of other loaders
+        is_listed = f"{outer._java_name}${name}" in outer._nested  # not known for classes of other loaders
         if not name[:1].isupper() and not is_listed and outer._loader is None:
             return None
         for owner in [outer._java_name, *sorted(outer._supertypes - {outer._java_name})]:
@@ -505,9 +509,9 @@ class ClassTable:
     # ---- names that the description does not have ----
 
     def undescribed(self, cls: Any, name: str, instance: Object | None, owner: object) -> Any:
-        """An attribute that the description of its class does not have: a method that a supertype of the object allows, a
-        DeniedMethod, or an AttributeError. instance: the object, or None for a static member of the class; owner: what the
-        error names. The peer is asked the first time, and no method is called for that."""
+        """Looks up an attribute that the description of its class does not contain: a method that the policy allows by
+        a supertype, a DeniedMethod, or an AttributeError. `instance`: the object, or None for a static member. `owner`:
+        what the error names. The first lookup sends a request, which calls no method."""
         if name.startswith("_"):
             raise objects.missing_attribute(cls, name, owner)
         key = cls, name, instance is None
@@ -521,19 +525,19 @@ class ClassTable:
                 raise
             if denied and instance is not None:
                 self._add_inherited(cls, name, instance)
-            found = cls.__dict__.get(name)  # since the question
+            found = cls.__dict__.get(name)  # a description of the object may have added the name
             if found is not None:
                 return found.__get__(owner, cls)
             if len(self._asked) >= ASKED_MAX:
                 self._asked.clear()
             self._asked[key] = denied
-        if not denied or (name == "keys" and _iterates(cls)):  # dict(x) would take x for a map
+        if not denied or (name == "keys" and _iterates(cls)):  # with `keys`, dict(x) would read x as a map
             raise objects.missing_attribute(cls, name, owner)
         return DeniedMethod(cls, java_name(name), instance)
 
     def _is_denied(self, cls: Any, name: str, instance: Object | None) -> bool:
-        """False: there is no such public method. Describes the object where its class is described by its name alone: such a
-        description has no methods that the policy allows by a supertype."""
+        """Whether the policy denies a method; False also if there is no such public method. Adds the description of the
+        object: a description by the class's name lacks methods that the policy allows by a supertype."""
         operations = _static_operations(cls) if instance is None else self._connection
         try:
             operations.call(_callable_name(cls), name, instance, (UNFIT,))
@@ -542,7 +546,7 @@ class ClassTable:
             denied = True
         except NotFound:
             return False
-        except (BadArgument, OutOfRange, JavaException):  # there is one; the description leaves out what is not public
+        except (BadArgument, OutOfRange, JavaException):  # it exists, but is not public: no description has it
             denied = False
         if instance is not None:
             with contextlib.suppress(Denied):
@@ -550,11 +554,11 @@ class ClassTable:
         return denied
 
     def complete(self, cls: Any, instance: Object) -> None:
-        """Adds what a description by the object has to that of its class by name."""
-        if cls in self._by_object or "_owners" not in cls.__dict__:  # arrays are not described
+        """Adds the members that a description of an object has and the description of its class by name lacks."""
+        if cls in self._by_object or "_owners" not in cls.__dict__:  # arrays have no description
             return
         info = described(self._connection.describe(instance, members_only=True), cls._java_name)
-        with taken_apart(f"the class {shown(cls._java_name[:200])}"):
+        with parsing(f"the class {shown(cls._java_name[:200])}"):
             members = self._members(cls._java_name, info, cls._owners, cls._loader)
         for name, member in _without_mixed_in(members, cls.__bases__).items():
             if name not in cls.__dict__:
@@ -562,7 +566,7 @@ class ClassTable:
         self._by_object.add(cls)
 
     def _add_inherited(self, cls: Any, name: str, instance: Object) -> None:
-        """A method that a supertype inherits which the policy allows: it is allowed by that name alone."""
+        """Adds a method that the policy allows only by the name of a supertype that inherits it."""
         owner = self.owner_of(cls, java_name(name), instance) if name not in cls.__dict__ else None
         if owner is not None:
             made = Method(self._connection, owner, java_name(name), False, True)
@@ -575,7 +579,7 @@ class ClassTable:
         if "_owners" not in cls.__dict__ or (cls, method) in self._without_owner:
             return None
         for each in self._supertypes_of(cls):
-            if method in OBJECT_METHODS:  # interfaces have these, and no description of one says so
+            if method in OBJECT_METHODS:  # the description of an interface lacks them
                 found = self._allows(each._java_name, method, instance)
             else:
                 found = _has_method(each, python_name(method))
@@ -586,7 +590,7 @@ class ClassTable:
         return None
 
     def _supertypes_of(self, cls: Any) -> list[Any]:
-        """Those that the policy allows, each before its own supertypes."""
+        """The supertypes that the policy allows, each before its own supertypes."""
         known = self._open_supertypes.get(cls)
         if known is None:
             known = []
@@ -598,7 +602,7 @@ class ClassTable:
         return known
 
     def _allows(self, java_type: str, method: str, instance: Object) -> bool:
-        """Whether the policy allows a method that there is, which is not called."""
+        """Whether the policy allows an existing method. Does not call it."""
         try:
             self._connection.call(java_type, method, instance, (UNFIT,))
         except Denied:
@@ -612,7 +616,7 @@ class ClassTable:
     def _make(self, name: str, handle: Object | None) -> type:
         with self._making(name):
             info = None if name.startswith("[") else self._describe(name, handle)
-            with taken_apart(f"the class {shown(name[:200])}"):
+            with parsing(f"the class {shown(name[:200])}"):
                 made = self._make_array(name) if info is None else self._make_class(name, info)
         if handle is not None:
             self._by_object.add(made)
@@ -620,15 +624,16 @@ class ClassTable:
 
     @contextlib.contextmanager
     def _making(self, name: str) -> Iterator[None]:
-        """A class is made after its supertypes; Java's have no circles, and no chain of them is that long."""
-        under_way: list[str] = _under_way.__dict__.setdefault("names", [])
-        if name in under_way or len(under_way) >= SUPERTYPES_MAX:
-            raise ProtocolError(f"the supertypes of the class {shown(under_way[0][:200])} have no end")
-        under_way.append(name)
+        """Guards the construction of a class, which first makes the supertypes. Java's supertypes have no cycles, and
+        no chain of them is that long."""
+        in_progress: list[str] = _in_progress.__dict__.setdefault("names", [])
+        if name in in_progress or len(in_progress) >= SUPERTYPES_MAX:
+            raise ProtocolError(f"the supertypes of the class {shown(in_progress[0][:200])} are endless")
+        in_progress.append(name)
         try:
             yield
         finally:
-            under_way.pop()
+            in_progress.pop()
 
     def _describe(self, name: str, handle: Object | None) -> dict[str, Any]:
         if handle is not None:
@@ -636,7 +641,7 @@ class ClassTable:
         try:
             return described(self._connection.describe(None, name), name)
         except NotFound as error:
-            # java.util.Map.Entry: the peer names Map$Entry, which is the same written in Java's own way.
+            # Map.Entry: the peer suggests Map$Entry, the same class in Java's own notation.
             outer, _, inner = name.rpartition(".")
             if f"{outer}${inner}" not in error.suggestions:
                 raise
@@ -680,7 +685,7 @@ class ClassTable:
             try:
                 base = self._superclass(superclass, loader)
                 break
-            except (PeerError, JavaException):  # denied, or of a loader that has no names here
+            except (PeerError, JavaException):  # denied, or of a loader that is unknown here
                 continue
         if "interface" in info.get("modifiers", "").split():
             return (JavaObject,)
@@ -690,7 +695,7 @@ class ClassTable:
         return (*needed, base)
 
     def _owners(self, info: dict[str, Any]) -> dict[str, str]:
-        """Method name -> the supertype that has it, for a class that no request can name."""
+        """Method name -> the supertype that has the method, for a class that no request can name."""
         owners = {}
         for supertype in [*reversed(info["interfaces"]), *info["superclasses"][:1]]:
             with contextlib.suppress(PeerError, JavaException):
@@ -746,7 +751,8 @@ class ClassTable:
         return implement
 
     def _is_scala_object(self, name: str, info: dict[str, Any]) -> bool:
-        """Whether to call it is its `apply`, as in Scala: no constructor is public, and there is the object's own class."""
+        """Whether a call of the class means the `apply` of its Scala object: no constructor is public, and the class of
+        the object exists."""
         if any("public" in each["modifiers"].split() for each in info["constructors"]):
             return False
         has_apply = any(each["name"] == "apply" and each["isStatic"] for each in info["methods"])
@@ -775,13 +781,13 @@ class ClassTable:
 
 
 def _callable_name(cls: Any) -> str:
-    """The class that a request names for a method of its objects; none can name a hidden class."""
+    """The class that a request names for a method of the object. A hidden class cannot be named."""
     name: str = cls._java_name
     return OBJECT if "/" in name else name
 
 
 def _has_method(cls: type, name: str) -> bool:
-    """Whether objects have it by the class's own description."""
+    """Whether the class's own description has this instance method."""
     found = cls.__dict__.get(name)
     return isinstance(found, Method) and found._has_instance
 
@@ -791,18 +797,18 @@ def _iterates(cls: type) -> bool:
 
 
 def _without_mixed_in(members: dict[str, Any], bases: Sequence[type]) -> dict[str, Any]:
-    """Without those that a mixin of the class has with additions of Python's."""
+    """The members without those that a mixin of the class replaces."""
     mixed_in = {name for name, mixin in OVERRIDES.items() if any(issubclass(base, mixin) for base in bases)}
     return {name: members[name] for name in members if name not in mixed_in}
 
 
 def find_class_object(name: str) -> tuple[str, str, None, tuple[Typed, ...]]:
-    """The call of Java.class_object."""
+    """The request of Java.class_object."""
     return "java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),)
 
 
 def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
-    """Of `new` of the array's class, by a length or by the elements."""
+    """The arguments of `new` of an array class: a length or the elements."""
     elements: Any = content
     if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
         return (Typed("int", operator.index(content)),)
@@ -814,25 +820,25 @@ def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
 
 
 def is_special(name: str) -> bool:
-    """Whether Python gives such a name a meaning of its own, as it does with `__len__` and `__del__`: jpeer.call, get and put
-    reach members that are called so."""
+    """Whether the name has a meaning of its own in Python, such as `__len__` and `__del__`. jpeer.call, get and put can
+    use such a member."""
     return name.startswith("__") and name.endswith("__")
 
 
 def python_name(name: str) -> str:
-    """Names that Python keeps for itself get an underscore behind them: `in_`."""
+    """The Python name of a Java name. Names that Python or the package reserves get an underscore: `in_`."""
     if keyword.iskeyword(name) or (name.startswith("_") and hasattr(JavaObject, name)) or name in RESERVED:
         return name + "_"
     return name
 
 
 def java_name(name: str) -> str:
-    """What python_name has made of a member's name."""
+    """The inverse of python_name."""
     return name[:-1] if name.endswith("_") and python_name(name[:-1]) == name else name
 
 
 def parameter_name(name: str) -> str:
-    """A name that Python can write: Java's may have a `$`."""
+    """A parameter's name in Python: a `$` of Java becomes an underscore."""
     return python_name(re.sub(r"\W", "_", name))
 
 
@@ -844,13 +850,13 @@ RESERVED = frozenset(
 
 
 class PublicConstructors:
-    """What calling a class gives that has constructors which are not public. The peer would take one of these where no
-    public one takes the arguments; a plain call must not."""
+    """The constructors of a class of which some are not public. The peer may choose such a constructor if no public one
+    accepts the arguments. A plain call must not."""
 
     def __init__(self, name: str, info: dict[str, Any], call: Callable[..., Any]) -> None:
         self._name, self._call = name, call
         public = [each["parameters"] for each in info["constructors"] if "public" in each["modifiers"].split()]
-        # A description of an object's class does not say which ones take a variable number of arguments.
+        # A description by an object does not say which constructors are varargs.
         variable = [
             len(each["parameters"]) - 1
             for each in info["constructors"]
@@ -873,11 +879,11 @@ class PublicConstructors:
 
 
 def _with_python_base(name: str, base: type) -> tuple[type, ...]:
-    """The bases of a class of throwables."""
+    """The Python bases of a throwable's class."""
     python = PYTHON_BASES.get(name)
     if python is None or issubclass(base, python):
         return (base,)
-    return (python, base) if python is MemoryError else (base, python)  # its __new__ wants to be the first base's
+    return (python, base) if python is MemoryError else (base, python)  # its __new__ has to be the first base's
 
 
 def _names(name: str, info: dict[str, Any]) -> dict[str, Any]:
@@ -905,7 +911,7 @@ def _signature(member: dict[str, Any]) -> str:
 
 
 def _text_signature(method: dict[str, Any]) -> str:
-    """What inspect.signature reads: "($self, dx, dy)"."""
+    """The text that inspect.signature parses: "($self, dx, dy)"."""
     names = [parameter_name(each["name"]) for each in method["parameters"]]
     if names and method.get("isVarArgs"):
         names[-1] = f"*{names[-1]}"
@@ -913,7 +919,7 @@ def _text_signature(method: dict[str, Any]) -> str:
 
 
 def _is_identity(info: dict[str, Any]) -> bool:
-    """Whether equals is that of java.lang.Object, or an enum's, which is the same."""
+    """Whether `equals` is that of java.lang.Object or of an enum, which compare by identity."""
     for method in info["methods"]:
         if method["name"] == "equals" and [each["type"] for each in method["parameters"]] == [OBJECT]:
             return method.get("inheritedFrom") in (OBJECT, ENUM)

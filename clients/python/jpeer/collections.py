@@ -1,7 +1,7 @@
-"""Collections and maps of Java by Python's protocols.
+"""Java's collections and maps with Python's protocols.
 
-Where Java and Python have a method of one name, Java's is called (`xs.remove(0)`, `m.values()`), with Python's
-additions in `List.sort` and `Map.get`.
+If Java and Python have a method of the same name, it is Java's (`xs.remove(0)`, `m.values()`). `List.sort` and
+`Map.get` also accept Python's arguments.
 """
 
 import collections.abc
@@ -28,7 +28,7 @@ class CollectionMixin(IterableMixin):
         return count_of(call(self, "size"), "the size of a collection")
 
     def __contains__(self, value: Any) -> bool:
-        return any(_finds(self, "contains", each) for each in readings(value))
+        return any(_finds(self, "contains", each) for each in lookup_forms(value))
 
     def count(self, value: Any) -> int:
         return sum(1 for each in self if each is value or each == value)
@@ -43,13 +43,13 @@ class DescendingMixin(JavaObject):
         try:
             return iter(call(self, "descendingIterator"))
         except Denied:
-            if not hasattr(super(), "__reversed__"):  # of a LinkedList, which is a List, too
+            if not hasattr(super(), "__reversed__"):  # a LinkedList is a List, too
                 raise
             return super().__reversed__()  # type: ignore[misc,no-any-return]
 
 
 class SetMixin(CollectionMixin):
-    """java.util.Set, with the operators of Python's sets, whose results are Python's sets."""
+    """java.util.Set with Python's set operators, whose results are Python sets."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ class SetMixin(CollectionMixin):
     __hash__ = JavaObject.__hash__
 
     def discard(self, value: Any) -> None:
-        for each in readings(value):
+        for each in lookup_forms(value):
             if _finds(self, "remove", each):
                 return
 
@@ -86,7 +86,7 @@ class SetMixin(CollectionMixin):
     def __rsub__(self, other: Any) -> set[Any]:
         return _as_set(other) - set(self)
 
-    # In place it is Java's set that changes.
+    # The in-place operators change the Java set.
 
     def __ior__(self, other: Any) -> Any:  # type: ignore[misc,unused-ignore]
         call(self, "addAll", other if isinstance(other, Object) else _as_set(other))
@@ -129,7 +129,8 @@ class SetMixin(CollectionMixin):
 
 
 class MapMixin(JavaObject):
-    """java.util.Map. `list(m.items())` takes pages; `dict(m)` asks for each value, `dict(m.items())` does not."""
+    """java.util.Map. `list(m.items())` reads pages. `dict(m)` sends a request for each value, `dict(m.items())` does
+    not."""
 
     __slots__ = ()
 
@@ -140,10 +141,10 @@ class MapMixin(JavaObject):
         return elements_of(call(self, "keySet"))
 
     def __contains__(self, key: Any) -> bool:
-        return any(_finds(self, "containsKey", each) for each in readings(key))
+        return any(_finds(self, "containsKey", each) for each in lookup_forms(key))
 
     def __getitem__(self, key: Any) -> Any:
-        for each in readings(key):
+        for each in lookup_forms(key):
             try:
                 value = call(self, "get", each)
                 if value is not None or call(self, "containsKey", each):
@@ -157,14 +158,14 @@ class MapMixin(JavaObject):
         call(self, "put", key, value)
 
     def __delitem__(self, key: Any) -> None:
-        for each in readings(key):
+        for each in lookup_forms(key):
             if _finds(self, "containsKey", each):
                 call(self, "remove", each)
                 return
         raise KeyError(key)
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The value of the key, else the default."""
+        """The value of the key, or the default."""
         try:
             return self[key]
         except KeyError:
@@ -214,7 +215,7 @@ class MapMixin(JavaObject):
             return
         try:
             call(self, "putAll", pairs)
-        except Denied:  # of the LinkedHashMap that a dict with other keys than texts becomes
+        except Denied:  # the policy denies LinkedHashMap, which a dict with other keys than str becomes
             if all(type(key) is str for key in pairs):
                 raise
             self._put_each(pairs)
@@ -246,7 +247,7 @@ class MapMixin(JavaObject):
 
 
 class ItemsView(collections.abc.Set[Any]):
-    """The pairs of a map, with the operators of Python's sets, whose results are Python's sets."""
+    """The pairs of a map with Python's set operators, whose results are Python sets."""
 
     __slots__ = ("_owner",)
 
@@ -256,7 +257,7 @@ class ItemsView(collections.abc.Set[Any]):
     def __iter__(self) -> Iterator[MapEntry]:
         for page in pages(self._owner):
             if page and set(map(type, page)) != {MapEntry}:
-                raise ProtocolError("the peer's answer is malformed: an entry of a map is no pair")
+                raise ProtocolError("the peer's answer is malformed: an entry of a map is not a pair")
             yield from page
 
     def __len__(self) -> int:
@@ -300,8 +301,9 @@ class EntryMixin(JavaObject):
 # ---- helpers ----
 
 
-def readings(value: Any) -> Iterator[Any]:
-    """The value, and what else Java may know it as: 2 is an Integer, but also a Long, and for Java these differ."""
+def lookup_forms(value: Any) -> Iterator[Any]:
+    """The value, and the other Java values that it may mean: 2 is an Integer, but also a Long, which Java does not
+    consider equal."""
     yield value
     kind = type(value)
     if kind is int:
@@ -316,7 +318,8 @@ def readings(value: Any) -> Iterator[Any]:
 
 
 def _finds(source: JavaObject, method: str, value: Any) -> bool:
-    """Whether contains, containsKey or remove finds it; an object that Java cannot compare with is not there."""
+    """Whether contains, containsKey or remove finds the value. False also for a value that Java cannot compare with the
+    elements."""
     try:
         return bool(call(source, method, value))
     except (BadArgument, TypeError):
@@ -334,8 +337,8 @@ def _as_set(values: Any) -> set[Any]:
 
 
 def widened(values: Iterable[Any]) -> list[Any]:
-    """Of whole numbers alone all become what the largest one needs, as the C half does it with lists: Java has no order of
-    an Integer and a Long."""
+    """Gives all elements of a list of integers the Java type that the largest one needs, as the C half does: Java
+    cannot compare an Integer with a Long."""
     made = list(values)
     if all(type(each) is int for each in made):
         for java_type, bits in (("java.lang.Integer", 32), ("java.lang.Long", 64), ("java.math.BigInteger", 0)):

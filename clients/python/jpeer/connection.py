@@ -1,4 +1,4 @@
-"""`launch` and `connect`, and what they give: a Java object whose attributes are packages."""
+"""`launch` and `connect`, and the connection that they return."""
 
 import codecs
 import contextlib
@@ -15,7 +15,7 @@ from typing import Any
 
 from . import callbacks, objects, packages, values
 from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
-from .answers import names_in, taken_apart
+from .answers import names_in, parsing
 from .classes import ClassTable, JavaClass, find_class_object, python_name
 from .exceptions import ErrorMaker
 from .names import source_name
@@ -23,10 +23,10 @@ from .objects import Wrapper
 from .pieces import Pieces
 
 STOP_SECONDS = 10.0
-NAMES_MAX = 100_000  # of a package
-KIND_MAX = 1000  # names that begin with another name, which is the first of them
-# Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings. Calls
-# that are still running when the connection is closed have a moment to end before the peer does.
+NAMES_MAX = 100_000  # in one package
+KIND_MAX = 1000  # names that begin with the wanted name, which the answer lists first
+# For a peer that serves only this program: large arrays fit in one message, and only warnings are logged.
+# Calls that are running when the connection is closed have a moment to end.
 DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "100"}
 
 _open: list["Java"] = []  # the last one is the default
@@ -38,17 +38,17 @@ for _kind in (JavaClass, packages.Package, packages.ClassModule, Method, BoundMe
 
 
 class Java(ModuleType):
-    """A connection to a peer. `java.java.util.ArrayList` is a class, `java.type(name)` any class by its name.
+    """A connection to a peer. `java.java.util.ArrayList` is a class; `java.type(name)` finds any class by its name.
 
-    As a context manager it is closed at the end; a peer that `launch` has started ends with it. It is a module as its
-    packages are.
+    `with` closes the connection at the end, and ends a peer that `launch` has started. Like its packages, the
+    connection is a module, whose attributes IPython can complete.
     """
 
     def __init__(self) -> None:
         """Use launch or connect."""
         super().__init__("java", Java.__doc__)
         self.__dict__["__getattr__"] = lambda name: packages.member(lambda: self, "", name)
-        self.__dict__["__all__"] = ["type", "array", "class_object", "stats", "gc", "close"]  # what help() shows
+        self.__dict__["__all__"] = ["type", "array", "class_object", "stats", "gc", "close"]  # help() shows these
         self._hooks = Hooks()
         self._classes = ClassTable(self)
         self._callbacks = callbacks.CallbackTable(self)
@@ -60,7 +60,7 @@ class Java(ModuleType):
         self._pieces = Pieces(self)
         self._hooks.in_pieces = self._pieces
         self._hooks.make_error = ErrorMaker(
-            self._classes.of_thrown, self._callbacks.thrown.take, self._callbacks.give_otherwise
+            self._classes.of_thrown, self._callbacks.thrown.recover, self._callbacks.retry_without_comparable
         )
         self._added_loaders: list[Any] = []
         self._kinds: dict[str, packages.Kind] = {}
@@ -70,8 +70,8 @@ class Java(ModuleType):
     # ---- classes ----
 
     def type(self, name: Any, loader: Any = None) -> Any:
-        """The class of that name: "java.awt.Point", "java.util.Map.Entry", "int[]"; or of a java.lang.Class. With a loader (a
-        java.lang.ClassLoader) the class that it finds. NotFound where there is none."""
+        """The class of that name ("java.awt.Point", "java.util.Map.Entry", "int[]"), or of a java.lang.Class. With a
+        loader (a java.lang.ClassLoader): the class that it finds. Raises NotFound."""
         if loader is not None:
             name = self._connection.call(*find_class_object(class_name(name)), loader)
         if isinstance(name, Object):
@@ -79,23 +79,24 @@ class Java(ModuleType):
         return self._classes.of_name(name)
 
     def add_classpath(self, *entries: str | os.PathLike[str]) -> Any:
-        """Adds jars and folders, where the peer finds them, for this connection: a class that the application's class loader
-        does not have is looked for there. The java.net.URLClassLoader, whose parent is that of the call before."""
+        """Adds jars and folders (paths on the peer's machine) for this connection. A class that the application's class
+        loader does not have is looked up there. Returns the java.net.URLClassLoader; its parent is the one of the
+        previous call."""
         lang, net = self._classes.of_name("java.lang.ClassLoader"), self._classes.of_name("java.net.URLClassLoader")
         parent = self._added_loaders[-1] if self._added_loaders else lang.getSystemClassLoader()  # type: ignore[attr-defined]
         path, urls = self._classes.of_name("java.nio.file.Path"), []
         for each in entries:
             entry = path.of(os.path.abspath(os.path.expanduser(os.fspath(each))))  # type: ignore[attr-defined]
             if not entry.toFile().exists():
-                raise FileNotFoundError(f"class path: nothing at {entry}")
+                raise FileNotFoundError(f"class path: {entry} does not exist")
             urls.append(entry.toUri().toURL())
         made = net(urls, parent)
         self._added_loaders.append(made)
         return made
 
     def array(self, element_type: Any, *content: Any) -> Any:
-        """A new array of these elements, of that length, or of several dimensions:
-        java.array("double", [1.5, 2]), java.array("java.awt.Point", 3), java.array("int", 2, 3)."""
+        """A new array with these elements, of that length, or of several dimensions: java.array("double", [1.5, 2]),
+        java.array("java.awt.Point", 3), java.array("int", 2, 3)."""
         name = class_name(element_type)
         if len(content) == 1:
             return self._classes.of_name(f"{name}[]")(content[0])
@@ -109,14 +110,14 @@ class Java(ModuleType):
         return sorted({*dir(type(self)), *self._members_of("")})
 
     def _members_of(self, package: str) -> list[str]:
-        """What is in a package: classes and packages, by the names that Python writes."""
+        """The classes and packages in a package, by their Python names."""
         start = f"{package}." if package else ""
         names = self._names(start, NAMES_MAX)
         found = {python_name(each[len(start) :]) for each in names[0] + names[1]}
-        return sorted(each for each in found if not each.startswith("_"))  # which no attribute has
+        return sorted(each for each in found if not each.startswith("_"))  # no attribute finds names with an underscore
 
     def _kind_of(self, name: str) -> packages.Kind:
-        """Whether it is a package, and a class. What the peer knows is asked for once a connection."""
+        """Whether the name is a package, and whether it is a class. A known name is asked for once a connection."""
         known = self._kinds.get(name)
         if known is None:
             found = self._names(name, KIND_MAX)
@@ -126,39 +127,40 @@ class Java(ModuleType):
         return known
 
     def _names(self, prefix: str, most: int) -> tuple[list[str], list[str]]:
-        """Packages and classes."""
+        """The packages and the classes whose names begin with the prefix."""
         answer = self._connection.list_names(prefix, most)
-        with taken_apart("the list of names"):
+        with parsing("the list of names"):
             return names_in(answer, "packages"), names_in(answer, "classes")
 
     # ---- the connection ----
 
     @property
     def url(self) -> str:
-        """Where others can connect."""
+        """The address at which other clients can connect."""
         return self._connection.url
 
     @property
     def process_id(self) -> int | None:
-        """Of the peer that launch has started."""
+        """The process that launch has started, or None."""
         return self._connection.process_id
 
     @property
     def is_closed(self) -> bool:
-        """Closed here, or ended by the peer. One that `reconnects` goes on after its peer's end."""
+        """Whether the connection was closed here or ended by the peer. A connection that `reconnects` outlives its
+        peer."""
         if self._connection.is_closed or self._reconnects:
             return self._connection.is_closed
         try:
-            self._connection.process()  # an end that nobody has read yet
+            self._connection.process()  # notices an end that no call has noticed
         except ConnectionError:
             return True
-        except RuntimeError:  # of another process, which has forked this one
+        except RuntimeError:  # the connection belongs to the process that forked this one
             pass
         return False
 
     @property
     def timeout(self) -> float | None:
-        """Of every call, in seconds; None: it may take as long as it takes."""
+        """The time limit of every call, in seconds. None: no limit."""
         return self._connection.timeout
 
     @timeout.setter
@@ -166,16 +168,16 @@ class Java(ModuleType):
         self._connection.timeout = seconds
 
     def stats(self) -> dict[str, Any]:
-        """What the session holds, and how often it has called: objects, sessions_of_this_address, calls."""
+        """Figures of the session: its objects and calls, and the sessions of this address."""
         return read_stats(self._connection.control("stats"))
 
     def gc(self) -> None:
         """Runs Java's garbage collector."""
         self._connection.control("gc")
-        self._callbacks.thrown.look()
+        self._callbacks.thrown.forget_collected()
 
     def close(self) -> None:
-        """Ends the connection, and the peer if launch has started it. Objects cannot be used any more."""
+        """Closes the connection, and ends the peer if launch has started it. Its objects cannot be used afterwards."""
         with _open_lock:
             if self in _open:
                 _open.remove(self)
@@ -203,7 +205,7 @@ class Java(ModuleType):
         self._launched = launched
         try:
             name = connection.control("share_session")
-            with taken_apart("the name of the session"):
+            with parsing("the name of the session"):
                 connection.session = name
             self._pieces.learn()
         except AttributeError as error:
@@ -220,7 +222,7 @@ class Java(ModuleType):
 
 
 def default() -> Java:
-    """The connection that was opened last and is open still."""
+    """The connection that was opened last, of those that are still open."""
     with _open_lock:
         while _open and _open[-1].is_closed:
             _open.pop()
@@ -229,7 +231,7 @@ def default() -> Java:
         return _open[-1]
 
 
-# The calls of Java.array and Java.class_object, and the answer of Java.stats, for jpeer.aio, too.
+# Requests of Java.array and Java.class_object, and the answer of Java.stats; jpeer.aio uses them, too.
 
 
 def array_of_dimensions(element_type: str, content: Sequence[Any]) -> tuple[Any, ...]:
@@ -238,12 +240,12 @@ def array_of_dimensions(element_type: str, content: Sequence[Any]) -> tuple[Any,
 
 
 def read_stats(answer: Any) -> dict[str, Any]:
-    with taken_apart("the answer to stats"):
+    with parsing("the answer to stats"):
         return dict(json.loads(answer) if isinstance(answer, str) else answer)
 
 
 def class_name(java_class: Any) -> str:
-    """The Java name of a class that is given as a Python class, a java.lang.Class or by its name."""
+    """The Java name of a class that is given as a Python class, as a java.lang.Class or by its name."""
     if isinstance(java_class, str):
         return java_class
     if isinstance(java_class, Wrapper):
@@ -252,20 +254,19 @@ def class_name(java_class: Any) -> str:
         return java_class._java_name
     if isinstance(java_class, Object) and java_class._java_type == "java.lang.Class":
         return source_name(java_class._connection.call("java.lang.Class", "getName", java_class))
-    raise TypeError(f"{java_class!r} is no Java class")
+    raise TypeError(f"{java_class!r} is not a Java class")
 
 
 READY_LINE = "jpeer ready: "
 
 
 class Output:
-    """Takes the bytes of the peer's stdout (1) and stderr (2). What a launched peer writes goes where Python's own output
-    goes, also in Jupyter."""
+    """Writes a launched peer's stdout (1) and stderr (2) to Python's own, which works in Jupyter, too."""
 
     def __init__(self) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")
         self._decoders = {1: decoder("replace"), 2: decoder("replace")}
-        self._start: str | None = ""  # of stderr, before the line that says that the peer is ready
+        self._start: str | None = ""  # the incomplete line of stderr, until the ready line has been removed
 
     def __call__(self, descriptor: int, data: bytes) -> None:
         stream = sys.stdout if descriptor == 1 else sys.stderr
@@ -276,12 +277,12 @@ class Output:
             return
         try:
             stream.write(text)
-        except UnicodeEncodeError:  # a terminal of another encoding
+        except UnicodeEncodeError:  # the terminal's encoding lacks a character
             stream.write(text.encode("ascii", "backslashreplace").decode())
         stream.flush()
 
     def _without_ready_line(self, text: str) -> str:
-        """The line is for those who start peers by hand."""
+        """Removes the ready line, which is meant for those who start a peer by hand."""
         whole, newline, self._start = text.rpartition("\n")
         lines = whole.split("\n") if newline else []
         for place, line in enumerate(lines):
@@ -306,16 +307,17 @@ def launch(
     stdin: Any = None,
     pin: bool = True,
 ) -> Java:
-    """Starts a peer of this program's own, with a JVM, and connects to it over shared memory.
+    """Starts a peer with a JVM for this program, and connects to it over shared memory.
 
-    classpath: jars and folders, without it those of $CLASSPATH; `*` and `**` in a path match several (a trailing `/*`: all
+    classpath: jars and folders; the default is $CLASSPATH. `*` and `**` in a path match several (a trailing `/*`: all
     jars of a folder, as with java).
     jvm_options: such as "-Xmx2g". policy: a policy file. allow: classes and patterns, such as "java.util.ArrayList" and
-    "com.example.**" (a wildcard that matches classes of the JDK needs "jdk:" before it); without either this program
-    may use everything. options: more of `jpeer run`. main_class, arguments: an application that runs beside.
-    timeout: of every call, in seconds. What Java prints goes to sys.stdout and sys.stderr. stdin: a file or a descriptor that
-    Java reads as System.in, which has nothing otherwise; Java cannot read from a terminal. pin: each Python thread has a Java
-    thread of its own.
+    "com.example.**" (a wildcard matches classes of the JDK only after "jdk:"); without policy and allow this program
+    may use everything. options: more options of `jpeer run`. main_class, arguments: an application that runs in the
+    same JVM.
+    timeout: the time limit of every call, in seconds. Java's output goes to sys.stdout and sys.stderr. stdin: a file or
+    a descriptor that Java reads as System.in, which is empty by default; Java cannot read from a terminal. pin: each
+    Python thread has a Java thread of its own.
     """
     jvm_words, more = words_of(jvm_options, "jvm_options"), words_of(options, "options")
     for option, value in DEFAULTS.items():
@@ -329,7 +331,7 @@ def launch(
     with contextlib.ExitStack() as cleanup:
         given = 0
         if stdin is not None:
-            given = os.dup(stdin if isinstance(stdin, int) else stdin.fileno())  # never 0, which is as None
+            given = os.dup(stdin if isinstance(stdin, int) else stdin.fileno())  # never 0, which means no input
             cleanup.callback(os.close, given)
         connection = Connection.launch(
             java._hooks,
@@ -348,15 +350,15 @@ def launch(
 
 
 def words_of(words: str | Iterable[str | os.PathLike[str]], what: str) -> list[str]:
-    """A list of words, or one word alone."""
+    """A list of words; one word becomes a list."""
     if isinstance(words, (str, os.PathLike)):
         words = [words]
     if isinstance(words, (bytes, dict)) or not isinstance(words, Iterable):
-        raise TypeError(f"{what} is a list of words, or one word, and not {type(words).__name__}")
+        raise TypeError(f"{what} must be a list of words or one word, not {type(words).__name__}")
     return [os.fspath(each) for each in words]
 
 
-# What Java writes is read as UTF-8 here, whatever the locale is: LC_ALL=C would make Java write question marks.
+# Python reads Java's output as UTF-8 in any locale: with LC_ALL=C Java would write question marks.
 ENCODINGS = ("file.encoding", "stdout.encoding", "stderr.encoding")
 
 
@@ -368,11 +370,11 @@ def connect(
     url: str, *, peer_id: str | None = None, timeout: float | None = None, connect_timeout: float = 10.0,
     reconnects: bool = False, pin: bool = False,
 ) -> Java:  # fmt: skip
-    """Connects to a peer that runs: "ws://127.0.0.1:4711", "shm:PATH", "http://...".
+    """Connects to a running peer: "ws://127.0.0.1:4711", "shm:PATH", "http://...".
 
     peer_id: a UUID that names a session, which outlives the connection. reconnects: a call after the connection's end
-    opens another one. pin: each Python thread has a Java thread of its own, which a connection that is opened again would not
-    have; not over HTTP and ZeroMQ.
+    opens another one. pin: each Python thread has a Java thread of its own; not with `reconnects`, and not over HTTP
+    and ZeroMQ.
     """
     if pin and reconnects:
         raise ValueError("a connection that reconnects cannot pin: the Java threads end with the connection")
@@ -386,8 +388,8 @@ def connect(
 
 
 def find_program() -> str:
-    """The program of the package, else the one of the build folder that the package is in, else that of PATH."""
-    here = os.path.dirname(os.path.abspath(__file__))  # in a build folder it is a symbolic link
+    """The program in this package, else in the build folder that contains this package, else in PATH."""
+    here = os.path.dirname(os.path.abspath(__file__))  # a symbolic link, in a build folder
     for place in (os.path.join(here, "bin", "jpeer"), os.path.join(os.path.dirname(os.path.dirname(here)), "jpeer")):
         if os.path.isfile(place) and os.access(place, os.X_OK):
             return place
@@ -402,15 +404,15 @@ def find_program() -> str:
 
 
 def default_class_path() -> str | None:
-    """That of the environment, else a small folder without classes, this package's own: Java's default is the current
-    folder, all of which would be read to describe a class."""
+    """The CLASSPATH of the environment, else this package's folder, which has no classes: Java's default is the current
+    folder, and describing a class would read all of it."""
     if os.environ.get("JPEER_CLASS_PATH"):
         return None
     return os.environ.get("CLASSPATH") or os.path.dirname(os.path.abspath(__file__))
 
 
 def join_class_path(entries: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> str | None:
-    """The class path as Java wants it. FileNotFoundError for what is not there."""
+    """The class path in Java's form. Raises FileNotFoundError for an entry that does not exist."""
     if isinstance(entries, (str, os.PathLike)):
         entries = os.fspath(entries).split(os.pathsep)
     found: list[str] = []
@@ -423,6 +425,6 @@ def join_class_path(entries: str | os.PathLike[str] | Iterable[str | os.PathLike
         else:
             matches = sorted(glob.glob(entry, recursive=True))
         if not matches:
-            raise FileNotFoundError(f"class path: nothing at {entry}")
+            raise FileNotFoundError(f"class path: {entry} does not exist")
         found += matches
     return os.pathsep.join(found) or None

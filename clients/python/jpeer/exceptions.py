@@ -1,8 +1,8 @@
-"""Errors of the peer and throwables of Java as Python exceptions.
+"""Errors of the peer and Java throwables as Python exceptions.
 
-What Java throws is a `JavaException` of the throwable's own class, so that `except java.java.io.IOException` works.
-What the peer itself answers with (no such class, wrong arguments, a denial, a limit) is a `PeerError`, and Python's nearest
-exception too: AttributeError, TypeError, OverflowError, PermissionError, ReferenceError or RuntimeError.
+A Java throwable is raised as a `JavaException` of the throwable's own class, so that `except java.java.io.IOException`
+works. An error of the peer itself (no such class, wrong arguments, a denial, a limit) is a `PeerError`, and also the
+closest Python exception: AttributeError, TypeError, OverflowError, PermissionError, ReferenceError or RuntimeError.
 """
 
 import re
@@ -18,10 +18,10 @@ SERVER_ERROR = -32000
 DENIED = -32001
 SHUTTING_DOWN = "the peer is shutting down"
 
-FRAMES_MAX = 100  # of a traceback; `java_frames` has all
+FRAMES_MAX = 100  # in a traceback; `java_frames` has all of them
 
 Throwable = tuple[Any, ...]
-"""(class or None, message or None, frames, cause or None), and the handle of the throwable where the peer kept it."""
+"""(class or None, message or None, frames, cause or None), then the handle of the throwable if the peer has kept it."""
 
 
 class JavaException(Exception):
@@ -35,20 +35,20 @@ class JavaException(Exception):
 
 
 class PeerError(Exception):
-    """The peer refused a request. `code` is that of JSON-RPC, `data` what the peer tells about it."""
+    """The peer refused a request. `code` is the JSON-RPC error code, `data` the error's data."""
 
     code: int = 0
     data: dict[str, Any] = {}
 
 
 class NotFound(PeerError, AttributeError):
-    """There is no such class, method or field; `suggestions` names some that are near."""
+    """The class, method or field does not exist. `suggestions` has similar names."""
 
     suggestions: Sequence[str] = ()
 
 
 class BadArgument(PeerError, TypeError):
-    """An argument does not become what a parameter or field takes, or no overload takes the arguments."""
+    """An argument cannot be converted to the type of its parameter or field, or no overload accepts the arguments."""
 
 
 class OutOfRange(PeerError, OverflowError):
@@ -56,11 +56,11 @@ class OutOfRange(PeerError, OverflowError):
 
 
 class TooLarge(OutOfRange, BadArgument):
-    """No overload takes an integer that is beyond 64 bits."""
+    """No overload accepts an integer of more than 64 bits."""
 
 
 class Denied(PeerError, PermissionError):
-    """The peer's policy does not allow it."""
+    """The peer's policy does not allow the request."""
 
 
 class StaleObject(PeerError, ReferenceError):
@@ -68,16 +68,16 @@ class StaleObject(PeerError, ReferenceError):
 
 
 class ShuttingDown(PeerError, ConnectionError):
-    """The peer is ending, as it does after System.exit: it serves nothing more."""
+    """The peer is ending, for example after System.exit, and accepts no more requests."""
 
 
 class Refused(PeerError, RuntimeError):
-    """A limit was reached, or the peer could not do it for another reason."""
+    """A limit was reached, or the peer could not run the request for another reason."""
 
 
 UNDECLARED = "java.lang.reflect.UndeclaredThrowableException"
 
-# Classes whose Python class also derives from an exception of Python that means the same.
+# Java exceptions whose Python class also derives from the equivalent Python exception.
 PYTHON_BASES: dict[str, type[Exception]] = {
     "java.io.FileNotFoundException": FileNotFoundError,
     "java.io.IOException": OSError,
@@ -95,24 +95,26 @@ PYTHON_BASES: dict[str, type[Exception]] = {
 
 
 class ErrorMaker:
-    """Makes the exceptions of one connection; `class_of` gives the Python class of a throwable's class, by its name and
-    those of its superclasses, and its handle or None."""
+    """Makes the exceptions of one connection. `class_of` returns the Python class of a throwable; its arguments are the
+    name of the throwable's class, the names of its superclasses, and its handle or None."""
 
     def __init__(
         self,
         class_of: Callable[[str, Sequence[str], Any], type[JavaException]],
-        passing: Callable[[str | None, str | None, Any, int], tuple[BaseException, Sequence[str]] | None],
-        give_otherwise: Callable[[int, str], bool],
+        find_original: Callable[[str | None, str | None, Any, int], tuple[BaseException, Sequence[str]] | None],
+        should_retry: Callable[[int, str], bool],
     ) -> None:
         self._class_of = class_of
-        self._passing = passing  # finds the exception that a callback has thrown as this throwable, and its frames
-        self._give_otherwise = give_otherwise  # whether a callback would be given in another way now, after that error
+        # (class, message, outermost handle, depth) -> the Python exception that a callback raised, and its frames
+        self._find_original = find_original
+        # (code, message) -> whether the request should be sent again with its callbacks converted anew
+        self._should_retry = should_retry
 
     def __call__(
         self, connection: Any, code: int, message: str, throwable: Throwable | None, data: dict[str, Any] | None
     ) -> Any:
-        """The exception; NotImplemented where the request is to be made and sent anew."""
-        if self._give_otherwise(code, message):
+        """The exception; NotImplemented if the request should be sent again with its arguments converted anew."""
+        if self._should_retry(code, message):
             return NotImplemented
         if code == SERVER_ERROR and throwable is not None and not _is_stale(message, data or {}):
             handle = throwable[4] if len(throwable) > 4 else None
@@ -120,15 +122,16 @@ class ErrorMaker:
         return _peer_error(code, message, data or {})
 
     def _of_throwable(self, throwable: Throwable, data: Any, outermost: Any, depth: int) -> BaseException:
-        """The handle is the outermost throwable's; this one is its cause, or the cause's cause, of that depth."""
+        """`throwable` is the cause at that depth below the outermost throwable, whose handle is given. Depth 0 is the
+        outermost."""
         name, message, frames, cause = throwable[:4]
-        passing = self._passing(name, message, outermost, depth)
-        if name == UNDECLARED and cause is not None:  # Java's wrapper of what the callback's method does not declare
-            passing = self._passing(cause[0], cause[1], outermost, depth + 1)
-        if passing is not None:
-            exception, own = passing
+        original = self._find_original(name, message, outermost, depth)
+        if name == UNDECLARED and cause is not None:  # wraps a checked exception that the method lacks
+            original = self._find_original(cause[0], cause[1], outermost, depth + 1)
+        if original is not None:
+            exception, own = original
             count = next((i for i, text in enumerate(own) if frames[i : i + 1] != [text]), len(own))
-            return _extend_traceback(exception, frames[count:])  # which has its own already
+            return _extend_traceback(exception, frames[count:])  # without the frames that the exception has already
         name = name or "java.lang.Throwable"
         handle = None if depth else outermost
         made = make_throwable(self._class_of(name, superclasses_in(data, name), handle), message, handle)
@@ -141,7 +144,7 @@ class ErrorMaker:
 
 
 def make_throwable(cls: type[JavaException], message: str | None, handle: Any) -> JavaException:
-    """An instance of the class, made in Python alone: calling the class would make a throwable in Java."""
+    """An instance of the class, made without a request: calling the class would create a throwable in Java."""
     made = cls.__new__(cls, message or "")
     made.args = (message or "",)
     made.__dict__["_handle"] = handle
@@ -149,14 +152,14 @@ def make_throwable(cls: type[JavaException], message: str | None, handle: Any) -
 
 
 _TOO_LARGE = re.compile(": out of range for |more digits than the limit of ")
-_BIG_INTEGER = re.compile(r"^[^;]*\bjava\.math\.BigInteger\b[^;]*;")  # among the arguments' types, before the candidates
+_BIG_INTEGER = re.compile(r"^[^;]*\bjava\.math\.BigInteger\b[^;]*;")  # among the arguments, not the candidates
 _AMBIGUOUS = re.compile(": ambiguous for ")
-_FUNCTION = re.compile(r"^[^;]*[(, ]callback[,)]|: a callback is seen as an interface, and ")  # as above
+_FUNCTION = re.compile(r"^[^;]*[(, ]callback[,)]|: a callback is seen as an interface, and ")  # among the arguments
 _WRONG_ARGUMENTS = re.compile("; candidates: | found: ambiguous for |^No matching constructor")
 
 
 def handle_of(error: JavaException) -> Any:
-    """The throwable in the peer; None where the peer has not kept it."""
+    """The throwable's handle; None if the peer has not kept the throwable."""
     handle = error.__dict__.get("_handle")
     if handle is None:
         handle, depth = error.__dict__.get("_outermost", (None, 0))
@@ -165,7 +168,7 @@ def handle_of(error: JavaException) -> Any:
 
 
 def cause_of_handle(handle: Any, depth: int) -> Any:
-    """The handle of a throwable's cause, or of the cause's cause, of that depth; None where there is none."""
+    """The handle of the cause at that depth below a throwable; None if there is no such cause."""
     for _ in range(depth):
         if handle is None:
             break
@@ -222,12 +225,13 @@ _PREFIX = re.compile(r"^(?:[\w.@+-]*/){1,2}(?=[\w$]+\.)")
 
 
 def _frame() -> Iterator[None]:
-    """Its frame has no caller: those of the caller would refer to the exception, which only the collector would then find."""
+    """Runs without a caller's frame: the caller's frame would refer to the exception, a cycle that only the garbage
+    collector frees."""
     yield
 
 
 def java_traceback(frames: Sequence[str]) -> TracebackType | None:
-    """Frames as the peer tells them, the innermost first, as a traceback."""
+    """A traceback with the peer's frames, the innermost first."""
     traceback = None
     for text in frames[:FRAMES_MAX]:
         name, file, line = parse_frame(text)
@@ -238,7 +242,7 @@ def java_traceback(frames: Sequence[str]) -> TracebackType | None:
 
 
 def parse_frame(text: str) -> tuple[str, str, int]:
-    """Name, file and line of "java.base/java.util.ArrayList.get(ArrayList.java:427)"."""
+    """Parses "java.base/java.util.ArrayList.get(ArrayList.java:427)" into name, file and line."""
     text = shown(text)
     match = _PLACE.match(_PREFIX.sub("", text))
     if match is None:
@@ -248,7 +252,7 @@ def parse_frame(text: str) -> tuple[str, str, int]:
 
 
 def _extend_traceback(exception: BaseException, frames: Sequence[str]) -> BaseException:
-    """The Python frames of a callback, under the Java frames that called it."""
+    """Adds the Java frames that called a callback above the Python frames of the callback."""
     inner = exception.__traceback__
     for frame in java_traceback_frames(frames):
         inner = TracebackType(inner, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)

@@ -1,4 +1,4 @@
-"""The two ways to write the name of an array class: `int[]` as in a program, `[I` as the JVM calls it."""
+"""The two notations of array classes: `int[]` in source code, `[I` in Class.getName."""
 
 PRIMITIVES = {
     "boolean": "Z", "byte": "B", "char": "C", "double": "D", "float": "F", "int": "I", "long": "J", "short": "S",
@@ -6,7 +6,7 @@ PRIMITIVES = {
 
 
 def runtime_name(name: str) -> str:
-    """`int[]` -> `[I`, as Class.getName writes it; other names as they are."""
+    """`int[]` -> `[I`, as Class.getName returns it. Other names are unchanged."""
     depth = 0
     while name.endswith("[]"):
         name = name[:-2].rstrip()
@@ -17,7 +17,7 @@ def runtime_name(name: str) -> str:
 
 
 def source_name(name: str) -> str:
-    """`[I` -> `int[]`."""
+    """`[I` -> `int[]`. Other names are unchanged."""
     depth = len(name) - len(name.lstrip("["))
     if depth == 0:
         return name

@@ -1,4 +1,4 @@
-"""What all Java objects have in common in Python, and what a few of Java's interfaces add to it."""
+"""The base class of all Java objects in Python, and the base classes for some of Java's interfaces."""
 
 import contextlib
 import decimal
@@ -22,10 +22,11 @@ class JavaObject(Object):
     __slots__ = ()
 
     _identity = False
-    """Whether the class inherits equals and hashCode from java.lang.Object: then the ref says it all."""
+    """Whether the class inherits equals and hashCode from java.lang.Object. Then equal refs are equal objects, without
+    a request."""
     _owners: ClassVar[dict[str, str]] = {}
-    """Of methods that a request does not name by the object's class, the types that it names: all of a hidden class (a
-    lambda's), which no request can name, and those that the policy allows by such a type alone."""
+    """Method name -> the supertype that a request names in place of the object's class. It has all methods of a hidden
+    class (a lambda's), which no request can name, and the methods that the policy allows only by a supertype."""
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Object):
@@ -37,7 +38,7 @@ class JavaObject(Object):
             return False
         try:
             return call(self, "equals", other)
-        except (BadArgument, TypeError):  # other has no Java form
+        except (BadArgument, TypeError):  # `other` cannot be converted to Java
             return NotImplemented
 
     def __hash__(self) -> int:
@@ -55,7 +56,7 @@ class JavaObject(Object):
     def __format__(self, specification: str) -> str:
         return format(str(self), specification)
 
-    if not TYPE_CHECKING:  # a type checker shall report names that a stub has not
+    if not TYPE_CHECKING:  # type checkers should report names that a stub lacks
 
         def __getattr__(self, name: str) -> Any:
             java = getattr(type(self), "_java", None)
@@ -77,12 +78,12 @@ class JavaObject(Object):
 
 
 class Wrapper:
-    """What jpeer.aio gives in place of a class or an object."""
+    """What jpeer.aio returns in place of a class or an object."""
 
     _target: Any
     """The class or the object."""
     _operations: Any
-    """Its connection's call, get and put, which are awaited."""
+    """The connection's call, get and put; their results are awaited."""
 
 
 class ComparableMixin(JavaObject):
@@ -120,7 +121,7 @@ LONGS = {f"java.util.concurrent.atomic.{name}" for name in ("AtomicInteger", "At
 
 
 class NumberMixin(JavaObject):
-    """java.lang.Number: AtomicInteger and others that do not become Python numbers by themselves."""
+    """java.lang.Number, for AtomicInteger and others that are not converted to Python numbers."""
 
     __slots__ = ()
 
@@ -135,25 +136,25 @@ class NumberMixin(JavaObject):
             return read_integer(text)
         if _FLOAT.fullmatch(text) and float(text) == near or not math.isfinite(near):
             return int(near)
-        raise OverflowError(f"{text[:REPR_MAX]} of {self._java_type} is more than a long, and its text is no integer")
+        raise OverflowError(f"{text[:REPR_MAX]} of {self._java_type} exceeds a long, and its text is not an integer")
 
     def __float__(self) -> float:
         return float(call(self, "doubleValue"))
 
 
 class OptionalMixin(JavaObject):
-    """java.util.Optional and its kin: true where there is a value."""
+    """java.util.Optional and its kin: true if a value is present."""
 
     __slots__ = ()
 
     def __bool__(self) -> bool:
         present = call(self, "isPresent")
         if type(present) is not bool:
-            raise ProtocolError("the peer's answer is malformed: whether an Optional has a value is no boolean")
+            raise ProtocolError("the peer's answer is malformed: the value of isPresent is not a boolean")
         return present
 
     def _value(self) -> Any:
-        """What it has, or None."""
+        """The value, or None."""
         return call(self, OPTIONALS[self._java_type]) if self else None
 
 
@@ -163,12 +164,12 @@ OPTIONALS = {
     "java.util.OptionalInt": "getAsInt",
     "java.util.OptionalLong": "getAsLong",
 }
-"""The method that gives what each of them has."""
+"""The method that returns the value."""
 
 
 class NumberValueMixin(ComparableMixin):
-    """Java's numbers that have a value in Python, where a constructor has made them: with Python's numbers they compare
-    as that value."""
+    """Java numbers that were created by a constructor call, and whose class is otherwise converted to Python numbers.
+    They compare with Python numbers by value."""
 
     __slots__ = ()
 
@@ -211,9 +212,10 @@ _DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:E[+-]?[0-9]+)?", re.ASCII)  # Bi
 
 
 def read_integer(text: str) -> int:
-    """In halves, because int takes 4300 digits, and its time for the square of more. ValueError beyond DIGITS_MAX."""
+    """Converts in halves, because int() accepts 4300 digits and needs quadratic time. Raises ValueError beyond
+    DIGITS_MAX."""
     if len(text) > DIGITS_MAX or not _INTEGER.fullmatch(text):
-        raise ValueError(f"{text[:40]}... is no number of at most {DIGITS_MAX} digits")
+        raise ValueError(f"{text[:40]}... is not a number of at most {DIGITS_MAX} digits")
     powers: dict[int, int] = {}
 
     def power(count: int) -> int:
@@ -233,11 +235,11 @@ def read_integer(text: str) -> int:
 
 def read_decimal(text: str) -> decimal.Decimal:
     if not _DECIMAL.fullmatch(text):
-        raise ValueError(f"{text[:40]} is no number of java.math.BigDecimal")
+        raise ValueError(f"{text[:40]} is not a number of java.math.BigDecimal")
     return decimal.Decimal(text)
 
 
-# The converters that rows of native/op/value_classes.json name.
+# The converters that native/op/value_classes.json names.
 NUMBER_READERS: dict[str, Callable[[str], Any]] = {
     "decimal": read_decimal,
     "float": float,
@@ -248,7 +250,7 @@ NUMBERS = {name: NUMBER_READERS[reader] for name, reader in _value_classes.NUMBE
 
 
 def call(instance: Object, name: str, *args: Any) -> Any:
-    """Calls a method by its name, whatever the Python class makes of that name."""
+    """Calls a method by its Java name, whatever that name means in the Python class."""
     java_type = callable_name(instance, name)
     try:
         return instance._connection.call(java_type, name, instance, args)
@@ -260,22 +262,23 @@ def call(instance: Object, name: str, *args: Any) -> Any:
 
 
 def callable_name(instance: Object, method: str) -> str:
-    """The class that a request names for a method of the object: its own, by which the policy finds a supertype that it
-    allows and that declares the method, or the supertype that is known to be needed."""
+    """The class that a request names for a method of the object. Usually the object's own class, for which the policy
+    also considers supertypes that declare the method; else the supertype in `_owners`."""
     own = instance._java_type
     owners: dict[str, str] = getattr(type(instance), "_owners", {})
     return owners.get(method) or (OBJECT if "/" in own else own)
 
 
 def allowed_owner(instance: Object, method: str) -> str | None:
-    """A supertype that the policy allows and that has the method, which it may inherit; callable_name gives it from now on."""
+    """A supertype that has or inherits the method and by whose name the policy allows it. callable_name returns it from
+    then on."""
     java = getattr(type(instance), "_java", None)
     found: str | None = None if java is None else java._classes.owner_of(type(instance), method, instance)
     return found
 
 
 def is_denial_of(why: Denied, java_type: str, name: str) -> bool:
-    """Whether the error is of this very request, and not of one that a function of Python's has made within it."""
+    """Whether the error is of this request, and not of a request that a callback made during it."""
     return str(why).startswith(f"RPC access denied: {java_type}.{name} ")
 
 
@@ -289,7 +292,7 @@ def _compare(left: JavaObject, right: object, holds: Any) -> Any:
 
 
 def describe_briefly(instance: Object) -> str:
-    """The repr: bounded, and never an exception."""
+    """The repr: of limited length, and without exceptions."""
     name = instance._java_type
     try:
         described = instance._connection.describe(instance)
@@ -304,16 +307,16 @@ def describe_briefly(instance: Object) -> str:
 
 
 def refuse_pickle(value: Any) -> NoReturn:
-    """What pickle calls for classes, their members and packages."""
+    """pickle calls it for classes, their members and packages."""
     raise TypeError(f"cannot pickle or copy {value!r}: it belongs to a connection, which the other process has to open")
 
 
 def missing_attribute(cls: type, name: str, owner: object) -> AttributeError:
-    """The error for a name that a Java class has not, with the names that are near."""
+    """The error for a name that a Java class lacks, with similar names."""
     java_name = getattr(cls, "_java_name", cls.__name__)
     if name.startswith("_"):
         return AttributeError(f"{java_name} has no attribute {name!r}", name=name, obj=owner)
-    import difflib  # a program without mistakes starts sooner
+    import difflib  # slow to import, and only needed for this error
 
     near = difflib.get_close_matches(name, [each for each in dir(cls) if not each.startswith("_")], 3)
     text = f"{java_name} has no public member {name!r}"

@@ -1,8 +1,8 @@
-"""Packages of Java as modules, whose attributes are classes and packages; `from jpeer.java.util import ArrayList` imports
-from those of the connection that was opened last.
+"""Java packages as modules, whose attributes are classes and packages. `from jpeer.java.util import ArrayList` imports
+from the connection that was opened last.
 
-They are modules, with `__getattr__` and `__dir__` among their names, because the completion of IPython evaluates
-attributes of these, and not of objects whose class has a `__getattr__`.
+A package has `__getattr__` and `__dir__` among its own names, as modules may: IPython completes attributes of such
+modules, but not of objects whose class has a `__getattr__`.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ PARENT = __name__.rpartition(".")[0]
 
 
 class Package(ModuleType):
-    """A Java package, or a name of which the peer knows neither a class nor a package: then the error comes where the name
-    is used, because a class may be loaded from elsewhere in between."""
+    """A Java package, or a name that is neither a class nor a package for the peer. Such a name is an error only when
+    it is used, because a class loader may find the class later."""
 
     def __init__(self, find_java: "Callable[[], Java]", java_name: str, name: str = "") -> None:
         super().__init__(name or java_name)
@@ -35,7 +35,8 @@ class Package(ModuleType):
         )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Import binds a module that it has loaded in its package; classes are looked up each time."""
+        """`import` sets a loaded class module as an attribute of its package. It is not kept: classes are looked up
+        each time."""
         if not isinstance(value, ClassModule):
             super().__setattr__(name, value)
 
@@ -47,7 +48,7 @@ class Package(ModuleType):
 
     def _java_type_error(self, what: str) -> NoReturn:
         if self._find_java()._kind_of(self._java_name).is_package:
-            raise TypeError(f"{self._java_name} is a package of Java: it cannot be {what}")
+            raise TypeError(f"{self._java_name} is a Java package: it cannot be {what}")
         raise_unknown(self._find_java(), self._java_name)
 
     def __repr__(self) -> str:
@@ -55,7 +56,7 @@ class Package(ModuleType):
 
 
 class ClassModule(Package):
-    """What a class is while `from jpeer.java.util.Map import Entry` runs: its attributes are the class's."""
+    """A class during `from jpeer.java.util.Map import Entry`. Its attributes are the class's."""
 
     def __init__(self, find_java: "Callable[[], Java]", java_name: str, name: str) -> None:
         super().__init__(find_java, java_name, name)
@@ -68,20 +69,20 @@ class ClassModule(Package):
         return f"<java class {self._java_name} as a module>"
 
 
-JDK = ("java", "javax")  # nobody else can have classes there, and the JDK has none in small letters
+JDK = ("java", "javax")  # only the JDK has classes there, and their names begin with capital letters
 
 
 class Kind(NamedTuple):
-    """What the peer knows of a name; both may be true."""
+    """What the peer knows about a name. Both may be true."""
 
     is_package: bool
     is_class: bool
 
 
 def member(find_java: "Callable[[], Java]", package: str, name: str, imports: bool = False) -> Any:
-    """The class or the package of that name: of both the class, as in Java (JLS 6.4.2). imports: where the peer knows
-    neither, that is an error at once."""
-    if name == "__all__":  # of `from jpeer.java.util import *`: its classes
+    """The class or package of that name; if both exist, the class, as in Java (JLS 6.4.2). imports: raises at once if
+    the peer knows neither."""
+    if name == "__all__":  # the classes that `from jpeer.java.util import *` imports
         return [each for each in find_java()._members_of(package) if each[0].isupper()]
     if name.startswith("_"):
         raise AttributeError(f"the package {package} has no member {name!r}", name=name)
@@ -106,7 +107,7 @@ def member(find_java: "Callable[[], Java]", package: str, name: str, imports: bo
 
 
 def raise_unknown(java: "Java", name: str) -> NoReturn:
-    """NotFound, which names what is near the whole name, else near the part of it that is wrong."""
+    """Raises NotFound with names similar to the whole name, else similar to the first part that is unknown."""
     suggestions: Sequence[str] = ()
     part = name
     while part and not suggestions and not java._kind_of(part).is_package:
@@ -122,7 +123,7 @@ def raise_unknown(java: "Java", name: str) -> NoReturn:
 
 
 def java_name_of(java: "Java", package: str, name: str) -> str:
-    """Of an attribute: `lambda_` is what Python writes for `lambda`, unless Java has that very name."""
+    """The Java name of an attribute: `lambda_` stands for `lambda`, unless Java has the name `lambda_`."""
     full = f"{package}.{name}" if package else name
     if name.endswith("_") and keyword.iskeyword(name[:-1]) and not any(java._kind_of(full)):
         return full[:-1]
@@ -130,7 +131,7 @@ def java_name_of(java: "Java", package: str, name: str) -> str:
 
 
 def _default() -> "Java":
-    from . import connection  # which imports this module
+    from . import connection  # a cycle: connection imports this module
 
     return connection.default()
 
@@ -145,12 +146,13 @@ def _find_default() -> "Java":
 def _nested_name(java: "Java", outer: str, name: str) -> str:
     nested = getattr(java.type(outer), name)
     if not isinstance(nested, type):
-        raise AttributeError(f"{outer}.{name} is no class", name=name)
+        raise AttributeError(f"{outer}.{name} is not a class", name=name)
     return str(nested._java_name)  # type: ignore[attr-defined]
 
 
 def _import(java: "Java", parent: ModuleType, package: str, name: str) -> tuple[type["Package"], str]:
-    """What a module of that name is, and its name in Java. NotFound where the peer knows neither a package nor a class."""
+    """The kind of module to import, and its Java name. Raises NotFound if the peer knows neither a package nor a
+    class."""
     if isinstance(parent, ClassModule):
         return ClassModule, _nested_name(java, package, name)
     found = member(lambda: java, package, name, True)
@@ -158,9 +160,9 @@ def _import(java: "Java", parent: ModuleType, package: str, name: str) -> tuple[
 
 
 class PackageFinder:
-    """A finder and loader. It has its place after all other finders, so that the package's own modules go first. Classes
-    are looked up anew each time, because the connection may be another one then. (Without the base classes of
-    importlib.abc, whose import takes as long as that of half of this package.)"""
+    """Finder and loader of Java packages and classes, after all other finders, so that the modules of this package come
+    first. Each import looks the class up again, because the connection may have changed. The base classes of
+    importlib.abc are not used: importing them takes as long as half of this package."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         parent, _, last = name.rpartition(".")

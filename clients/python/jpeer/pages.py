@@ -1,4 +1,4 @@
-"""Elements of Java's iterables in pages: a loop over 10,000 elements takes a handful of round trips."""
+"""Elements of Java's iterables in pages: a loop over 10,000 elements needs a handful of round trips."""
 
 import collections.abc
 import weakref
@@ -17,7 +17,7 @@ PAGE_MAX = 8192
 
 
 class MapEntry(tuple[Any, Any]):
-    """A key and its value, as they were when the page was fetched."""
+    """A key and its value at the time when the page was fetched."""
 
     __slots__ = ()
 
@@ -37,11 +37,11 @@ class MapEntry(tuple[Any, Any]):
 
 
 def pages(source: Object, first: int = FIRST_PAGE, start: int = 0) -> Iterator[list[Any]]:
-    """The elements in lists that grow, until nothing is left. `start` is for arrays alone."""
+    """Yields all elements in lists of growing length. `start` is only for arrays."""
     connection = source._connection
     rest: Object | None = source
     from_end = source._java_type.startswith("[")
-    if is_walked_by_name(source):
+    if needs_iterator(source):
         rest = call(source, "iterator")
     while rest is not None:
         try:
@@ -60,14 +60,15 @@ def pages(source: Object, first: int = FIRST_PAGE, start: int = 0) -> Iterator[l
         first = min(first * PAGE_GROWTH, PAGE_MAX)
 
 
-def is_walked_by_name(source: Object) -> bool:
-    """Whether it is known that `fetch` is denied, and `iterator` is not."""
+def needs_iterator(source: Object) -> bool:
+    """Whether `fetch` is known to be denied and `iterator` to be allowed."""
     own = source._java_type
     return "/" not in own and callable_name(source, "iterator") != own and not own.startswith("[")
 
 
 def _iterator_by_name(source: Object, why: Denied) -> Any:
-    """The iterator, where the policy allows a supertype that inherits the method, which `fetch` does not name; else None."""
+    """The iterator, if the policy allows a supertype that inherits the method: `fetch` does not consider it. Else
+    None."""
     if source._java_type.startswith("[") or not str(why).startswith(f"RPC access denied: {source._java_type}."):
         return None
     if "java.util.Map" in getattr(type(source), "_supertypes", ()):
@@ -76,7 +77,7 @@ def _iterator_by_name(source: Object, why: Denied) -> Any:
 
 
 def _with_entries(elements: list[Any]) -> list[Any]:
-    """A page has tuples only for entries of maps."""
+    """A tuple in a page is always an entry of a map."""
     kinds = set(map(type, elements))
     if kinds == {tuple}:
         return list(map(MapEntry, elements))
@@ -100,7 +101,8 @@ class IterableMixin(JavaObject):
 
 
 class Lookahead:
-    """Elements that were taken from Java's iterators and not from Python's yet, for as long as the objects live."""
+    """Elements that Java's iterators have returned and Python's loops have not used yet. They are kept as long as the
+    iterator objects."""
 
     def __init__(self) -> None:
         self._queues: dict[int, tuple[weakref.ref[Object], deque[Any], Iterator[list[Any]]]] = {}
@@ -116,14 +118,14 @@ class Lookahead:
 
 
 def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
-    """The first page is one element, so that who takes a single one takes no more from Java."""
+    """The first page is one element, so that a program that wants only one consumes only one in Java."""
     size = 1
-    other: Any = None  # the iterator that is asked in place of a stream
+    other: Any = None  # the iterator of a stream
     while True:
         source = reference()
         if source is None:
             return
-        if other is None and is_walked_by_name(source):
+        if other is None and needs_iterator(source):
             other = call(source, "iterator")
         try:
             elements, done = source._connection.fetch(source if other is None else other, size)[:2]
@@ -133,7 +135,7 @@ def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
                 raise
             continue
         finally:
-            del source  # nobody may hold it, as the third that fetch gives would
+            del source  # the object must not be kept alive, nor by fetch's third result
         yield _with_entries(elements)
         if done:
             return
@@ -144,8 +146,9 @@ _lookahead = Lookahead()
 
 
 class IteratorMixin(JavaObject):
-    """java.util.Iterator, Enumeration and the streams. A loop takes pages from Java ahead of Python: who goes on with
-    the same iterator in Python misses nothing, Java's own `next` is ahead."""
+    """java.util.Iterator, Enumeration and the streams. A loop fetches pages, so Java's iterator is ahead of Python. A
+    second loop over the same object continues without losing elements, but Java's own `next` skips those that Python
+    has fetched."""
 
     __slots__ = ()
 
@@ -168,14 +171,14 @@ class IteratorMixin(JavaObject):
 
 # ---- iterables that are not Java's own ----
 
-SCALA_TO_JAVA = (  # of a scala.collection.Iterator: Scala 2.13 and 3, and before
+SCALA_TO_JAVA = (  # converters of a scala.collection.Iterator: of Scala 2.13 and 3, then of older versions
     ("scala.jdk.javaapi.CollectionConverters", "asJava"),
     ("scala.collection.JavaConverters", "asJavaIterator"),
 )
 
 
 class ScalaIteratorMixin(JavaObject):
-    """scala.collection.Iterator. A loop takes pages, as from Java's iterators."""
+    """scala.collection.Iterator. A loop fetches pages, as with Java's iterators."""
 
     __slots__ = ()
 
@@ -183,7 +186,7 @@ class ScalaIteratorMixin(JavaObject):
         for owner, method in SCALA_TO_JAVA:
             try:
                 return iter(self._connection.call(owner, method, None, (self,)))
-            except (NotFound, Denied):  # that Scala has it elsewhere
+            except (NotFound, Denied):  # this version of Scala has no such converter, or the policy denies it
                 continue
         return self._one_by_one()
 
@@ -198,7 +201,7 @@ class ScalaIteratorMixin(JavaObject):
 
 
 class HasIteratorMixin(JavaObject):
-    """kotlin.sequences.Sequence, and collections of Scala: what iterates is another object."""
+    """kotlin.sequences.Sequence and Scala's collections, whose `iterator` returns the iterator."""
 
     __slots__ = ()
 
@@ -225,7 +228,7 @@ class ScalaPairMixin(JavaObject):
 
 
 def to_list(source: Iterable[Any], progress: bool = False) -> list[Any]:
-    """list(source), with a progress bar where tqdm is installed and it is asked for."""
+    """list(source). With `progress`, and if tqdm is installed, it shows a progress bar."""
     if not progress or not isinstance(source, Object):
         return list(source)
     try:

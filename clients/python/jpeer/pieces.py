@@ -1,4 +1,4 @@
-"""Values that are too long for one message: they are sent in pieces, which jpeer.assemble joins to one object of Java's."""
+"""Values that are too long for one message. They are sent in pieces, which jpeer.assemble joins to one Java object."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,14 +7,14 @@ from .collections import widened
 if TYPE_CHECKING:
     from .connection import Java
 
-LONG = 1 << 16  # bytes or characters; shorter values go whole
+LONG = 1 << 16  # bytes or characters; shorter values are sent whole
 MANY = 1000  # elements
-PIECE = 16 << 20  # bytes of a message with a piece, at most
-ELEMENT = 28  # bytes of a number in JSON, at most
-FRAME = 4096  # bytes of a message around its piece
+PIECE = 16 << 20  # the most bytes of a message with a piece
+ELEMENT = 28  # the most bytes of a number in JSON
+FRAME = 4096  # bytes of a message in addition to its piece
 TEXT = "java.lang.String"
 LIST, MAP = "java.util.ArrayList", "java.util.HashMap"
-# What a list or dict that is declared so may be sent as.
+# The declared types for which a list or dict may be sent in pieces.
 LISTS = {LIST, "java.util.List", "java.util.Collection", "java.lang.Iterable", "java.lang.Object"}
 MAPS = {MAP, "java.util.Map", "java.lang.Object"}
 KINDS = {
@@ -28,7 +28,7 @@ SIZES = {"byte": 1, "boolean": 1, "short": 2, "char": 2, "int": 4, "float": 4, "
 
 
 class Pieces:
-    """Hooks.in_pieces: of a request that is too long for one message, which values go in pieces."""
+    """Hooks.in_pieces: decides which values of a request that is too long are sent in pieces."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
@@ -38,9 +38,10 @@ class Pieces:
         self.message_max, self.values_max = self._java._connection.learn_limits()
 
     def __call__(self, value: Any, declared: str | None) -> Any:
-        """The object that the pieces have made; None: the value goes whole, or its elements in pieces."""
+        """The object assembled from the value's pieces. None: the value is sent whole, or only its elements are sent in
+        pieces."""
         if isinstance(value, str):
-            room = max((self._room() - FRAME) // 6, 1)  # bytes of a character in JSON, at most
+            room = max((self._room() - FRAME) // 6, 1)  # a character has at most 6 bytes in JSON
             is_long = len(value) > LONG and declared in (None, TEXT, "java.lang.CharSequence", "java.lang.Object")
             return self._assemble(TEXT, TEXT, value, room) if is_long else None
         if isinstance(value, (list, tuple)):
@@ -50,7 +51,7 @@ class Pieces:
         return self._buffer(value, declared, is_filled_by_java=True)
 
     def array(self, name: str, content: Any) -> Any:
-        """A new array of primitives, where its elements may be too many for one message; else None."""
+        """A new array of primitives if its elements may be too many for one message, else None."""
         size = content.nbytes * 4 // 3 if hasattr(content, "nbytes") else len(content) * ELEMENT
         java_type = f"[{KINDS[name[:-2]]}"
         if size + FRAME <= self.message_max or self.message_max == 0:
@@ -91,7 +92,7 @@ class Pieces:
         if not fits or view.nbytes <= LONG or declared not in (None, f"{kind}[]", "java.lang.Object"):
             return None
         assert kind is not None
-        if is_filled_by_java and not view.readonly:  # nothing would bring back what Java writes into the pieces' array
+        if is_filled_by_java and not view.readonly:  # what Java writes would not be copied back
             raise OverflowError(
                 f"a buffer of {view.nbytes} bytes that Java could fill is too long for one message; give bytes(...) or "
                 f"a view that is read only (memoryview(x).toreadonly()), or an array: java.array({kind!r}, ...)"
@@ -100,15 +101,15 @@ class Pieces:
         return self._assemble(f"{kind}[]", f"[{KINDS[kind]}", view, room)
 
     def _count(self) -> int:
-        """Elements of a piece, at first."""
+        """The number of elements of the first piece."""
         return max(min(self.values_max // 2, self._room() // 64), 1)
 
     def _room(self) -> int:
-        """Bytes of a message with a piece: the longest ones would cost both sides memory for nothing."""
+        """The size of a message with a piece. Larger messages would only cost both sides memory."""
         return min(self.message_max, PIECE)
 
     def _assemble(self, name: str, java_type: str, value: Any, room: int, make: Any = None) -> Any:
-        """Of a piece that is too long still, the half is sent."""
+        """Sends the pieces. A piece that is still too long is halved."""
         made = None
         begin = 0
         while begin < len(value):

@@ -1,4 +1,4 @@
-"""Lists and arrays of Java as Python's sequences. Slices give Python lists."""
+"""Java's lists and arrays with the protocols of Python's sequences. Slices return Python lists."""
 
 import binascii
 import collections.abc
@@ -17,12 +17,12 @@ from .pages import PAGE_MAX, IterableMixin, MapEntry, ScalaPairMixin, elements_o
 SHOWN_MAX = 10  # elements of an array in its repr
 BATCH_STEPS = 500
 NUMPY_TYPES = {"B": "i1", "S": "i2", "I": "i4", "J": "i8", "F": "f4", "D": "f8", "Z": "?", "C": "u2"}
-ROWS = 1 << 16  # of an answer, at most
-CHUNK = 1 << 19  # elements in one message, which peers allow 16 MiB
+ROWS = 1 << 16  # the most rows of one answer
+CHUNK = 1 << 19  # elements in one message; by default a peer accepts 16 MiB
 
 
 class SequenceMixin(IterableMixin):
-    """What lists and arrays share. Slices give Python lists."""
+    """The common base of lists and arrays. Slices return Python lists."""
 
     __slots__ = ()
 
@@ -69,7 +69,7 @@ class SequenceMixin(IterableMixin):
         self._put_each(zip(chosen, values))
 
     def _put_each(self, pairs: Iterable[tuple[int, Any]]) -> None:
-        """Puts elements at their indexes. All of one message are converted before it is sent."""
+        """Assigns elements by their indexes. All elements of a message are converted before it is sent."""
         self._batched([self._step(place, each) for place, each in pairs])
 
     def _batched(self, steps: list[tuple[Any, ...]]) -> list[Any]:
@@ -138,8 +138,8 @@ class ListMixin(SequenceMixin, CollectionMixin):
         return "call", callable_name(self, "set"), "set", self, (place, value)
 
     def _put_range(self, start: int, stop: int, values: list[Any]) -> None:
-        """Whatever fails, be it that a value has no form in Java, fails before an element goes."""
-        if values and len(values) == stop - start:  # lists of a fixed length take that, too
+        """Replaces a range. Values that cannot be converted raise before an element is removed."""
+        if values and len(values) == stop - start:  # lists of a fixed length support this, too
             try:
                 part = call(self, "subList", start, stop)
                 self._connection.call("java.util.Collections", "copy", None, (part, values))
@@ -176,7 +176,7 @@ class ListMixin(SequenceMixin, CollectionMixin):
                 once = self._connection.new("java.util.ArrayList", (self,))
             except Denied:
                 once = None
-            for _ in range(times - 1):  # lists copy a part of their own before they change
+            for _ in range(times - 1):  # lists copy the added elements before they change
                 call(self, "addAll", call(self, "subList", 0, size) if once is None else once)
         return self
 
@@ -233,7 +233,7 @@ def is_array_of(value: Any, other: "ArrayMixin") -> bool:
 
 
 def is_buffer(value: Any) -> bool:
-    """Of Python's own, such as an array of numpy's: it goes as it is."""
+    """Whether it is a Python object with the buffer protocol, such as a numpy array. It is sent as it is."""
     if isinstance(value, Object):
         return False
     try:
@@ -243,7 +243,7 @@ def is_buffer(value: Any) -> bool:
 
 
 class ArrayMixin(SequenceMixin):
-    """Arrays: their length is fixed."""
+    """Arrays, whose length is fixed."""
 
     __slots__ = ()
 
@@ -287,10 +287,10 @@ class ArrayMixin(SequenceMixin):
         raise TypeError("an element of an array cannot be deleted: the length of an array is fixed")
 
     def __iadd__(self, other: Any) -> Any:
-        raise TypeError("an array cannot be extended: the length of an array is fixed; a + b is a list of Python's")
+        raise TypeError("an array cannot be extended: the length of an array is fixed; a + b is a Python list")
 
     def __imul__(self, count: Any) -> Any:
-        raise TypeError("an array cannot be extended: the length of an array is fixed; a * n is a list of Python's")
+        raise TypeError("an array cannot be extended: the length of an array is fixed; a * n is a Python list")
 
     def __contains__(self, value: Any) -> bool:
         return any(each is value or each == value for each in self)
@@ -326,7 +326,7 @@ class ObjectArrayMixin(ArrayMixin):
 
 
 class MatrixMixin(ObjectArrayMixin):
-    """Arrays of arrays of primitives, in any depth: numpy.asarray(a) is a copy of all elements, of their type."""
+    """Arrays of arrays of primitives, of any depth. numpy.asarray(a) copies all elements and keeps their type."""
 
     __slots__ = ()
 
@@ -369,7 +369,7 @@ class MatrixMixin(ObjectArrayMixin):
                 raise ValueError(f"{source_name(self._java_type)}: row {place} is null")
 
     def _rows(self) -> list[Any]:
-        """The bytes of each row; None for a null."""
+        """The bytes of each row. A null row is None."""
         rows: list[Any] = []
         done = False
         while not done:
@@ -379,7 +379,7 @@ class MatrixMixin(ObjectArrayMixin):
 
     @staticmethod
     def _row(row: Any) -> Any:
-        """Of a row that has no room in an answer."""
+        """The bytes of a row that did not fit in an answer and was sent as an object."""
         import numpy
 
         return None if row is None else numpy.asarray(row).tobytes()
@@ -411,8 +411,8 @@ class PrimitiveArrayMixin(ArrayMixin):
 
 
 class BufferMixin(Buffered, JavaObject):
-    """java.nio.ByteBuffer and its kin: the buffer protocol gives a copy of what is between position and limit, and leaves
-    these as they are."""
+    """java.nio.ByteBuffer and its kin. The buffer protocol gives a copy of the elements between position and limit,
+    which do not change."""
 
     __slots__ = ()
 
@@ -439,9 +439,10 @@ ENUM = "java.lang.Enum"
 
 
 def to_python(value: Any) -> Any:
-    """The value with all that is in it as Python's own: maps become dicts; collections, arrays, iterables and iterators lists;
-    entries and pairs tuples; enum constants their names; numbers such as AtomicInteger ints or floats; an Optional what it
-    has, or None. Other objects stay what they are. ValueError for what contains itself."""
+    """Converts the value and all values in it to Python's own: maps to dicts; collections, arrays, iterables and
+    iterators to lists; entries and pairs to tuples; enum constants to their names; numbers such as AtomicInteger to
+    ints or floats; an Optional to its value or None. Other objects are not converted. Raises ValueError if a value
+    contains itself."""
     return _to_python(value, [])
 
 
@@ -491,7 +492,7 @@ SCALA_MAP = "scala.collection.Map"
 
 
 def _number_of(value: NumberMixin) -> Any:
-    """Of a class of java.lang.Number that has no value in Python."""
+    """The value of a java.lang.Number that is not converted to a Python number."""
     text = str(value)
     try:
         return int(text)

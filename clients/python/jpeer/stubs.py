@@ -1,7 +1,7 @@
-"""Writes `.pyi` files for Java classes, for type checkers and editors: `python -m jpeer stubs 'java.util.**' -o stubs`.
+"""Writes `.pyi` files of Java classes, for type checkers and editors: `python -m jpeer stubs 'java.util.**' -o stubs`.
 
-`from jpeer.java.util import ArrayList` has types then, where the folder is in MYPYPATH. Results and fields are typed.
-Parameters of reference types take anything: Java takes what converts, such as a function or a list.
+With the folder in MYPYPATH, `from jpeer.java.util import ArrayList` is typed. Results and fields have their types.
+Parameters of reference types accept anything, because Java converts arguments such as functions and lists.
 """
 
 import keyword
@@ -35,7 +35,7 @@ import jpeer.sequences
 import jpeer.times
 """
 
-# What results and fields of these types are in Python.
+# Java types of results and fields, and their Python types.
 VALUES = {
     **dict.fromkeys(["byte", "short", "int", "long"], "builtins.int"),
     **dict.fromkeys(["float", "double"], "builtins.float"),
@@ -44,11 +44,11 @@ VALUES = {
     "void": "None",
     **STUB_TYPES,
 }
-TAKEN = {"builtins.int", "builtins.float", "builtins.str", "builtins.bool"}
+PARAMETER_TYPES = {"builtins.int", "builtins.float", "builtins.str", "builtins.bool"}
 
 
 def write_stubs(java: Java, patterns: Iterable[str], folder: Path) -> int:
-    """Writes the stubs of all public classes that a pattern matches; gives their number."""
+    """Writes stubs for all public classes that match a pattern. Returns their number."""
     everything = {info["className"]: info for info in java._connection.classes_info([])}
     matches = [re.compile(_regex(each)).fullmatch for each in patterns]
     chosen = sorted(name for name in everything if any(match(name) for match in matches))
@@ -74,8 +74,8 @@ def _regex(pattern: str) -> str:
 
 
 def _is_public(everything: dict[str, Info], name: str) -> bool:
-    """Also all classes that it is nested in. Names that Python cannot write are left out, and so is the unnamed package,
-    from which Python cannot import: its file would be taken for jpeer's own."""
+    """Whether the class and all classes around it are public. False also for a name that Python cannot write, and for a
+    class of the unnamed package: Python cannot import it, and its file would replace jpeer's own."""
     if not _package_of(name):
         return False
     parts = name.split("$")
@@ -100,13 +100,13 @@ def _write_file(folder: Path, package: str, imports: set[str], lines: list[str])
 
 
 class Writer:
-    """The classes of one package."""
+    """Writes the classes of one package."""
 
     def __init__(self, everything: dict[str, Info], names: set[str]) -> None:
         self._everything = everything
         self._names = names
         self._models: dict[str, Any] = {}
-        self.imports: set[str] = set()  # packages whose classes are named
+        self.imports: set[str] = set()  # packages whose classes are used
 
     def write_class(self, infos: dict[str, Info], name: str, indent: str) -> list[str]:
         info = infos[name]
@@ -134,12 +134,12 @@ class Writer:
         if not isinstance(base, str):
             return f"{base.__module__}.{base.__name__}"
         outer = name.rpartition("$")[0]
-        is_sibling = outer and base.rpartition("$")[0] == outer  # whose outer class is not complete yet
+        is_sibling = outer and base.rpartition("$")[0] == outer  # inside the outer class, which is not defined yet
         return base.rpartition("$")[2] if is_sibling else self._class(base)
 
     def _base_list(self, info: Info) -> list[Any]:
-        """Java classes by their names, and Python's own: the superclass, the interfaces, and the mixins that these have
-        not. An interface is left out where Python finds no order of all of them."""
+        """The bases: Java classes by name, and Python's own classes: the superclass, the interfaces, and the mixins
+        that these lack. An interface is omitted if Python finds no resolution order with it."""
         superclass = "" if info["className"] == THROWABLE else _erased(info["superclass"] or "")
         known: list[Any] = [each for each in [superclass, *map(_erased, info["interfaces"])] if each in self._names]
         known = [each for each in known if not any(each in self._supertypes(other) for other in known if other != each)]
@@ -157,7 +157,7 @@ class Writer:
         return bases
 
     def _model(self, bases: list[Any]) -> Any:
-        """A class that has them in Python's order of resolution; None: there is no such order."""
+        """A class with these bases in Python's resolution order. None if there is no such order."""
         models = [self._model_of(each) if isinstance(each, str) else each for each in bases]
         try:
             return types.new_class("Model", tuple(models))
@@ -200,7 +200,7 @@ class Writer:
             for parameters, (result, is_static) in sorted(known.items(), key=lambda each: _breadth(each[0])):
                 lines += [f"{indent}@typing.overload"] * (len(known) > 1)
                 lines += [f"{indent}@staticmethod"] * is_static
-                # Of a class whose objects become values, a method is called with the value in front.
+                # If a class's objects are converted to Python values, the method's receiver is such a value.
                 receiver = "self: typing.Any" if info["className"] in VALUES else "self"
                 first = "" if is_static else f"{receiver}, " if parameters else receiver
                 lines.append(f"{indent}def {name}({first}{parameters}) -> {result}: ...")
@@ -217,7 +217,7 @@ class Writer:
         return lines
 
     def _parameters(self, member: Info, start: str) -> str:
-        """By position alone, as Java takes them."""
+        """Parameters by position only, as in Java."""
         parameters = member["parameters"]
         if not parameters:
             return ""
@@ -225,7 +225,7 @@ class Writer:
         for place, each in enumerate(parameters):
             kind = self._type(each["type"])
             variable = place == len(parameters) - 1 and each["type"].endswith("[]")
-            kind = kind if kind in TAKEN and not variable else "typing.Any"
+            kind = kind if kind in PARAMETER_TYPES and not variable else "typing.Any"
             name = parameter_name(each["name"])
             texts.append(f"{'*' * variable}{name}: {kind}")
         if not texts[-1].startswith("*") or len(texts) > 1:
@@ -233,7 +233,7 @@ class Writer:
         return start + ", ".join(texts)
 
     def _type(self, java_type: str) -> str:
-        """Of a result or a field; what is not among the stubs is Any."""
+        """The type of a result or field. A class without a stub is Any."""
         if java_type.endswith("[]"):
             return f"typing.Sequence[{self._type(java_type[:-2])}]"
         name = _erased(java_type)
@@ -248,7 +248,8 @@ class Writer:
 
 
 def _breadth(parameters: str) -> tuple[int, int, str]:
-    """Of overloads, those that take less come first: bool is an int to checkers, and int a float."""
+    """Sort key for overloads: the narrower parameters come first. A type checker accepts a bool as int, and an int as
+    float."""
     kinds = [each.partition(": ")[2] for each in parameters.split(", ")]
     breadths = {"builtins.int": 1, "builtins.float": 2, "typing.Any": 3}
     return "*" in parameters, sum(breadths.get(each, 0) for each in kinds), parameters

@@ -1,9 +1,9 @@
-"""Exceptions of Python on their way through Java.
+"""Python exceptions that pass through Java.
 
-What leaves a callback becomes a new throwable, which a WeakHashMap in the peer keeps beside a number. A throwable that
-comes back, by itself or as a cause, is found there by its identity; one that Java's collector has taken is not there any
-more, and its exception is forgotten. Where the policy denies that, or Java's thread cannot be asked, the number is in the
-message.
+An exception that leaves a callback becomes a new Java throwable. A WeakHashMap in the peer maps the throwable to a
+number. If the throwable returns to Python, itself or as a cause, its number is found by its identity. After Java has
+collected the throwable, the exception is forgotten. If the policy denies the map, or the Java thread cannot be asked,
+the number is put into the message.
 """
 
 import contextlib
@@ -19,37 +19,37 @@ from .exceptions import JavaException, PeerError, StaleObject, cause_of_handle, 
 if TYPE_CHECKING:
     from .connection import Java
 
-KEPT_MAX = 1024  # exceptions that are remembered; beyond, the oldest ones are forgotten
-LOOK_MIN = 16  # of so many, those that Java has let go of are looked for
+KEPT_MAX = 1024  # the oldest of more exceptions are forgotten
+CHECK_MIN = 16  # from that number of exceptions on, those whose throwable was collected are removed
 MAP = "java.util.Map"
 RUNTIME_EXCEPTION = "java.lang.RuntimeException"
 FAILURES = (JavaException, PeerError, OSError, RuntimeError)
 
 Frame = tuple[str, str, str | None, int]  # module, function, file, line
-Key = tuple[str | None, str]  # the throwable's class, where that is known, and its message
+Key = tuple[str | None, str]  # the throwable's class, if known, and its message
 
-Passing = tuple[BaseException, list[str]]  # and its frames
+Original = tuple[BaseException, list[str]]  # the exception and its frames
 
 _numbers = itertools.count(1)
 _MARK = re.compile(r" \(Python exception (\d+)\)$")
 
 
 class ThrownExceptions:
-    """Of one connection; used by any thread."""
+    """The exceptions of one connection. Any thread may call it."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._lock = threading.Lock()
-        self._kept: dict[int, tuple[Key, Passing]] = {}  # the oldest first
-        self._keys: Counter[Key] = Counter()  # of those that are kept: most throwables need no look into the map
-        self._look_at = LOOK_MIN
+        self._kept: dict[int, tuple[Key, Original]] = {}  # the oldest first
+        self._keys: Counter[Key] = Counter()  # of `_kept`: for most throwables no request to the map is needed
+        self._check_at = CHECK_MIN
         self._map: Any = None
-        self._is_denied = False  # the map
-        self._denied: set[str] = set()  # classes of which there can be no new throwable
+        self._is_denied = False  # of the map
+        self._denied: set[str] = set()  # classes that the policy does not let Python create
 
     def throwable_of(self, error: BaseException, java_class: str, message: str, frames: list[Frame]) -> Any:
-        """A new throwable that stands for it: of that class or, where the policy denies that, a RuntimeException; None where
-        that cannot be had."""
+        """A new throwable for the exception: of that class, or a RuntimeException if the policy denies the class. None
+        if no throwable can be created."""
         made = self._make(error, java_class, message, frames)
         if made is None and java_class in self._denied:
             made = self._make(error, RUNTIME_EXCEPTION, message, frames)
@@ -70,7 +70,7 @@ class ThrownExceptions:
                         [("new", java_class, (text,)), ("call", MAP, "put", self._map, put)]
                     )
                     break
-                except StaleObject:  # the map is of a peer that has ended
+                except StaleObject:  # the map belongs to a peer that has ended
                     self._map = None
                     if not may_be_stale:
                         raise
@@ -83,15 +83,15 @@ class ThrownExceptions:
         return handle_of(made)
 
     def mark(self, error: BaseException, message: str, frames: list[Frame]) -> str:
-        """The message with a number, by which the throwable is known."""
+        """The message with a number by which the throwable is recognized."""
         number = next(_numbers)
         marked = f"{message} (Python exception {number})"
         self._keep(number, (None, marked), (error, _texts_of(frames)))
         return marked
 
-    def take(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> Passing | None:
-        """The exception that a throwable stands for, which is forgotten then, and its own frames as Java shows them. The
-        throwable is the cause of that depth of the outermost one, whose handle is given."""
+    def recover(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> Original | None:
+        """Removes and returns the exception of a throwable, with the exception's own frames in Java's notation. The
+        throwable is the cause at that depth below the outermost one, whose handle is given."""
         mark = _MARK.search(message) if message is not None and (None, message) in self._keys else None
         if mark is not None:
             return self._forget(int(mark[1]))
@@ -104,8 +104,8 @@ class ThrownExceptions:
                 return self._forget(number)
         return None
 
-    def look(self) -> None:
-        """Forgets those that Java has let go of."""
+    def forget_collected(self) -> None:
+        """Forgets the exceptions whose throwables Java has collected."""
         with self._lock:
             known = list(self._kept)
         if not known or self._map is None:
@@ -126,34 +126,34 @@ class ThrownExceptions:
         except (PermissionError, AttributeError):
             self._is_denied = True
             return False
-        with self._lock:  # of two threads that make one at once the first one's counts
+        with self._lock:  # if two threads make a map at the same time, the first one is kept
             self._map = made if self._map is None else self._map
         return True
 
-    def _keep(self, number: int, key: Key, passing: Passing) -> None:
+    def _keep(self, number: int, key: Key, original: Original) -> None:
         with self._lock:
-            self._kept[number] = key, passing
+            self._kept[number] = key, original
             self._keys[key] += 1
-            if len(self._kept) < self._look_at:
+            if len(self._kept) < self._check_at:
                 return
-            self._look_at = KEPT_MAX * 2  # the others go on meanwhile
-        self.look()
+            self._check_at = KEPT_MAX * 2  # no other thread checks at the same time
+        self.forget_collected()
         with self._lock:
             oldest = [*self._kept][: max(0, len(self._kept) - KEPT_MAX // 2)] if len(self._kept) >= KEPT_MAX else []
-            self._look_at = min(max(LOOK_MIN, 2 * (len(self._kept) - len(oldest))), KEPT_MAX)
+            self._check_at = min(max(CHECK_MIN, 2 * (len(self._kept) - len(oldest))), KEPT_MAX)
         for each in oldest:
             self._forget(each)
 
-    def _forget(self, number: int) -> Passing | None:
+    def _forget(self, number: int) -> Original | None:
         with self._lock:
-            key, passing = self._kept.pop(number, (None, None))
+            key, original = self._kept.pop(number, (None, None))
             if key is not None:
                 self._keys[key] -= 1
                 if self._keys[key] == 0:
                     del self._keys[key]
-        return passing
+        return original
 
 
 def _texts_of(frames: list[Frame]) -> list[str]:
-    """As StackTraceElement.toString has them."""
+    """In the notation of StackTraceElement.toString."""
     return [f"{each[0]}.{each[1]}({each[2]}:{each[3]})" for each in frames]

@@ -1,9 +1,9 @@
-"""What values of java.time are in Python: subclasses of datetime's types that keep nanoseconds and have Java's methods.
-BigDecimal and UUID have the methods, too.
+"""The Python values of java.time: subclasses of the datetime types that keep nanoseconds and have Java's methods.
+BigDecimal and UUID have their methods, too.
 
-A value that datetime can hold as well is equal to datetime's, with the same hash; one with nanoseconds is not. Results of
-arithmetic are of these types. A value that came from Java keeps the `Java` that its methods are called on, and so do the
-values that are computed of it; a copy by pickle has none.
+A value without nanoseconds equals the corresponding datetime value and has the same hash; a value with nanoseconds does
+not. Arithmetic returns these types. A value from Java, and a value computed from it, keeps the `Java` that runs its
+methods; a pickled copy does not.
 """
 
 import datetime
@@ -16,10 +16,10 @@ from typing import Any, Self, SupportsIndex
 
 
 class JavaValue:
-    """Java's methods for a value whose class in Java is `_java_name`."""
+    """Java's methods for a value whose Java class is `_java_name`."""
 
     __slots__ = ()
-    _java: Any  # a Java or an AsyncJava, whose methods are awaited; None for a value that Python made
+    _java: Any  # a Java, or an AsyncJava, whose methods are awaited; None for a value made in Python
 
     def _java_name(self) -> str:
         raise NotImplementedError
@@ -30,7 +30,7 @@ class JavaValue:
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=self)
         if self._java is None:
             raise AttributeError(
-                f"{kind.__name__!r} object has no attribute {name!r}, and did not come from Java, where it could have it",
+                f"{kind.__name__!r} object has no attribute {name!r}, and is not from Java, so has no Java methods",
                 name=name, obj=self,
             )  # fmt: skip
         found: Any = self._java
@@ -83,7 +83,7 @@ class Date(JavaValue, datetime.date):
 
 
 class _Nanoseconds(JavaValue):
-    """Equality, order and hash of a type that has `_nanoseconds`, from 0 to 999, beside microseconds."""
+    """Equality, order and hash of a type with `_nanoseconds`, 0 to 999, in addition to microseconds."""
 
     __slots__ = ()
     _nanoseconds: int
@@ -129,7 +129,7 @@ class _Nanoseconds(JavaValue):
 
 
 def _nanoseconds_of(value: Any) -> int:
-    """Of pandas' types as well."""
+    """The nanoseconds of a value of this module or of pandas; 0 for one of datetime."""
     name = "nanoseconds" if isinstance(value, datetime.timedelta) else "nanosecond"
     return int(getattr(value, name, 0)) if type(value).__module__ != "datetime" else 0
 
@@ -141,7 +141,7 @@ def _checked(nanoseconds: Any) -> int:
 
 
 class Time(_Nanoseconds, datetime.time):
-    """A java.time.LocalTime, or an OffsetTime where it has a zone; `nanosecond` is what microseconds leave, 0 to 999."""
+    """A java.time.LocalTime, or an OffsetTime if it has a zone. `nanosecond` (0 to 999) adds to the microsecond."""
 
     _java = None
     _nanoseconds = 0
@@ -160,7 +160,7 @@ class Time(_Nanoseconds, datetime.time):
         return "java.time.LocalTime" if self.tzinfo is None else "java.time.OffsetTime"
 
     def replace(self, *args: Any, nanosecond: int | None = None, **fields: Any) -> Self:
-        """Sets the nanosecond to 0 where a microsecond is given without one."""
+        """A new microsecond without a nanosecond sets the nanosecond to 0."""
         made = super().replace(*args, **fields)
         kept = 0 if len(args) > 3 or "microsecond" in fields else self._nanoseconds
         made._nanoseconds = kept if nanosecond is None else _checked(nanosecond)
@@ -169,12 +169,12 @@ class Time(_Nanoseconds, datetime.time):
 
 
 class DateTime(_Nanoseconds, datetime.datetime):
-    """A java.time.LocalDateTime, Instant (with timezone.utc), ZonedDateTime (ZoneInfo) or OffsetDateTime (another zone).
-    `nanosecond` is what microseconds leave, 0 to 999."""
+    """A java.time.LocalDateTime, Instant (with timezone.utc), ZonedDateTime (ZoneInfo) or OffsetDateTime (other zones).
+    `nanosecond` (0 to 999) adds to the microsecond."""
 
     _java = None
     _nanoseconds = 0
-    _class_of: Callable[[datetime.datetime], str]  # set by values.py, which distinguishes zones
+    _class_of: Callable[[datetime.datetime], str]  # set by values.py, which knows the zones
 
     def __new__(cls, *args: Any, nanosecond: int = 0, **fields: Any) -> Self:
         made = super().__new__(cls, *args, **fields)
@@ -198,7 +198,7 @@ class DateTime(_Nanoseconds, datetime.datetime):
         return plain  # type: ignore[return-value]
 
     def replace(self, *args: Any, nanosecond: int | None = None, **fields: Any) -> Self:
-        """Sets the nanosecond to 0 where a microsecond is given without one."""
+        """A new microsecond without a nanosecond sets the nanosecond to 0."""
         kept = 0 if len(args) > 6 or "microsecond" in fields else self._nanoseconds
         return self._like(super().replace(*args, **fields), kept if nanosecond is None else _checked(nanosecond))
 
@@ -244,12 +244,12 @@ def _plain_timedelta(value: datetime.timedelta) -> datetime.timedelta:
 
 
 def _total(value: datetime.timedelta) -> int:
-    """In nanoseconds."""
+    """The whole duration in nanoseconds."""
     return ((value.days * 86400 + value.seconds) * 1_000_000 + value.microseconds) * 1000 + _nanoseconds_of(value)
 
 
 class Duration(_Nanoseconds, datetime.timedelta):
-    """A java.time.Duration; `nanoseconds` is what microseconds leave, 0 to 999."""
+    """A java.time.Duration. `nanoseconds` (0 to 999) add to the microseconds."""
 
     _java = None
     _nanoseconds = 0
@@ -345,7 +345,7 @@ class Duration(_Nanoseconds, datetime.timedelta):
 
 
 class BigDecimal(JavaValue, decimal.Decimal):  # type: ignore[misc]
-    """A java.math.BigDecimal. Python's arithmetic makes a Decimal of it."""
+    """A java.math.BigDecimal. Arithmetic in Python returns a plain Decimal."""
 
     _java = None
 

@@ -1,6 +1,6 @@
-"""Values with a counterpart in both languages: java.time and datetime, UUID, BigDecimal and Decimal.
+"""Conversion of values that exist in both languages: java.time and datetime, UUID, BigDecimal and Decimal.
 
-From Java a value is converted only where nothing of it is lost: a date of the year 12000 stays a Java object.
+A Java value is converted only if nothing is lost: a date of the year 12000 remains a Java object.
 """
 
 import datetime
@@ -45,7 +45,7 @@ _OFFSET_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}{_ZONE}$")
 _ZONED_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}{_ZONE}\[(?P<zone>[^\]]+)\]$")
 _DURATION = re.compile(r"PT(?:(?P<hours>-?\d+)H)?(?:(?P<minutes>-?\d+)M)?(?:(?P<seconds>-?\d+(?:\.\d+)?)S)?$")
 
-_OFFSET_ZERO = datetime.timezone(datetime.timedelta(0), "Z")  # not timezone.utc, which goes to Java as an Instant
+_OFFSET_ZERO = datetime.timezone(datetime.timedelta(0), "Z")  # not timezone.utc, which would become an Instant in Java
 
 
 def _date(text: str) -> Any:
@@ -53,7 +53,8 @@ def _date(text: str) -> Any:
 
 
 def _moment(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str], str, int] | None:
-    """The match, date and time in the form of datetime, and the nanoseconds that remain; None for a year without form."""
+    """The match, the date and time as datetime parses them, and the remaining nanoseconds. None if datetime has no such
+    year."""
     match = pattern.match(text)
     if match is None:
         return None
@@ -105,7 +106,7 @@ def _zoned_date_time(text: str) -> Any:
             moment = _date_time(found, zone, fold)
             if moment.utcoffset() == offset:
                 return moment
-    except (zoneinfo.ZoneInfoNotFoundError, OSError):  # an OSError for a name that is a folder
+    except (zoneinfo.ZoneInfoNotFoundError, OSError):  # an OSError if the name is a folder
         pass
     return NotImplemented
 
@@ -150,7 +151,7 @@ def _lossless(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return read_text
 
 
-# The converters that rows of native/op/value_classes.json name; so are WRITERS and OBJECT_READERS below.
+# The converters that native/op/value_classes.json names, as WRITERS and OBJECT_READERS below.
 READERS: dict[str, Callable[[str], Any]] = {
     "date": _date,
     "decimal": lambda text: BigDecimal(read_decimal(text)),
@@ -168,7 +169,7 @@ FROM_TEXT = {name: _lossless(READERS[reader]) for name, reader in _value_classes
 
 
 def from_text(java: Any) -> dict[str, Callable[[str], Any]]:
-    """Hooks.from_text: the values have Java's methods, which are looked up on a Java or an AsyncJava."""
+    """Hooks.from_text. The values have Java's methods, which run over `java`, a Java or an AsyncJava."""
     return {name: _of_java(java, read) for name, read in FROM_TEXT.items()}
 
 
@@ -176,14 +177,14 @@ def _of_java(java: Any, read: Callable[[str], Any]) -> Callable[[str], Any]:
     def read_text(text: str) -> Any:
         made = read(text)
         if isinstance(made, JavaValue):
-            object.__setattr__(made, "_java", java)  # a UUID refuses the usual way
+            object.__setattr__(made, "_java", java)  # UUID refuses ordinary assignment
         return made
 
     return read_text
 
 
 class StringReader:
-    """A String that was too long for its answer comes as a reference, and is read in pieces."""
+    """Reads a String in pieces that was too long for its answer and came as a reference."""
 
     @staticmethod
     def _from_object(handle: Object) -> str:
@@ -203,7 +204,7 @@ OBJECT_READERS: dict[str, Any] = {"string": StringReader}
 
 
 def readers(java: "Java") -> dict[str, Any]:
-    """The first entries of Hooks.classes: what does not become an object of its class."""
+    """The first entries of Hooks.classes: the classes whose objects become Python values."""
     return {name: OBJECT_READERS[reader] for name, reader in _value_classes.OBJECT_READERS.items()}
 
 
@@ -211,7 +212,7 @@ def readers(java: "Java") -> dict[str, Any]:
 
 
 def text_of(value: Any) -> tuple[str, str] | None:
-    """(Java class, text) of a Python value that goes to Java as a text; None for others."""
+    """(Java class, text) of a Python value that is sent as text. None for other values."""
     for kind in type(value).__mro__:
         if kind in _CLASSES:
             return _text_of_kind(kind, value)
@@ -219,7 +220,7 @@ def text_of(value: Any) -> tuple[str, str] | None:
 
 
 def text_as(java_type: str, value: Any) -> str | None:
-    """The text of a value that a cast makes that type; None where it goes as no text."""
+    """The text of a value that is cast to that type. None if the value is not sent as text."""
     if java_type in MOMENTS and isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return _write(java_type, value)
     found = text_of(value)
@@ -236,7 +237,7 @@ def _write(name: str, value: Any) -> str:
     return WRITERS[_value_classes.WRITERS[name][1]](value)
 
 
-# The class that a value becomes, of types that become several.
+# Types whose values become several Java classes: the class for a value.
 
 
 def _time_class(value: datetime.time) -> str:
@@ -262,14 +263,14 @@ DateTime._class_of = staticmethod(_datetime_class)
 CHOOSERS: dict[type, Callable[[Any], str]] = {datetime.datetime: _datetime_class, datetime.time: _time_class}
 
 MOMENTS = ("java.time.OffsetDateTime", "java.time.ZonedDateTime", "java.time.Instant")
-"""What a datetime with a zone may go as, in the order in which it is tried after its own type."""
+"""The classes that a datetime with a zone is sent as, after its own class, until the peer accepts one."""
 
-# The texts.
+# Texts of values.
 
 
 def _decimal_text(value: decimal.Decimal) -> str:
     if not value.is_finite():
-        raise ValueError(f"{value} is no number of java.math.BigDecimal")
+        raise ValueError(f"{value} is not a number of java.math.BigDecimal")
     return str(value)
 
 
@@ -292,7 +293,7 @@ def _zoned_text(value: datetime.datetime) -> str:
 
 def _timedelta_text(value: datetime.timedelta) -> str:
     total = (value.days * 86400 + value.seconds) * 1_000_000_000 + value.microseconds * 1000
-    total += getattr(value, "nanoseconds", 0)  # of Duration and pandas.Timedelta
+    total += getattr(value, "nanoseconds", 0)  # Duration and pandas.Timedelta have them
     seconds, fraction = divmod(abs(total), 1_000_000_000)
     return f"PT{'-' if total < 0 else ''}{seconds}.{fraction:09}S"
 
@@ -312,7 +313,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "zoned": _zoned_text,
 }
 
-_CLASSES: dict[type, list[str]] = {}  # of each type, the classes that its values become
+_CLASSES: dict[type, list[str]] = {}  # Python type -> the Java classes of its values
 for _name, (_kind, _) in _value_classes.WRITERS.items():
     _CLASSES.setdefault(_kind, []).append(_name)
 
@@ -330,7 +331,7 @@ def _datetime(value: datetime.datetime) -> Any:
 
 
 class Cast:
-    """A value as an object of a class that Java has to make: an Optional, or one of Python's as what it is in Java."""
+    """A value as an object of a class that Java has to create: an Optional, or the Java object for a Python value."""
 
     def __init__(self, java_type: str, value: Any) -> None:
         self.java_type, self.value = java_type, value
@@ -346,7 +347,7 @@ class Cast:
         if self.java_type in OPTIONALS:
             return _optional(connection, self.java_type, self.value)
         made = connection.call("java.util.Objects", "requireNonNull", None, (self.value,))
-        if is_given(made) or is_comparable(made):
+        if is_callback(made) or is_comparable(made):
             made = connection.handle(made)
         return Typed(self.java_type, made)
 
@@ -373,13 +374,13 @@ def _typed_by(kind: type) -> Callable[[Any], Typed]:
 
 
 def _refuse_missing(value: Any) -> None:
-    """pandas.NaT is a datetime that is none; it equals nothing."""
+    """pandas.NaT is an instance of datetime without a value. It does not equal itself."""
     if value != value and not isinstance(value, decimal.Decimal):
         raise TypeError(f"{value!r} has no form in Java: None is null")
 
 
 def _enum(member: enum.Enum) -> Any:
-    """The name, as Java's enums are given; members that are numbers or texts themselves stay these."""
+    """The name, as for Java's enums. A member of an IntEnum or StrEnum is its value."""
     return (
         member.value
         if isinstance(member.value, (int, str, float)) and isinstance(member, type(member.value))
@@ -396,21 +397,21 @@ def _throwable(error: JavaException) -> Object:
 
 
 def is_comparable(value: Any) -> bool:
-    """Whether its class, which is none of containers or numbers, defines an order."""
+    """Whether the value's class defines an order. Containers and numbers do not count."""
     kind = type(value)
     has_order = isinstance(getattr(kind, "__lt__", None), FunctionType)
     return has_order and not hasattr(kind, "__iter__") and not isinstance(value, numbers.Number)
 
 
-def is_given(value: Any) -> bool:
-    """Whether Java has it as an object that it calls."""
+def is_callback(value: Any) -> bool:
+    """Whether the value becomes a callback, an object whose methods Java calls."""
     if isinstance(value, Object):
         return False
     return (callable(value) and not isinstance(value, Mapping)) or bool(marked_interfaces(value))
 
 
 def marked_interfaces(value: Any) -> tuple[str, ...]:
-    """What @implements has noted of an object, its class, or what it stands for; any program may have such an attribute."""
+    """The interfaces that @implements has set. An attribute of that name may also come from the program."""
     return names_of(getattr(value, "__java_interfaces__", ()))
 
 
@@ -419,7 +420,7 @@ def names_of(mark: Any) -> tuple[str, ...]:
 
 
 class OtherValues:
-    """Hooks.other_to_java: what has no type of its own in the tables."""
+    """Hooks.other_to_java: values whose types are not in the tables."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
@@ -430,8 +431,8 @@ class OtherValues:
             value.refuse()
         if isinstance(value, JavaClass):
             return Typed("java.lang.Class", source_name(value._java_name))
-        if is_given(value):
-            return self._given(value)
+        if is_callback(value):
+            return self._callback(value)
         if isinstance(value, Mapping):
             return self._map(value)
         if isinstance(value, Cast):
@@ -442,7 +443,7 @@ class OtherValues:
             return _numpy_value(value)
         if hasattr(kind, "__index__"):
             return operator.index(value)
-        if isinstance(value, Set) and not isinstance(value, (MappingView, ItemsView)):  # these have an order
+        if isinstance(value, Set) and not isinstance(value, (MappingView, ItemsView)):  # views have an order
             return set(value)
         if isinstance(value, Iterable):
             return list(value)
@@ -450,8 +451,9 @@ class OtherValues:
             return self._java._callbacks.of(value)
         raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java; jpeer.implements gives a class Java's interfaces")
 
-    def _given(self, value: Any) -> Any:
-        """Where Java wants none of the interfaces that a callable implements, one with an order is a Comparable."""
+    def _callback(self, value: Any) -> Any:
+        """A callback. If it has an order, and Java's parameter accepts none of its interfaces, it is sent as a
+        Comparable."""
         callbacks = self._java._callbacks
         made = callbacks.of(value)
         if made.interfaces or not is_comparable(value):
@@ -481,15 +483,15 @@ class OtherValues:
 
 def _numpy_value(value: Any) -> Any:
     if hasattr(value, "mask"):
-        return value.tolist() if value.mask.any() else value.data  # what is missing becomes None
+        return value.tolist() if value.mask.any() else value.data  # masked elements become None
     if value.dtype.kind in "Mm":
         value = _numpy_moment(value)
     if value.ndim == 1:
-        return value.tolist()  # a format that Java has not, such as unsigned numbers
+        return value.tolist()  # Java lacks the format (unsigned numbers, for example)
     if value.ndim > 0:
         return list(value)
     made = value.item()
-    if type(made) is type(value) and value.dtype.kind == "f":  # longdouble, which Python has not
+    if type(made) is type(value) and value.dtype.kind == "f":  # longdouble, which Python lacks
         return float(value)
     if made is not None and hasattr(made, "dtype"):
         raise TypeError(f"numpy.{value.dtype} has no form in Java")
@@ -497,10 +499,10 @@ def _numpy_value(value: Any) -> Any:
 
 
 def _numpy_moment(value: Any) -> Any:
-    """datetime64 and timedelta64 in a unit that datetime has."""
+    """datetime64 and timedelta64 in a unit that datetime supports."""
     exact = value.astype(f"{value.dtype.kind}8[us]")
-    missing = value != value  # NaT, which becomes None
+    missing = value != value  # NaT becomes None
     if not ((exact == value) | missing).all():
         raise TypeError(f"numpy.{value.dtype} has more digits than datetime, and no form in Java")
     is_fine = value.dtype.kind == "m" or value.dtype.str[-4:] in ("[ns]", "[ps]", "[fs]", "[as]")
-    return exact if is_fine else value  # days are dates
+    return exact if is_fine else value  # days become dates

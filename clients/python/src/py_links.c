@@ -318,7 +318,8 @@ static bool is_served(struct link *link)
 
 /*
  * False: a new request would wait for an abandoned request. The peer interrupts the abandoned request, and most end at
- * once. The first check waits for that end, so that the Python thread keeps its Java thread, whose locks it may hold.
+ * once. The first check waits for that end, so that the Python thread keeps its Java thread, whose locks it may hold. The
+ * caller is a user of the connection, so that the link remains during the wait.
  */
 static bool is_free(struct link *link)
 {
@@ -330,7 +331,6 @@ static bool is_free(struct link *link)
   bool needs_thread =
       link->is_pinned || link->gives_callbacks; /* the peer gives other links another thread */
   link->abandoned = LINK_ABANDONED_AND_AWAITED;
-  link_hold(link);
   bool is_over = is_first && link->is_pinned;
   if (!is_over) {
     struct jp_client_error error;
@@ -341,18 +341,20 @@ static bool is_free(struct link *link)
   is_over = is_over && (!needs_thread || is_served(link));
   if (is_over)
     link->abandoned = LINK_NOTHING_ABANDONED;
-  is_over = is_over && link->state == LINK_FOR_THREADS; /* the connection may have been closed */
-  link_drop(link);
   return is_over;
 }
 
-static struct link *find_link(const struct py_connection *connection, unsigned long thread)
+static struct link *find_link(struct py_connection *connection, unsigned long thread)
 {
-  for (struct link *each = connection->links; each != NULL; each = each->next) {
-    if (each->thread == thread && is_free(each))
-      return each;
+  struct link *found = NULL;
+  connection->users++;
+  for (struct link *each = connection->links; each != NULL && found == NULL; each = each->next) {
+    /* is_free may wait, while other threads take the link */
+    if (each->thread == thread && is_free(each) && each->thread == thread && each->state == LINK_FOR_THREADS)
+      found = each;
   }
-  return NULL;
+  connection_leave(connection);
+  return connection->state == PY_CONNECTION_OPEN ? found : NULL;
 }
 
 /* Uses a free link, opens one, or shares the first. The first is not shared if threads have Java threads of
@@ -381,7 +383,7 @@ static struct link *choose_link(struct py_connection *connection)
   return lease_link(link) ? link : NULL;
 }
 
-bool link_pin_own(const struct py_connection *connection)
+bool link_pin_own(struct py_connection *connection)
 {
   struct link *link = find_link(connection, PyThread_get_thread_ident());
   if (link == NULL)
@@ -398,8 +400,6 @@ struct link *link_of_thread(struct py_connection *connection)
   if (frame != NULL)
     return frame->link;
   unsigned long thread = PyThread_get_thread_ident();
-  if (connection->links->thread == thread && is_free(connection->links))
-    return connection->links;
   struct link *link = find_link(connection, thread);
   return link == NULL ? choose_link(connection) : link;
 }

@@ -196,7 +196,7 @@ struct link *link_of_thread(struct py_connection *connection);
  * caller is another holder of the link. */
 bool link_pin(struct link *link, const char *name);
 /* The same for the link of this thread, if it has one, with the thread's name. */
-bool link_pin_own(const struct py_connection *connection);
+bool link_pin_own(struct py_connection *connection);
 /* Ends the link's Java thread. Does not wait for an answer. */
 void link_unpin(struct link *link);
 /* Opens another link for a loop; borrowed. NULL: none can be opened now; an exception may be set. */

@@ -538,7 +538,7 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
   if (buffer == NULL)
     return -1;
   if (PyObject_GetBuffer(value, &buffer->view, PyBUF_RECORDS_RO) != 0) {
-    PyErr_Clear(); /* its elements are behind pointers, or their type has no format */
+    PyErr_Clear(); /* its elements are reached by pointers, or their type has no format */
     return 0;
   }
   size_t longest = builder->connection->limits.message_max;

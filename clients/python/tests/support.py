@@ -1,4 +1,4 @@
-"""What the tests share: a peer for a module, and one that is killed and started again at the same address."""
+"""Shared parts of the tests: a peer for a module, and a peer that is killed and started again at the same address."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import jpeer.aio
 from jpeer.connection import find_program
 
 ROOT = Path(__file__).resolve().parents[3]
-# Not for the peers that the tests launch, which warn of variables that name no option.
+# Removed from the environment: a launched peer warns of unknown JPEER_ variables.
 FIXTURES = ROOT / os.environ.pop("JPEER_BUILD", "build/release") / "java-fixtures" / "fixtures.jar"
 
 SECONDS = 60
@@ -27,7 +27,8 @@ def launch(**options):
 
 
 def module_peer(names, name="java", **options):
-    """setUpModule and tearDownModule of a module: its tests have a peer by that name."""
+    """setUpModule and tearDownModule of a module whose tests share a peer. The peer is a global variable of that
+    name."""
 
     def set_up():
         names[name] = launch(**options)
@@ -43,8 +44,8 @@ def await_true(condition, what="what the test waits for"):
 
 
 def run_threads(function, each):
-    """The function with each of the arguments, on threads of their own at once; their results."""
-    together = threading.Barrier(len(each))  # a pool gives a thread that is done the next one
+    """Calls the function with each of the arguments, on threads of their own at the same time. Returns the results."""
+    together = threading.Barrier(len(each))  # keeps a thread that is done from running a second call
 
     def run(argument):
         together.wait(SECONDS)
@@ -55,7 +56,7 @@ def run_threads(function, each):
 
 
 class AioCase(unittest.IsolatedAsyncioTestCase):
-    """A connection of jpeer.aio for each test, to the peer of the module."""
+    """Opens a jpeer.aio connection to the module's peer for each test."""
 
     async def asyncSetUp(self):
         self.java = await jpeer.aio.connect(jpeer.default().url)
@@ -65,7 +66,7 @@ class AioCase(unittest.IsolatedAsyncioTestCase):
 
 
 class RestartedPeer:
-    """A peer that others connect to, and where refs begin at 1, so that another one uses the same numbers again."""
+    """A peer at a fixed address, whose refs begin at 1, so that a restarted peer uses the same numbers again."""
 
     def __init__(self, *options):
         self._folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")
@@ -91,7 +92,7 @@ class RestartedPeer:
         self._addresses = json.loads(ready.read_text())["addresses"]
 
     def url(self, scheme):
-        """Of ws+unix, http+unix, shm or ipc."""
+        """The address for ws+unix, http+unix, shm or ipc."""
         if scheme == "shm":
             return self.url("ws+unix").replace("ws+unix:", "shm:", 1)
         return next(each for each in self._addresses if each.startswith(f"{scheme}:"))

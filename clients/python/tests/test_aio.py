@@ -8,7 +8,7 @@ import threading
 import jpeer.aio
 from support import FIXTURES, AioCase, module_peer
 
-peer = None  # while the tests of this module run
+peer = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), "peer")
 
 
@@ -37,7 +37,7 @@ class Threads(AioCase):
         )
         self.assertIn("rpc-", await self.name())
 
-    async def test_it_ends_with_the_block(self):
+    async def test_the_thread_ends_with_the_block(self):
         local = await self.java.java.lang.ThreadLocal()
         for number in range(5):
             async with self.java.thread("again"):
@@ -50,7 +50,7 @@ class Threads(AioCase):
 
 
 class Asyncio(AioCase):
-    async def test_objects(self):
+    async def test_calls_and_fields_of_objects_are_awaited(self):
         Point = self.java.java.awt.Point
         p = await Point(3, 4)
         self.assertEqual((await p.x, await p.getY()), (3, 4.0))
@@ -61,7 +61,7 @@ class Asyncio(AioCase):
         self.assertEqual(await (await self.java.java.util.AbstractMap.SimpleEntry("k", "v")).getKey(), "k")
         self.assertIn("translate", dir(p))
 
-    async def test_what_a_call_changes_comes_back(self):
+    async def test_a_call_that_fills_a_buffer_updates_it(self):
         stream, target = await self.java.java.io.ByteArrayInputStream(b"0123456789"), bytearray(3)
         self.assertEqual((await stream.read(target), target), (3, b"012"))
         with self.assertRaises(BufferError):
@@ -70,7 +70,7 @@ class Asyncio(AioCase):
             target.append(0)
         self.assertEqual((await waits, target), (3, b"345"))
 
-    async def test_iteration(self):
+    async def test_async_for_reads_lists_streams_and_arrays(self):
         xs = await self.java.java.util.ArrayList(range(5_000))
         self.assertEqual([x async for x in xs], list(range(5_000)))
         stream = await xs.stream()
@@ -81,7 +81,7 @@ class Asyncio(AioCase):
         self.assertEqual([await p.x async for p in points], [1])
         self.assertEqual(await points.get(0), await points.get(0))
 
-    async def test_the_loop_goes_on(self):
+    async def test_the_loop_runs_during_a_call(self):
         ticks = []
 
         async def tick():
@@ -94,13 +94,13 @@ class Asyncio(AioCase):
         other.cancel()
         self.assertGreater(len(ticks), 1)
 
-    async def test_names_that_python_keeps(self):
+    async def test_names_that_python_reserves_get_an_underscore(self):
         System = self.java.java.lang.System
         self.assertEqual(repr(await System.in_).split()[1], "java.io.BufferedInputStream")
         latch = await self.java.java.util.concurrent.CountDownLatch(0)
         self.assertIsNone(await latch.await_())
 
-    async def test_coroutines_as_callbacks(self):
+    async def test_java_calls_coroutines_on_the_loop(self):
         Math = self.java.java.lang.Math
         threads = set()
 
@@ -113,7 +113,7 @@ class Asyncio(AioCase):
         self.assertEqual([x async for x in xs], [1, 2, 3])
         self.assertEqual(threads, {threading.get_ident()})
 
-    async def test_what_coroutines_get_and_give(self):
+    async def test_coroutines_convert_arguments_results_and_exceptions(self):
         Point = self.java.java.awt.Point
         points = await self.java.java.util.ArrayList([await Point(1, 2)])
 
@@ -140,7 +140,7 @@ class Asyncio(AioCase):
         await xs.sort(Backwards())
         self.assertEqual([x async for x in xs], [3, 2, 1])
 
-    async def test_tasks_that_a_coroutine_leaves_behind(self):
+    async def test_tasks_of_a_coroutine_may_outlive_its_call(self):
         left = []
 
         async def later():
@@ -154,20 +154,20 @@ class Asyncio(AioCase):
         await (await self.java.java.util.ArrayList([1])).replaceAll(function)
         self.assertEqual(await left[0], 7)
 
-    async def test_functions_do_not_hold_up_the_loop(self):
+    async def test_functions_do_not_run_on_the_loop(self):
         threads = set()
         for _ in range(20):
             await (await self.java.java.util.ArrayList([1])).forEach(lambda _: threads.add(threading.get_ident()))
         self.assertNotIn(threading.get_ident(), threads)
 
-    def test_a_coroutine_without_a_loop(self):
+    def test_a_coroutine_without_a_loop_is_refused(self):
         async def compare(a, b):
             return 0
 
-        with self.assertRaisesRegex(TypeError, "Java can await a coroutine over jpeer.aio alone"):
+        with self.assertRaisesRegex(TypeError, "only a connection of jpeer.aio accepts a coroutine function"):
             peer.java.util.ArrayList([3, 1, 2]).sort(compare)
 
-    async def test_errors(self):
+    async def test_errors_are_those_of_jpeer(self):
         with self.assertRaises(ValueError) as caught:
             await self.java.java.lang.Integer.parseInt("x")
         self.assertEqual(caught.exception.java_class, "java.lang.NumberFormatException")
@@ -179,7 +179,7 @@ class Asyncio(AioCase):
         with self.assertRaises(TypeError):
             await self.java.java.lang.Math.abs("x")
 
-    async def test_exceptions_by_their_classes(self):
+    async def test_except_matches_java_classes(self):
         lang = self.java.java.lang
         with self.assertRaises(lang.NumberFormatException):
             await lang.Integer.parseInt("x")
@@ -205,13 +205,13 @@ class Asyncio(AioCase):
         with self.assertRaisesRegex(lang.IllegalStateException, "from a coroutine"):
             await (await self.java.java.util.ArrayList([1])).forEach(fail)
 
-    async def test_classes_in_exceptions(self):
+    async def test_a_class_nested_in_a_throwable_is_a_class(self):
         reason = self.java.java.security.cert.CertPathValidatorException.BasicReason
         for _ in range(2):
             self.assertEqual(await (await reason.EXPIRED).name(), "EXPIRED")
             reason = self.java.java.security.cert.CertPathValidatorException.BasicReason
 
-    async def test_classes_of_objects(self):
+    async def test_isinstance_and_issubclass_use_java_classes(self):
         util = self.java.java.util
         xs = await util.ArrayList([1])
         self.assertIsInstance(xs, util.List)
@@ -223,14 +223,14 @@ class Asyncio(AioCase):
         self.assertEqual(util.ArrayList, util.ArrayList)
         self.assertEqual(len({util.ArrayList, util.ArrayList, util.List}), 2)
 
-    async def test_casts(self):
+    async def test_cast_accepts_classes_and_objects(self):
         numbers = await self.java.java.util.ArrayList([10, 20])
         self.assertTrue(await numbers.remove(jpeer.cast(self.java.java.lang.Object, 10)))
         self.assertEqual([n async for n in numbers], [20])
         cast = jpeer.cast(self.java.java.lang.Object, numbers)
         self.assertEqual(await self.java.java.lang.String.valueOf(cast), "[20]")
 
-    async def test_iteration_of_maps(self):
+    async def test_iterating_over_a_map_gives_its_keys(self):
         ages = await self.java.java.util.TreeMap({"Ada": 36, "Alan": 41})
         self.assertEqual([name async for name in ages], ["Ada", "Alan"])
         entries = [entry async for entry in await ages.entrySet()]
@@ -238,7 +238,7 @@ class Asyncio(AioCase):
         points = await self.java.java.util.HashMap({"p": await self.java.java.awt.Point(1, 2)})
         self.assertEqual([await point.x async for _, point in await points.entrySet()], [1])
 
-    async def test_assignments(self):
+    async def test_assignments_are_refused(self):
         Point = self.java.java.awt.Point
         p = await Point(3, 4)
         with self.assertRaisesRegex(AttributeError, r"java.awt.Point.x is a field .*: await x.x.put\(value\)"):
@@ -249,11 +249,11 @@ class Asyncio(AioCase):
             p.xx = 5
         with self.assertRaisesRegex(AttributeError, "MAX_VALUE is a field"):
             self.java.java.lang.Integer.MAX_VALUE = 5
-        with self.assertRaisesRegex(AttributeError, "nothing of Java can be deleted"):
+        with self.assertRaisesRegex(AttributeError, "members of Java cannot be deleted"):
             del p.x
         self.assertEqual(await p.x, 3)
 
-    async def test_classes_of_another_loader(self):
+    async def test_classes_of_another_loader_can_be_used(self):
         loader = await self.java.add_classpath(FIXTURES)
         functions = self.java.fixtures.small.functions
         self.assertEqual((await functions.col("x"), await functions.size), ("col x", 7))
@@ -266,7 +266,7 @@ class Asyncio(AioCase):
         with self.assertRaisesRegex(AttributeError, "Did you mean java.util.ArrayList"):
             self.java.java.util.arrayList()
 
-    async def test_members_of_the_connection(self):
+    async def test_the_connection_has_the_members_of_jpeer_java(self):
         numbers = await self.java.array("double", [1.5, 2.5])
         self.assertEqual([each async for each in numbers], [1.5, 2.5])
         zeros = await self.java.array("int", 2, 3)
@@ -288,7 +288,7 @@ class Asyncio(AioCase):
         await latch.countDown()
         self.assertEqual((self.java.is_closed, self.java.process_id), (False, None))
 
-    async def test_helpers(self):
+    async def test_call_field_and_set_field_are_awaited(self):
         p = await self.java.java.awt.Point(3, 4)
         self.assertEqual(await jpeer.call(p, "getX"), 3.0)
         self.assertEqual(await jpeer.call(self.java.java.lang.Math, "max", 3, 5), 5)
@@ -301,7 +301,7 @@ class Asyncio(AioCase):
         self.assertTrue(jpeer.same(p, await points.get(0)))
         self.assertFalse(jpeer.same(p, points))
 
-    async def test_what_members_tell(self):
+    async def test_members_have_names_texts_and_signatures(self):
         ArrayList = self.java.java.util.ArrayList
         xs = await ArrayList([1])
         self.assertEqual(xs.size.__doc__, "size() -> int")
@@ -313,7 +313,7 @@ class Asyncio(AioCase):
         self.assertEqual(repr(p.x), "<async Java field java.awt.Point.x>")
         self.assertIn("put(value)", p.x.__doc__)
 
-    async def test_receivers_in_front(self):
+    async def test_a_method_of_a_class_takes_the_receiver_first(self):
         day = datetime.date(2024, 2, 29)
         self.assertEqual(await self.java.java.time.LocalDate.plusDays(day, 1), datetime.date(2024, 3, 1))
         sent = await self.java.java.time.LocalDate.of(2024, 2, 28)
@@ -332,17 +332,17 @@ class Asyncio(AioCase):
         self.assertRaisesRegex(TypeError, "await x.isPresent", bool, some)
         self.assertTrue(await self.java.java.util.ArrayList())
 
-    async def test_enums_and_interfaces(self):
+    async def test_enums_are_iterable_and_interfaces_take_functions(self):
         days = [day async for day in self.java.java.time.DayOfWeek]
         self.assertEqual((len(days), await days[0].name()), (7, "MONDAY"))
-        with self.assertRaisesRegex(TypeError, "it is no enum"):
+        with self.assertRaisesRegex(TypeError, "it is not an enum"):
             [each async for each in self.java.java.util.List]
         later = await self.java.java.util.concurrent.Callable(lambda: 5)
         pool = await self.java.java.util.concurrent.Executors.newSingleThreadExecutor()
         self.assertEqual(await (await pool.submit(later)).get(), 5)
         await pool.shutdown()
 
-    async def test_closing(self):
+    async def test_a_closed_connection_refuses_calls(self):
         other = await jpeer.aio.connect(self.java.url)
         async with other:
             async with await other.java.io.StringReader("text") as reader:

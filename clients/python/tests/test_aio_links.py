@@ -1,4 +1,4 @@
-"""jpeer.aio with calls at once, and what its loop does not wait for."""
+"""jpeer.aio: calls that overlap, and requests that do not block the loop."""
 
 import asyncio
 import os
@@ -11,16 +11,16 @@ import unittest.mock
 import jpeer.aio
 from support import AioCase, SECONDS, module_peer
 
-peer = None  # while the tests of this module run
+peer = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), "peer")
 
 
 class FirstSight(AioCase):
-    """What is asked about an answer is asked on a thread, and not on the loop's."""
+    """Requests that the conversion of an answer needs are sent on a thread, not on the loop's."""
 
     async def asyncSetUp(self):
         await super().asyncSetUp()
-        self.asked = {}  # what was asked about -> whether on the loop's thread
+        self.asked = {}  # the name of a described class -> whether it was described on the loop's thread
         loop = threading.get_ident()
         describe = self.java._java._classes._describe
 
@@ -30,9 +30,9 @@ class FirstSight(AioCase):
 
         self.java._java._classes._describe = note
 
-    async def test_objects(self):
+    async def test_the_class_of_an_object_is_described_on_a_thread(self):
         Collections = self.java.java.util.Collections
-        self.assertTrue(self.asked["java.util.Collections"])  # nothing can be awaited there
+        self.assertTrue(self.asked["java.util.Collections"])  # an attribute cannot be awaited
         self.asked.clear()
         empty = await Collections.emptyList()
         self.assertIs(self.asked["java.util.Collections$EmptyList"], False)
@@ -42,7 +42,7 @@ class FirstSight(AioCase):
         self.assertEqual(await (await Collections.emptyList()).size(), 0)
         self.assertEqual(self.asked, {})
 
-    async def test_pages(self):
+    async def test_the_classes_of_elements_are_described_on_a_thread(self):
         Arrays = self.java.java.util.Arrays
         made = await asyncio.to_thread(lambda: self.java.java.awt.Point)
         points = [await made(1, 2)]
@@ -55,7 +55,7 @@ class FirstSight(AioCase):
         self.assertIs(self.asked["java.util.HashMap"], False)
         self.assertFalse(any(self.asked.values()))
 
-    async def test_exceptions(self):
+    async def test_the_class_of_an_exception_is_described_on_a_thread(self):
         Integer = self.java.java.lang.Integer
         self.asked.clear()
         for _ in range(2):
@@ -67,7 +67,7 @@ class FirstSight(AioCase):
 
 
 class CallsAtOnce(AioCase):
-    """What the calls wait for comes by another one; a deadline ends what would wait for ever."""
+    """Calls that wait for another call. A deadline ends a test that would wait for ever."""
 
     async def asyncSetUp(self):
         await super().asyncSetUp()
@@ -89,13 +89,13 @@ class CallsAtOnce(AioCase):
     def link_count(self):
         return self.java._java._connection.link_count
 
-    async def test_calls_that_meet_in_java(self):
+    async def test_calls_that_wait_for_each_other_have_a_link_each(self):
         barrier = await self.java.java.util.concurrent.CyclicBarrier(10)
         found = await self.together(*(barrier.await_() for _ in range(10)))
         self.assertEqual(sorted(found), list(range(10)))
         self.assertGreaterEqual(self.link_count, 10)
 
-    async def test_calls_that_were_given_up(self):
+    async def test_an_abandoned_call_does_not_delay_others(self):
         for _ in range(3):
             with self.assertRaises(TimeoutError):
                 await asyncio.wait_for(self.latch.await_(), 0.05)
@@ -105,7 +105,7 @@ class CallsAtOnce(AioCase):
         task.cancel()
         self.assertEqual(await self.together(self.java.java.lang.Math.abs(-1)), [1])
 
-    async def test_calls_that_have_timed_out(self):
+    async def test_links_of_calls_that_timed_out_are_used_again(self):
         self.java.timeout = 0.05
         for _ in range(3):
             with self.assertRaises(TimeoutError):
@@ -114,7 +114,7 @@ class CallsAtOnce(AioCase):
         count = self.link_count
         links = self.java._links
         self.assertEqual(await self.together(self.java.java.lang.Math.abs(-1), self.latch.countDown()), [1, None])
-        await self.wait_until(lambda: not any(link.is_left for link in links._links.values()))
+        await self.wait_until(lambda: not any(link.is_abandoned for link in links._links.values()))
         self.assertEqual(sorted(map(len, links._free)), [0, len(links._links)])
         self.assertLessEqual(self.link_count, count + 2)
 
@@ -167,7 +167,7 @@ class CallsAtOnce(AioCase):
         self.assertTrue(await done.complete(None))
         await give_functions()
 
-    async def test_calls_given_up_before_they_were_sent(self):
+    async def test_a_call_that_is_cancelled_before_it_is_sent_is_not_sent(self):
         sends = unittest.mock.Mock(wraps=self.java._links._send)
         with unittest.mock.patch.object(self.java._links, "_send", sends):
             first = asyncio.create_task(self.latch.await_())
@@ -190,12 +190,12 @@ class CallsAtOnce(AioCase):
         found = await self.together(*(run(number) for number in range(10)))
         self.assertEqual(found, [list(range(20))] * 10)
 
-    async def test_few_links_for_quick_calls(self):
+    async def test_quick_calls_share_few_links(self):
         for number in range(300):
             await self.java.java.lang.Math.abs(-number)
         self.assertLessEqual(self.link_count, 3)
 
-    async def test_callbacks_that_meet(self):
+    async def test_callbacks_that_wait_for_each_other_run_at_once(self):
         together = asyncio.Barrier(4)
 
         def meeting():
@@ -213,7 +213,7 @@ class CallsAtOnce(AioCase):
         self.assertEqual(await self.together(*map(replace, range(4))), [1, 2, 3, 4])
 
     async def test_a_function_stays_the_same_object(self):
-        """While other links are free, and the calls of others are inside Java."""
+        """Other links are free, and other calls are inside Java."""
 
         async def run():
             pass
@@ -226,31 +226,31 @@ class CallsAtOnce(AioCase):
         self.assertEqual(await self.together(listeners.remove(function)), [True])
         await self.together(self.latch.countDown(), *waiting)
 
-    async def test_a_function_that_a_thread_has_given(self):
+    async def test_a_function_that_a_thread_sent_stays_the_same_object(self):
         async def run():
             pass
 
         function = jpeer.cast("java.lang.Runnable", run)
-        by_number = await self.java.java.util.HashMap({1: function, "": None})  # made by several requests of the loop's thread
+        by_number = await self.java.java.util.HashMap({1: function, "": None})  # converted on the loop's thread
         self.assertTrue(await self.together(by_number.containsValue(function)))
         found = await self.together(*(by_number.containsValue(function) for _ in range(5)))
         self.assertEqual(found, [True] * 5)
-        self.assertTrue(all(link.is_ours for free in self.java._links._free for link in free))
+        self.assertTrue(all(link.is_shared for free in self.java._links._free for link in free))
 
-    async def test_more_calls_than_links(self):
+    async def test_more_calls_than_links_share_the_links(self):
         with unittest.mock.patch("jpeer.aio_links.LINKS_MAX", 3):
             waiting = [self.java.java.lang.Thread.sleep(100) for _ in range(6)]
             found = await self.together(*waiting, *(self.java.java.lang.Math.abs(-number) for number in range(20)))
         self.assertEqual(found[6:], list(range(20)))
         self.assertLessEqual(len(self.java._links._links), 3)
 
-    async def test_a_link_that_cannot_be_opened(self):
+    async def test_calls_share_a_link_if_no_other_can_be_opened(self):
         with unittest.mock.patch.object(self.java._links, "_connection", wraps=self.java._java._connection) as native:
             native.open_link.side_effect = [None] * 50
             await self.together(self.java.java.lang.Thread.sleep(100), self.java.java.lang.Math.abs(-1))
         self.assertEqual(len(self.java._links._links), 1)
 
-    async def test_the_end_of_the_connection(self):
+    async def test_closing_the_connection_fails_all_calls(self):
         other = await jpeer.aio.connect(peer.url)
         latch = await other.java.util.concurrent.CountDownLatch(1)
         waiting = [asyncio.create_task(latch.await_()) for _ in range(5)]
@@ -261,7 +261,7 @@ class CallsAtOnce(AioCase):
         with self.assertRaises(ConnectionError):
             await latch.getCount()
 
-    async def test_the_end_of_the_peer(self):
+    async def test_the_end_of_the_peer_fails_all_calls(self):
         async with jpeer.aio.launch() as java:
             latch = await java.java.util.concurrent.CountDownLatch(1)
             waiting = [asyncio.create_task(latch.await_()) for _ in range(5)]
@@ -275,7 +275,7 @@ class CallsAtOnce(AioCase):
 
 
 class ClosedLoop(unittest.TestCase):
-    def test_an_answer_that_comes_after_the_loop(self):
+    def test_an_answer_after_the_end_of_the_loop_is_ignored(self):
         async def leave():
             java = await jpeer.aio.connect(peer.url)
             java._send("call", "java.lang.Thread", "sleep", None, (200,))

@@ -12,12 +12,12 @@ import weakref
 import jpeer
 from support import FIXTURES, SECONDS, await_true, launch, module_peer, run_threads
 
-java = None  # while the tests of this module run
+java = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
 
 
 class Functions(unittest.TestCase):
-    def test_callables_of_all_kinds(self):
+    def test_every_kind_of_callable_is_a_function(self):
         class Twice:
             def __call__(self, x):
                 return x * 2
@@ -81,7 +81,7 @@ class Functions(unittest.TestCase):
         self.assertEqual(list(java.java.util.stream.Stream.iterate(1, lambda x: x + 1).limit(3)), [1, 2, 3])
         self.assertEqual(executor.callable(jpeer.cast("java.lang.Runnable", lambda: None), 5).call(), 5)
 
-    def test_interfaces_as_constructors(self):
+    def test_calling_an_interface_converts_a_function(self):
         Function = java.java.util.function.Function
         text = (
             java.java.util.stream.Stream.of(1, 2)
@@ -92,13 +92,13 @@ class Functions(unittest.TestCase):
         self.assertRaises(TypeError, Function, 5)
         self.assertRaises(TypeError, Function)
 
-    def test_methods_of_java_as_functions(self):
+    def test_java_methods_are_functions(self):
         self.assertEqual(list(java.java.util.stream.Stream.of("1", "2").map(java.java.lang.Integer.parseInt)), [1, 2])
         xs = java.java.util.ArrayList()
         java.java.util.ArrayList([1, 2]).forEach(xs.append)
         self.assertEqual(xs, [1, 2])
 
-    def test_what_is_true_is_a_boolean(self):
+    def test_a_boolean_method_gets_the_truth_of_the_result(self):
         numbers = java.java.util.stream.IntStream.range(0, 6)
         self.assertEqual(list(numbers.filter(lambda n: n % 2)), [1, 3, 5])
         words = java.java.util.ArrayList(["a", "", "b"])
@@ -113,13 +113,13 @@ class Functions(unittest.TestCase):
         self.assertEqual(list(words.stream().filter(Known())), ["a"])
         self.assertEqual(list(words.stream().map(lambda word: [])), [[], []])
 
-    def test_a_result_that_does_not_fit(self):
+    def test_a_result_of_the_wrong_type_is_an_error(self):
         with self.assertRaises(jpeer.JavaException):
             java.java.util.ArrayList([2, 1]).sort(lambda a, b: "text")
         with self.assertRaises((jpeer.JavaException, TypeError)):
             java.java.util.ArrayList([2, 1]).sort(lambda a, b: object())
 
-    def test_wrong_number_of_arguments(self):
+    def test_a_function_with_the_wrong_number_of_parameters_is_an_error(self):
         with self.assertRaisesRegex(TypeError, "positional argument"):
             java.java.util.ArrayList([2, 1]).sort(jpeer.cast("java.util.Comparator", lambda a: 0))
 
@@ -142,7 +142,7 @@ class Functions(unittest.TestCase):
         xs.add(jpeer.cast("java.lang.Runnable", function))
         self.assertFalse(xs.remove(jpeer.cast("java.lang.Runnable", lambda: None)))
 
-    def test_listeners_are_removed(self):
+    def test_a_listener_can_be_removed_by_its_function(self):
         model = java.type("javax.swing.DefaultBoundedRangeModel")()
         seen = []
 
@@ -155,7 +155,7 @@ class Functions(unittest.TestCase):
         model.setValue(7)
         self.assertEqual(seen, [5])
 
-    def test_built_in_methods_are_the_same(self):
+    def test_a_bound_built_in_method_is_the_same_object_each_time(self):
         support = java.type("java.beans.PropertyChangeSupport")("source")
         seen, xs = [], java.java.util.ArrayList()
         for listener in (lambda: seen.append, lambda: xs.add):
@@ -163,7 +163,7 @@ class Functions(unittest.TestCase):
             support.removePropertyChangeListener(listener())
             self.assertEqual(len(support.getPropertyChangeListeners()), 0)
 
-    def test_functions_are_let_go(self):
+    def test_functions_that_java_drops_are_freed(self):
         def function(x):
             return x
 
@@ -173,7 +173,7 @@ class Functions(unittest.TestCase):
 
         def is_gone():
             java.gc()
-            java.java.lang.System.nanoTime()  # takes what Java has sent
+            java.java.lang.System.nanoTime()  # receives the messages that Java has sent
             gc.collect()
             return reference() is None
 
@@ -181,7 +181,7 @@ class Functions(unittest.TestCase):
 
 
 class Implementations(unittest.TestCase):
-    def test_implements(self):
+    def test_implements_makes_a_class_an_interface(self):
         @jpeer.implements("java.util.Comparator")
         class Backwards:
             def compare(self, left, right):
@@ -192,7 +192,7 @@ class Implementations(unittest.TestCase):
         self.assertEqual(xs, [3, 2, 1])
         xs.sort(jpeer.cast("java.util.Comparator", Backwards()))
 
-    def test_default_methods(self):
+    def test_default_methods_run_in_java_unless_overridden(self):
         calls = []
 
         @jpeer.implements("java.util.Comparator")
@@ -214,8 +214,8 @@ class Implementations(unittest.TestCase):
         self.assertEqual(nulls_first(Overriding()).reversed().compare(1, 2), -1)
         self.assertEqual(calls, ["reversed"])
 
-    def test_a_method_stands_for_the_overload_of_its_arity(self):
-        """Others are the interface's: fixtures.members.Callbacks.Serializer."""
+    def test_a_method_overrides_the_overloads_of_its_arity(self):
+        """The other overloads are those of the interface: fixtures.members.Callbacks.Serializer."""
 
         @jpeer.implements("fixtures.members.Callbacks$Serializer")
         class Two:
@@ -230,7 +230,7 @@ class Implementations(unittest.TestCase):
         self.assertEqual(serialize(Two()), "headers: two t d; two t d")
         self.assertEqual(serialize(Any()), "any t ('h', 'd'); any t ('d',)")
 
-    def test_a_class_with_many_methods(self):
+    def test_a_class_may_have_many_methods(self):
         @jpeer.implements("java.util.Comparator")
         class Large(unittest.TestCase):
             def compare(self, left, right):
@@ -243,7 +243,7 @@ class Implementations(unittest.TestCase):
         xs.sort(type("Many", (Large,), {**many, "reversed": lambda self: Large()})())
         self.assertEqual(xs, [3, 2, 1])
 
-    def test_several_interfaces(self):
+    def test_a_class_may_implement_several_interfaces(self):
         ran = []
 
         @jpeer.implements(java.java.lang.Runnable, "java.util.concurrent.Callable")
@@ -261,7 +261,7 @@ class Implementations(unittest.TestCase):
         self.assertEqual(task.get(), "called")
         self.assertEqual(ran, ["run"])
 
-    def test_interfaces_add_up(self):
+    def test_interfaces_of_bases_and_decorators_add_up(self):
         @jpeer.implements("java.lang.Runnable")
         class Base:
             def run(self):
@@ -290,7 +290,7 @@ class Implementations(unittest.TestCase):
         self.assertEqual(task.get(), 5)
         self.assertEqual(Base.__java_interfaces__, ("java.lang.Runnable",))
 
-    def test_a_class_in_place_of_its_object(self):
+    def test_a_class_in_place_of_its_object_is_refused(self):
         @jpeer.implements("java.lang.Runnable")
         class Task:
             def run(self):
@@ -300,21 +300,21 @@ class Implementations(unittest.TestCase):
             def __init__(self, value):
                 self.value = value
 
-        with self.assertRaisesRegex(TypeError, r"Task is a class that implements java.lang.Runnable: give an object"):
+        with self.assertRaisesRegex(TypeError, r"Task is a class that implements java.lang.Runnable: pass an object"):
             java.java.lang.Thread(Task)
         java.java.util.List.of(1).forEach(Plain)
 
-    def test_missing_methods(self):
+    def test_a_missing_method_is_not_implemented(self):
         @jpeer.implements("java.lang.Runnable")
         class Nothing:
             pass
 
         with self.assertRaisesRegex(
-            NotImplementedError, "Nothing has no method run, which java.lang.Runnable asks for"
+            NotImplementedError, "Nothing has no method run, which java.lang.Runnable requires"
         ):
             java.java.util.concurrent.Executors.callable(Nothing()).call()
 
-    def test_functions(self):
+    def test_a_function_may_implement_an_interface(self):
         @jpeer.implements("java.util.function.UnaryOperator")
         def twice(x):
             return x * 2
@@ -324,7 +324,7 @@ class Implementations(unittest.TestCase):
         self.assertEqual(xs, [2, 4])
         self.assertEqual(twice(4), 8)
 
-    def test_identity_in_java(self):
+    def test_java_compares_by_identity_without_eq(self):
         @jpeer.implements("java.lang.Runnable")
         class Task:
             def run(self):
@@ -356,7 +356,7 @@ class Implementations(unittest.TestCase):
             java.java.util.HashSet().add(jpeer.cast("java.lang.Runnable", Callable()))
         self.assertTrue(java.java.util.ArrayList([Unhashable()]).contains(Unhashable()))
 
-    def test_no_such_interface(self):
+    def test_an_unknown_interface_is_an_error(self):
         @jpeer.implements("a.b.Nothing")
         class Wrong:
             pass
@@ -366,7 +366,7 @@ class Implementations(unittest.TestCase):
 
 
 class Marks(unittest.TestCase):
-    """Where @implements, or what has the same effect, has left the names."""
+    """Where @implements, or an attribute with the same effect, stores the names."""
 
     @jpeer.implements("java.util.function.Supplier")
     class Supplier:
@@ -392,7 +392,7 @@ class Marks(unittest.TestCase):
         def get(self):
             return 6
 
-    def test_of_what_an_object_stands_for(self):
+    def test_interfaces_of_delegates_slots_and_properties_count(self):
         slot = self.Slot()
         slot.__java_interfaces__ = ("java.util.function.Supplier",)
         for mine in (self.Delegate(self.Supplier()), slot, self.Property()):
@@ -400,7 +400,7 @@ class Marks(unittest.TestCase):
                 self.assertEqual(java.java.util.Objects.requireNonNullElseGet(None, mine), 6)
                 self.assertIs(java.java.util.ArrayList([mine]).get(0), mine)
 
-    def test_what_is_none(self):
+    def test_an_attribute_of_another_type_does_not_count(self):
         class Text:
             __java_interfaces__ = "java.util.function.Supplier"
 
@@ -413,9 +413,9 @@ class Marks(unittest.TestCase):
 
 
 class InterfacesOfFunctions(unittest.TestCase):
-    """What calling an interface's class gives."""
+    """The result of calling an interface's class."""
 
-    def test_it_comes_back_and_is_of_use(self):
+    def test_java_returns_the_implementation_with_the_methods_of_its_interface(self):
         comparator = java.java.util.Comparator(operator.sub)
         back = java.java.util.TreeMap(comparator).comparator()
         self.assertIs(back, comparator)
@@ -428,7 +428,7 @@ class InterfacesOfFunctions(unittest.TestCase):
             back.nothing
         self.assertFalse(hasattr(back, "naturalOrder"))
 
-    def test_of_objects_and_classes(self):
+    def test_objects_and_classes_may_be_the_target(self):
         class Backwards:
             def compare(self, left, right):
                 return right - left
@@ -446,7 +446,7 @@ class InterfacesOfFunctions(unittest.TestCase):
         self.assertFalse(hasattr(java.java.util.function.Function(str), "join"))
         self.assertEqual(java.java.util.function.Function(str).apply(5), "5")
 
-    def test_the_same_function_is_the_same(self):
+    def test_the_same_target_gives_the_same_implementation(self):
         class Owner:
             def method(self, left, right):
                 return 0
@@ -463,7 +463,7 @@ class InterfacesOfFunctions(unittest.TestCase):
 
 
 class ComesBack(unittest.TestCase):
-    """An object of Python's is itself where Java returns it."""
+    """A Python object is the same object when Java returns it."""
 
     @jpeer.implements("java.util.function.Supplier")
     class Supplier:
@@ -489,7 +489,7 @@ class ComesBack(unittest.TestCase):
         def __hash__(self):
             return hash(self.rank)
 
-    def test_from_all_that_java_returns(self):
+    def test_every_result_gives_the_same_python_object(self):
         mine = self.Supplier(1)
         held = java.java.util.ArrayList([mine])
         seen = []
@@ -525,7 +525,7 @@ class ComesBack(unittest.TestCase):
         self.assertTrue(held.contains(mine))
         self.assertTrue(held.remove(mine))
 
-    def test_on_all_threads_and_links(self):
+    def test_all_threads_and_links_give_the_same_python_object(self):
         mine = [self.Supplier(number) for number in range(20)]
         held = java.java.util.concurrent.CopyOnWriteArrayList(mine)
         found = []
@@ -537,7 +537,7 @@ class ComesBack(unittest.TestCase):
         run_threads(look, range(8))
         self.assertEqual(found, [True] * 160)
 
-    def test_of_another_connection_it_is_an_object_of_java(self):
+    def test_another_connection_gives_a_java_object(self):
         mine = self.Supplier(1)
         java.java.lang.System.getProperties().put("mine", mine)
         with jpeer.connect(java.url, timeout=SECONDS) as other:
@@ -546,7 +546,7 @@ class ComesBack(unittest.TestCase):
             self.assertEqual(str(theirs), "supplies 1")
         self.assertIs(java.java.lang.System.getProperties().remove("mine"), mine)
 
-    def test_when_java_has_dropped_it_python_does(self):
+    def test_an_object_that_java_has_dropped_is_freed(self):
         mine = self.Supplier(1)
         held = java.java.util.ArrayList([mine])
         self.assertIs(held.get(0), mine)
@@ -557,7 +557,7 @@ class ComesBack(unittest.TestCase):
         held.clear()
         await_true(lambda: java.gc() or gc.collect() is None or gone() is None)
 
-    def test_its_text_equality_and_hash(self):
+    def test_java_uses_the_text_equality_and_hash_of_python(self):
         one, same, other = self.Ranked(2**40), self.Ranked(2**40), self.Ranked(3)
         objects = java.java.util.Objects
         self.assertTrue(objects.equals(one, same))
@@ -570,7 +570,7 @@ class ComesBack(unittest.TestCase):
         self.assertTrue(held.remove(self.Ranked(3)))
         self.assertEqual(list(held), [one])
 
-    def test_methods_of_javas_names_come_first(self):
+    def test_methods_with_java_names_precede_special_methods(self):
         class Named(self.Supplier):
             def toString(self):
                 return "Java's name"
@@ -581,7 +581,7 @@ class ComesBack(unittest.TestCase):
         self.assertEqual(java.java.util.Objects.toString(Named(1)), "Java's name")
         self.assertEqual(java.java.util.Objects.hashCode(Named(1)), 7)
 
-    def test_one_with_an_order_is_comparable(self):
+    def test_an_object_with_an_order_is_comparable(self):
         ranked = [self.Ranked(each) for each in (3, 1, 2)]
         ordered = sorted(ranked)
         tree = java.java.util.TreeSet(ranked)
@@ -600,7 +600,7 @@ class ComesBack(unittest.TestCase):
 
         self.assertEqual([each.rank for each in java.java.util.TreeSet([Both(1), Both(2)])], [2, 1])
 
-    def test_an_order_adds_to_what_it_implements(self):
+    def test_an_order_adds_to_the_interfaces_of_a_class(self):
         @jpeer.implements("java.lang.Runnable")
         class Task(self.Ranked):
             def run(self):
@@ -613,8 +613,8 @@ class ComesBack(unittest.TestCase):
         java.java.lang.Thread(low).run()
         self.assertEqual(ran, [1])
 
-    def test_an_order_that_the_policy_denies(self):
-        """What is given as another interface goes without it."""
+    def test_a_denied_order_does_not_prevent_other_interfaces(self):
+        """As another interface the object is passed without its order."""
         @jpeer.implements("java.lang.Runnable")
         class Task(self.Ranked):
             def run(self):
@@ -627,7 +627,7 @@ class ComesBack(unittest.TestCase):
                 small.java.util.ArrayList([self.Ranked(1)])
             self.assertIs(small.java.util.ArrayList([task]).get(0), task)
 
-    def test_what_can_be_called_and_has_an_order(self):
+    def test_a_callable_with_an_order_is_comparable(self):
         class Callable(self.Ranked):
             def __call__(self, *_):
                 return self.rank
@@ -658,7 +658,7 @@ class ComesBack(unittest.TestCase):
 
 
 class Threads(unittest.TestCase):
-    def test_calls_from_threads_of_java(self):
+    def test_java_threads_can_call_functions(self):
         done = threading.Event()
         seen = []
 
@@ -672,14 +672,14 @@ class Threads(unittest.TestCase):
         self.assertEqual(seen, [2])
         thread.join()
 
-    def test_no_thread_that_waits_is_taken(self):
-        """Neither by a pool's thread, nor by that of another request."""
+    def test_a_call_of_a_java_thread_runs_on_no_waiting_thread(self):
+        """The waiting thread may be a pool's, or that of another request."""
         CompletableFuture = java.java.util.concurrent.CompletableFuture
         here = threading.get_ident()
         self.assertNotEqual(CompletableFuture.supplyAsync(threading.get_ident).get(), here)
 
-    def test_it_runs_on_the_thread_that_made_the_call(self):
-        """Whichever has given the function."""
+    def test_a_callback_runs_on_the_thread_that_made_the_call(self):
+        """The thread that created the function does not matter."""
         task = java.java.util.concurrent.FutureTask(threading.get_ident)
         other = threading.Thread(target=task.run)
         other.start()
@@ -696,19 +696,19 @@ class Threads(unittest.TestCase):
 
         run_threads(ask, range(8))
 
-    def test_calls_of_other_threads_come_on(self):
+    def test_a_callback_of_a_stream_runs_on_the_calling_thread(self):
         here = threading.get_ident()
         self.assertEqual(list(java.java.util.stream.Stream.of(1).map(lambda _: threading.get_ident())), [here])
 
-    def test_objects_for_threads_of_java(self):
-        """Java's thread reads the answer after the handle of what it has is gone."""
+    def test_objects_in_a_result_live_until_java_reads_them(self):
+        """The Java thread reads the answer after Python has dropped the handles in it."""
         ArrayList = java.java.util.ArrayList
         supply = java.java.util.concurrent.CompletableFuture.supplyAsync
         for _ in range(10):
             futures = [supply(lambda: [ArrayList([5])]) for _ in range(40)]
             self.assertEqual([future.get() for future in futures], [[[5]]] * 40)
 
-    def test_a_thread_that_cannot_be_started(self):
+    def test_a_thread_that_cannot_be_started_is_an_error_of_one_call(self):
         with jpeer.connect(java.url, timeout=SECONDS) as other:
             supply = other.java.util.concurrent.CompletableFuture.supplyAsync
             failure = RuntimeError("can't start new thread")
@@ -716,7 +716,7 @@ class Threads(unittest.TestCase):
                 self.assertRaisesRegex(RuntimeError, "new thread", supply, lambda: 5)
             self.assertEqual(supply(lambda: 5).get(), 5)
 
-    def test_what_runs_in_a_call_stays_on_its_thread(self):
+    def test_nested_calls_stay_on_the_thread_of_the_call(self):
         def idents(_=None):
             inner = java.java.util.stream.Stream.of(1).map(lambda _: threading.get_ident())
             return [threading.get_ident(), *inner]
@@ -727,7 +727,7 @@ class Threads(unittest.TestCase):
         [found] = java.java.util.stream.Stream.of(1).map(idents)
         self.assertEqual(list(found), [threading.get_ident()] * 2)
 
-    def test_calls_that_wait_for_one_another(self):
+    def test_calls_that_wait_for_each_other_run_at_once(self):
         together = threading.Barrier(4)
         pool = java.java.util.concurrent.Executors.newFixedThreadPool(4)
         Callable = java.java.util.concurrent.Callable

@@ -14,12 +14,12 @@ from pathlib import Path
 import jpeer
 from support import FIXTURES, launch, module_peer
 
-java = None  # while the tests of this module run
+java = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
 
 
 class Making(unittest.TestCase):
-    def test_what_cannot_be_made(self):
+    def test_wrong_constructor_calls_are_type_errors(self):
         for attempt, text in [
             (lambda: java.java.util.List(), "java.util.List is an interface"),
             (lambda: java.java.lang.Runnable(print, print), "java.lang.Runnable is an interface"),
@@ -30,7 +30,7 @@ class Making(unittest.TestCase):
         ]:
             self.assertRaisesRegex(TypeError, text, attempt)
 
-    def test_constructors_that_are_not_public(self):
+    def test_constructors_that_are_not_public_are_called_only_explicitly(self):
         lang, util = java.java.lang, java.java.util
         for attempt in (lang.Math, lang.Runtime, util.Collections, util.Optional, lambda: util.UUID(b"0123456789abcdef"),
                         lambda: lang.String(1, 2, 3, 4, 5, 6)):
@@ -39,7 +39,7 @@ class Making(unittest.TestCase):
         self.assertEqual(str(lang.Thread("a name").getName()), "a name")
         self.assertEqual(str(util.Formatter().format("%s", 5)), "5")
 
-    def test_the_first_object_of_a_class_is_asked_nothing(self):
+    def test_the_first_object_of_a_class_gets_no_call(self):
         asked = []
         proxy = java.java.lang.reflect.Proxy.newProxyInstance(
             None, [java.class_object("java.util.Collection")], lambda proxy, method, args: asked.append(method.getName()))
@@ -48,7 +48,7 @@ class Making(unittest.TestCase):
 
 
 class Objects(unittest.TestCase):
-    def test_same(self):
+    def test_same_compares_identity(self):
         p, q = java.java.awt.Point(1, 2), java.java.awt.Point(1, 2)
         points = java.java.util.ArrayList([p])
         self.assertTrue(jpeer.same(p, points[0]))
@@ -59,7 +59,7 @@ class Objects(unittest.TestCase):
         errors = java.java.util.ArrayList([error])
         self.assertTrue(jpeer.same(error, errors[0]))
 
-    def test_fields_and_methods(self):
+    def test_objects_have_fields_and_methods(self):
         Point = java.type("java.awt.Point")
         p = Point(3, 4)
         p.x += 1
@@ -72,7 +72,7 @@ class Objects(unittest.TestCase):
         self.assertEqual(repr(p), "<java.awt.Point: java.awt.Point[x=5,y=3]>")
         self.assertEqual(f"{Point(1, 2):>30}", "       java.awt.Point[x=1,y=2]")
 
-    def test_static_members(self):
+    def test_classes_have_static_members(self):
         Integer = java.java.lang.Integer
         self.assertEqual(Integer.MAX_VALUE, 2**31 - 1)
         self.assertEqual(Integer.parseInt("12"), 12)
@@ -82,18 +82,18 @@ class Objects(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "no static field 'nothing'"):
             Integer.nothing = 1
 
-    def test_nested_classes(self):
+    def test_nested_classes_are_attributes(self):
         self.assertEqual(java.java.util.Map.Entry._java_name, "java.util.Map$Entry")
         self.assertIs(java.java.util.HashMap.Entry, java.java.util.Map.Entry)
         self.assertIs(java.type("java.util.Map.Entry"), java.java.util.Map.Entry)
         self.assertEqual(java.java.util.AbstractMap.SimpleEntry("k", "v").getKey(), "k")
         self.assertEqual(str(java.java.lang.Thread.State.NEW), "NEW")
 
-    def test_names_that_are_keywords(self):
+    def test_keywords_get_an_underscore(self):
         self.assertEqual(java.java.lang.System.in_.read(java.array("byte", 0)), 0)
         self.assertIsNotNone(java.java.awt.Point.class_)
 
-    def test_hierarchy(self):
+    def test_isinstance_and_bases_follow_the_java_hierarchy(self):
         util = java.java.util
         xs = util.ArrayList()
         self.assertIsInstance(xs, util.List)
@@ -108,7 +108,7 @@ class Objects(unittest.TestCase):
             class Mine(util.ArrayList):  # noqa: F841
                 pass
 
-    def test_type_variables_that_the_class_binds(self):
+    def test_type_variables_that_the_class_binds_decide_conversions(self):
         base = java.fixtures.Declared.LongBase()
         self.assertEqual((base.set(1), base.next(), base.count(2), base.spread(1, 2)),
                          ("Long:1", 2, "Short:2", "Long[][Long:1, Long:2]"))
@@ -137,7 +137,7 @@ class Objects(unittest.TestCase):
         handler.set(len)
         self.assertEqual(handler.run("four"), 4)
 
-    def test_overloads(self):
+    def test_typed_values_choose_overloads(self):
         builder = java.java.lang.StringBuilder()
         builder.append(jpeer.jchar("a")).append(jpeer.jlong(5)).append(1.5).append(True).append(
             jpeer.cast("java.lang.Object", None)
@@ -151,7 +151,7 @@ class Objects(unittest.TestCase):
         valueOf = java.java.lang.String.valueOf
         self.assertEqual([valueOf(x) for x in (5, 2.5, True, "x")], ["5", "2.5", "true", "x"])
 
-    def test_varargs(self):
+    def test_variable_arguments_may_be_empty(self):
         self.assertEqual(java.java.lang.String.format("%s-%s", 1, "x"), "1-x")
         self.assertEqual(java.java.lang.String.format("x"), "x")
         self.assertEqual(list(java.java.util.Arrays.asList(1, None, "a")), [1, None, "a"])
@@ -160,11 +160,11 @@ class Objects(unittest.TestCase):
         self.assertEqual(java.java.lang.String.length("a\0b😀"), 5)
         self.assertEqual(java.java.util.ArrayList.size(java.java.util.ArrayList([1])), 1)
 
-    def test_static_methods_that_a_compiler_has_added(self):
+    def test_synthetic_methods_are_reached_by_call_alone(self):
         name = "fixtures/small/functions.class"
         with zipfile.ZipFile(FIXTURES) as jar, tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
             data = jar.read(name)
-            # JVMS 4.6: access flags (public static), name, descriptor, two attributes. `col` alone is like that.
+            # JVMS 4.6: access flags (public static), name, descriptor, two attributes. Only `col` matches.
             (flags,) = (each.start() for each in re.finditer(rb"\x00\x09\x00.\x00.\x00\x02\x00", data, re.DOTALL))
             path = Path(folder, name)
             path.parent.mkdir(parents=True)
@@ -174,7 +174,7 @@ class Objects(unittest.TestCase):
                 self.assertFalse(hasattr(functions, "col"))
                 self.assertEqual(jpeer.call(functions, "col", "x"), "col x")
 
-    def test_members_of_every_visibility(self):
+    def test_call_and_field_reach_members_of_every_visibility(self):
         xs = java.java.util.ArrayList([4, 5])
         self.assertEqual(jpeer.field(xs, "size"), 2)
         self.assertEqual(jpeer.call(xs, "elementData", 1), 5)
@@ -183,25 +183,25 @@ class Objects(unittest.TestCase):
         self.assertEqual(jpeer.call(java.java.lang.String, "valueOf", 5), "5")
         self.assertEqual(jpeer.field(java.java.lang.Integer, "MIN_VALUE"), -(2**31))
 
-    def test_classes_as_arguments(self):
+    def test_a_class_argument_is_a_java_class(self):
         String = java.java.lang.String
         self.assertEqual(java.java.lang.reflect.Array.newInstance(String, 2), [None, None])
         self.assertEqual(String.class_.getName(), "java.lang.String")
         self.assertEqual(jpeer.cast(String, None).type, "java.lang.String")
 
-    def test_comparable(self):
+    def test_comparable_objects_have_an_order(self):
         File = java.java.io.File
         self.assertTrue(File("/a") < File("/b") and File("/b") >= File("/b"))
         self.assertEqual([str(f) for f in sorted([File("/b"), File("/a")])], ["/a", "/b"])
         with self.assertRaises(TypeError):
             java.java.awt.Point(1, 1) < java.java.awt.Point(2, 2)
 
-    def test_autocloseable(self):
+    def test_with_closes_an_autocloseable(self):
         with java.java.io.StringReader("text") as reader:
             self.assertEqual(reader.read(), ord("t"))
         self.assertRaises(java.java.io.IOException, reader.read)
 
-    def test_identity(self):
+    def test_objects_without_equals_compare_by_identity(self):
         Object = java.java.lang.Object
         one, other = Object(), Object()
         self.assertEqual(one, one)
@@ -209,13 +209,13 @@ class Objects(unittest.TestCase):
         self.assertEqual(len({one, other, one}), 2)
         self.assertIsNone(weakref.ref(Object())())
 
-    def test_lambdas_of_java(self):
+    def test_java_lambdas_can_be_called(self):
         identity = java.java.util.function.Function.identity()
         self.assertEqual(identity.apply(5), 5)
         self.assertEqual(identity.andThen(lambda x: x + 1).apply(5), 6)
         self.assertEqual(identity, identity)
 
-    def test_enums(self):
+    def test_an_enum_is_a_collection_of_its_constants(self):
         Unit = java.java.util.concurrent.TimeUnit
         self.assertEqual(Unit.SECONDS, Unit["SECONDS"])
         self.assertEqual(len(Unit), 7)
@@ -240,7 +240,7 @@ class Objects(unittest.TestCase):
 
 
 class Help(unittest.TestCase):
-    def test_documentation(self):
+    def test_classes_and_methods_have_documentation(self):
         Point = java.java.awt.Point
         self.assertIn("Point(x: int, y: int)", Point.__doc__)
         self.assertEqual((Point.__name__, Point.__module__), ("Point", "java.awt"))
@@ -248,7 +248,7 @@ class Help(unittest.TestCase):
         self.assertIn("-> void", Point.translate.__doc__)
         self.assertEqual(repr(Point), "<java class java.awt.Point>")
 
-    def test_dir(self):
+    def test_dir_lists_members_and_packages(self):
         self.assertTrue({"x", "translate", "getX"} <= set(dir(java.java.awt.Point(1, 2))))
         self.assertIn("Entry", dir(java.java.util.Map))
         self.assertTrue({"ArrayList", "concurrent"} <= set(dir(java.java.util)))
@@ -270,7 +270,7 @@ class Help(unittest.TestCase):
 
 
 class Mistakes(unittest.TestCase):
-    def test_names(self):
+    def test_an_unknown_name_is_an_error_with_suggestions(self):
         with self.assertRaisesRegex(AttributeError, r"no Java class java.awt.Piont. Did you mean java.awt.Point\?"):
             java.java.awt.Piont
         self.assertRaisesRegex(jpeer.NotFound, "no Java class x.Y", java.type, "x.Y")
@@ -284,13 +284,13 @@ class Mistakes(unittest.TestCase):
             java.java.util.arrayList()
         with self.assertRaisesRegex(AttributeError, r"fixtures.small.function.col. Did you mean fixtures.small.functions\?"):
             java.fixtures.small.function.col("x")
-        with self.assertRaisesRegex(TypeError, "java.util is a package of Java: it cannot be called"):
+        with self.assertRaisesRegex(TypeError, "java.util is a Java package: it cannot be called"):
             java.java.util()
         for name in ("", "java..x", "no such", "int", "a\0b"):
             with self.subTest(name), self.assertRaises((TypeError, AttributeError, ValueError)):
                 java.type(name)
 
-    def test_arguments(self):
+    def test_wrong_arguments_are_type_errors_with_candidates(self):
         with self.assertRaisesRegex(TypeError, r"Math.max\(java.lang.String, int\); candidates"):
             java.java.lang.Math.max("a", 1)
         with self.assertRaisesRegex(TypeError, "candidates"):
@@ -312,22 +312,22 @@ class Mistakes(unittest.TestCase):
         with self.assertRaises(TypeError):
             java.java.awt.Point().x = "text"
 
-    def test_signatures(self):
+    def test_methods_have_signatures(self):
         point = java.java.awt.Point()
         self.assertEqual(str(inspect.signature(java.java.awt.Point.translate)), "(self, /, dx, dy)")
         self.assertEqual(str(inspect.signature(point.translate)), "(dx, dy)")
         try:
-            found = str(inspect.signature(point.setLocation))  # overloads
+            found = str(inspect.signature(point.setLocation))  # it has overloads
         except ValueError:
             self.assertLess(sys.version_info, (3, 13))
         else:
             self.assertEqual(found, "(*args, **kwargs)")
 
-    def test_classes_that_make_no_objects(self):
+    def test_an_abstract_class_makes_no_objects(self):
         with self.assertRaises(java.java.lang.InstantiationException):
             java.java.util.AbstractList()
 
-    def test_arguments_from_another_connection(self):
+    def test_an_object_of_another_connection_is_refused_as_argument(self):
         with launch() as other:
             foreign = other.java.util.ArrayList()
             with self.assertRaises((TypeError, ValueError)):

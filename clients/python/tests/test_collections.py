@@ -16,7 +16,7 @@ import jpeer
 from jpeer.classes import MIXINS
 from support import FIXTURES, launch, module_peer
 
-java = None  # while the tests of this module run
+java = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
 
 
@@ -25,7 +25,7 @@ def array_list(*elements):
 
 
 class Lists(unittest.TestCase):
-    def test_reading(self):
+    def test_a_list_reads_like_a_sequence(self):
         xs = array_list(3, 1, 2)
         self.assertEqual((list(xs), len(xs), xs[0], xs[-1], 2 in xs, 9 in xs), ([3, 1, 2], 3, 3, 2, True, False))
         first, *more = xs
@@ -34,7 +34,7 @@ class Lists(unittest.TestCase):
         self.assertEqual((sorted(xs), max(xs), sum(xs)), ([1, 2, 3], 3, 6))
         self.assertRaises(ValueError, xs.index, 9)
 
-    def test_comparing(self):
+    def test_lists_compare_with_python_lists(self):
         xs = array_list(3, 1, 2)
         self.assertTrue(xs == [3, 1, 2] and [3, 1, 2] == xs and xs == (3, 1, 2))
         self.assertTrue(xs != [3, 1] and xs != [3, 1, 9] and xs != 5 and xs is not None and xs != None)  # noqa: E711
@@ -44,7 +44,7 @@ class Lists(unittest.TestCase):
         self.assertEqual({xs: "found"}[xs.clone()], "found")
         self.assertEqual(array_list(), [])
 
-    def test_repeating(self):
+    def test_lists_are_repeated(self):
         xs = same = array_list(1, 2)
         self.assertEqual((xs * 2, 2 * xs, xs * 0), ([1, 2, 1, 2], [1, 2, 1, 2], []))
         xs *= 3
@@ -59,7 +59,7 @@ class Lists(unittest.TestCase):
             with self.assertRaises(TypeError):
                 xs *= wrong
 
-    def test_indices(self):
+    def test_an_index_out_of_range_is_an_index_error(self):
         xs = array_list(*range(10))
         for index in (10, -11, 10**6):
             with self.subTest(index), self.assertRaises(IndexError):
@@ -68,7 +68,7 @@ class Lists(unittest.TestCase):
         with self.assertRaises(TypeError):
             xs["0"]
 
-    def test_slices(self):
+    def test_slices_are_those_of_python(self):
         xs, ys = array_list(*range(10)), list(range(10))
         bounds = (None, 0, 1, 4, 9, 10, 20, -1, -4, -20)
         for start, stop, step in itertools.product(bounds, bounds, (None, 1, 3, -1, -2)):
@@ -76,7 +76,7 @@ class Lists(unittest.TestCase):
         with self.assertRaises(ValueError):
             xs[::0]
 
-    def test_writing(self):
+    def test_a_list_changes_like_a_python_list(self):
         xs, ys = array_list(*range(10)), list(range(10))
         for each in (xs, ys):
             each[0] = "first"
@@ -103,7 +103,7 @@ class Lists(unittest.TestCase):
         self.assertEqual(xs + [1], [*xs, 1])
         self.assertEqual([1] + xs, [1, *xs])
 
-    def test_what_fails_changes_nothing(self):
+    def test_a_failed_assignment_changes_nothing(self):
         xs = array_list(1, 2, 3, 4, 5)
         for part, values in [
             (slice(1, 3), [1j]), (slice(1, 3), [8, 1j]), (slice(0, 0), [1j]), (slice(0, 4, 2), [8, 1j]),
@@ -116,7 +116,7 @@ class Lists(unittest.TestCase):
             checked[1:4] = ["text"]
         self.assertEqual(xs, [1, 2, 3, 4, 5])
 
-    def test_lists_of_a_fixed_length(self):
+    def test_elements_of_a_list_of_fixed_length_can_be_replaced(self):
         xs = java.java.util.Arrays.asList(1, 2, 3)
         xs[0:2] = [8, 9]
         xs[::2] = [7, 6]
@@ -125,7 +125,7 @@ class Lists(unittest.TestCase):
             xs[0:2] = [1]
         self.assertEqual(xs, [7, 9, 6])
 
-    def test_sorting(self):
+    def test_sort_takes_a_comparator_or_a_key(self):
         xs = array_list(3, 1, 2)
         xs.sort()
         self.assertEqual(xs, [1, 2, 3])
@@ -151,14 +151,14 @@ class Lists(unittest.TestCase):
         self.assertNotIn(None, java.java.util.List.of(1))
         self.assertNotIn("text", java.java.util.TreeSet([1]))
 
-    def test_many_elements(self):
+    def test_many_elements_are_read(self):
         numbers = list(range(100_000))
         xs = java.java.util.ArrayList(numbers)
         self.assertEqual(list(xs), numbers)
         self.assertEqual(xs[50_000:50_010], numbers[50_000:50_010])
         self.assertEqual(len(list(java.java.util.Collections.nCopies(20_000, java.java.awt.Point(1, 2)))), 20_000)
 
-    def test_elements_that_are_collections(self):
+    def test_elements_may_be_collections(self):
         xs = array_list([1, 2], {"a": 1}, java.java.awt.Point(1, 2), None, "text")
         first, second, third, *_ = xs
         self.assertIsInstance(first, java.java.util.List)
@@ -168,7 +168,7 @@ class Lists(unittest.TestCase):
         third.x = 7
         self.assertEqual(xs[2].x, 7)
 
-    def test_abstract_classes(self):
+    def test_collections_belong_to_the_abstract_classes_of_python(self):
         self.assertIsInstance(array_list(), collections.abc.MutableSequence)
         self.assertIsInstance(java.java.util.HashMap(), collections.abc.MutableMapping)
         self.assertIsInstance(java.java.util.HashSet(), collections.abc.MutableSet)
@@ -181,7 +181,7 @@ class Lists(unittest.TestCase):
 
 
 class Sets(unittest.TestCase):
-    def test_sets(self):
+    def test_a_set_has_the_operators_of_python(self):
         s = java.java.util.TreeSet([1, 2])
         self.assertTrue(s == {1, 2} and {1, 2} == s and s != {1} and s != {1, 3})
         self.assertEqual((s & {1}, s | [5], s - {1}, s ^ {2, 3}), ({1}, {1, 2, 5}, {2}, {1, 3}))
@@ -193,13 +193,13 @@ class Sets(unittest.TestCase):
         self.assertEqual(s, {2, 9, 10})
         self.assertEqual(java.java.util.HashSet([jpeer.jlong(5)]), {5})
 
-    def test_backwards(self):
+    def test_sets_and_deques_with_an_order_are_reversible(self):
         for kind in ("TreeSet", "ArrayDeque", "LinkedList", "concurrent.ConcurrentLinkedDeque"):
             self.assertEqual(list(reversed(java.type(f"java.util.{kind}")([1, 2, 3]))), [3, 2, 1])
         with self.assertRaises(TypeError):
             reversed(java.java.util.HashSet([1]))
 
-    def test_operators_in_place(self):
+    def test_in_place_operators_change_the_java_set(self):
         for kind in (java.java.util.TreeSet, java.java.util.HashSet):
             s = same = kind([1, 2])
             s |= {3}
@@ -220,7 +220,7 @@ class Sets(unittest.TestCase):
 
 
 class Maps(unittest.TestCase):
-    def test_backwards(self):
+    def test_maps_with_an_order_are_reversible(self):
         for kind in (java.java.util.LinkedHashMap, java.java.util.TreeMap):
             m = kind({"a": 1, "b": 2})
             self.assertEqual((list(reversed(m)), list(reversed(m.items()))), (["b", "a"], [("b", 2), ("a", 1)]))
@@ -241,7 +241,7 @@ class Maps(unittest.TestCase):
         self.assertEqual([tuple(each) for each in java.java.util.ArrayList(items)], [("b", 1), ("a", 2)])
         self.assertEqual(java.java.util.ArrayList({"b": 1, "a": 2}.keys()), ["b", "a"])
 
-    def test_or_in_place(self):
+    def test_in_place_or_changes_the_java_map(self):
         m = same = java.java.util.HashMap({"a": 1})
         m |= {"b": 2}
         m |= java.java.util.HashMap({5: None})
@@ -249,7 +249,7 @@ class Maps(unittest.TestCase):
         self.assertIs(m, same)
         self.assertEqual(m, {"a": 1, "b": 2, "c": 3, 5: None})
 
-    def test_reading(self):
+    def test_a_map_reads_like_a_dict(self):
         m = java.java.util.LinkedHashMap({"a": 1, "b": 2})
         self.assertEqual((m["a"], len(m), list(m), "a" in m, "z" in m), (1, 2, ["a", "b"], True, False))
         self.assertEqual(
@@ -267,7 +267,7 @@ class Maps(unittest.TestCase):
         with self.assertRaises(KeyError):
             m["z"]
 
-    def test_writing(self):
+    def test_a_map_changes_like_a_dict(self):
         m = java.java.util.HashMap()
         m["a"] = 1
         m.update({"b": 2}, c=3)
@@ -294,38 +294,38 @@ class Maps(unittest.TestCase):
         self.assertNotIn(5, tree)
         self.assertEqual(tree.get(5, "none"), "none")
 
-    def test_entries(self):
+    def test_entries_are_pairs(self):
         m = java.java.util.TreeMap({"a": 1})
         for entry in m.entrySet():
             self.assertEqual((entry.getKey(), entry.getValue(), entry.key, entry.value), ("a", 1, "a", 1))
         key, value = m.firstEntry()
         self.assertEqual((key, value, m.firstEntry()[1]), ("a", 1, 1))
 
-    def test_properties(self):
+    def test_properties_are_a_map(self):
         self.assertEqual(java.java.lang.System.getProperties()["line.separator"], "\n")
 
 
 class Iterators(unittest.TestCase):
-    def test_iterators(self):
+    def test_iterators_continue_where_a_loop_stopped(self):
         it = array_list(1, 2, 3, 4, 5).iterator()
         self.assertEqual((next(it), next(it)), (1, 2))
         self.assertEqual(list(itertools.islice(it, 2)), [3, 4])
         self.assertEqual((list(it), list(it)), ([5], []))
         self.assertRaises(StopIteration, next, it)
 
-    def test_one_element_takes_one(self):
+    def test_next_consumes_one_element(self):
         it = array_list(1, 2, 3).iterator()
         next(it)
         self.assertEqual(it.next(), 2)
 
-    def test_enumerations(self):
+    def test_enumerations_are_iterators(self):
         util = java.java.util
         self.assertEqual(list(util.Collections.enumeration(array_list(1, 2))), [1, 2])
-        self.assertEqual(list(util.concurrent.ConcurrentHashMap({"a": 1}).keys()), ["a"])  # an Iterator, too
+        self.assertEqual(list(util.concurrent.ConcurrentHashMap({"a": 1}).keys()), ["a"])  # also an Iterator
         self.assertEqual(list(util.Hashtable({"a": 1}).elements()), [1])
 
-    def test_every_pair_of_interfaces_that_python_adds_to(self):
-        """An object of each pair that Java allows has what both add."""
+    def test_an_object_of_two_interfaces_has_the_additions_of_both(self):
+        """Tests each pair of interfaces that a proxy can implement."""
         known = [each for each in MIXINS if each != "scala.Product2"]
         interfaces = [each for each in known if java.class_object(each).isInterface()]
         proxies = 0
@@ -333,7 +333,7 @@ class Iterators(unittest.TestCase):
             try:
                 proxy = java.java.lang.reflect.Proxy.newProxyInstance(
                     None, [java.class_object(each) for each in pair], lambda *_: None)
-            except (ValueError, jpeer.JavaException):  # methods of one signature with other results
+            except (ValueError, jpeer.JavaException):  # their methods differ only in the result
                 continue
             proxies += 1
             with self.subTest(pair):
@@ -341,7 +341,7 @@ class Iterators(unittest.TestCase):
                     self.assertIsInstance(proxy, MIXINS[each])
         self.assertGreater(proxies, 30)
 
-    def test_what_iterates_in_other_languages(self):
+    def test_scala_and_kotlin_collections_iterate(self):
         scala = java.fixtures.Iterables.asInScala(1, 2, 3)
         self.assertEqual((list(scala), len(scala), list(scala.iterator())), ([1, 2, 3], 3, [1, 2, 3]))
         iterator = scala.iterator()
@@ -351,13 +351,13 @@ class Iterators(unittest.TestCase):
         self.assertEqual((list(kotlin), next(iter(kotlin))), (list(range(100)), 0))
         self.assertEqual(jpeer.to_python([scala, {"k": kotlin.iterator()}]), [[1, 2, 3], {"k": list(range(100))}])
 
-    def test_numbers_beyond_long(self):
+    def test_int_of_a_number_beyond_long_is_exact(self):
         Digits, huge = java.fixtures.Texts.Digits, 2**64 - 2
         for number in (huge, -huge, 2**63, 2**63 - 1, -2**63, -2**63 - 1, 2**53 + 1, 0):
             self.assertEqual(int(Digits(str(number), str(number))), number)
             self.assertEqual(jpeer.to_python(Digits(str(number), str(number))), number)
         self.assertEqual(int(Digits("3.75", "15/4")), 3)
-        with self.assertRaisesRegex(OverflowError, "36893488147419103229/2 of fixtures.Texts.Digits is more than a long"):
+        with self.assertRaisesRegex(OverflowError, "36893488147419103229/2 of fixtures.Texts.Digits exceeds a long"):
             int(Digits("18446744073709551614.5", "36893488147419103229/2"))
         adder = java.java.util.concurrent.atomic.DoubleAdder()
         adder.add(1e300)
@@ -369,7 +369,7 @@ class Iterators(unittest.TestCase):
         with self.assertRaises(ValueError):
             int(adder)
 
-    def test_deep_conversion(self):
+    def test_to_python_converts_nested_values(self):
         util, atomic = java.java.util, java.java.util.concurrent.atomic
         inner = util.HashMap({"n": atomic.AtomicInteger(3), "x": atomic.DoubleAdder(), "day": util.concurrent.TimeUnit.DAYS})
         ints = java.array("int", [1, 2])
@@ -387,21 +387,21 @@ class Iterators(unittest.TestCase):
         xs.add(util.Map.of("xs", xs))
         self.assertRaisesRegex(ValueError, "contains itself", jpeer.to_python, xs)
 
-    def test_streams(self):
+    def test_streams_iterate(self):
         Stream = java.java.util.stream.Stream
         self.assertEqual(list(Stream.of(1, 2, 3).map(lambda x: x * 2)), [2, 4, 6])
         self.assertEqual(list(java.java.util.stream.IntStream.range(0, 3_000)), list(range(3_000)))
         self.assertEqual(sorted(array_list(3, 1).stream()), [1, 3])
 
-    def test_endless_streams(self):
+    def test_an_endless_stream_is_read_on_demand(self):
         powers = java.java.util.stream.Stream.iterate(1, lambda x: x * 2)
         self.assertEqual(list(itertools.islice(powers, 10)), [2**n for n in range(10)])
         self.assertEqual(next(powers), 1024)
 
-    def test_other_iterables(self):
+    def test_every_iterable_iterates(self):
         self.assertEqual([str(each) for each in java.java.nio.file.Path.of("/a/b")], ["a", "b"])
 
-    def test_exceptions_on_the_way(self):
+    def test_an_exception_ends_a_loop_after_the_elements_before_it(self):
         stream = array_list(1, 2, 0, 4).stream().map(lambda x: 4 // x)
         found = []
         with self.assertRaises(ZeroDivisionError):
@@ -409,7 +409,7 @@ class Iterators(unittest.TestCase):
                 found.append(each)
         self.assertEqual(found, [4, 2])
 
-    def test_python_iterators_for_java(self):
+    def test_a_python_iterator_is_a_java_iterator(self):
         values = java.java.util.Iterator(iter("abc"))
         stream = java.java.util.stream.StreamSupport.stream(
             java.java.util.Spliterators.spliteratorUnknownSize(values, 0), False
@@ -420,10 +420,10 @@ class Iterators(unittest.TestCase):
 class Leaks(unittest.TestCase):
     def held(self):
         gc.collect()
-        java.java.lang.System.nanoTime()  # carries what was let go of
+        java.java.lang.System.nanoTime()  # sends the releases of dropped objects
         return java.stats()["objects"]
 
-    def test_what_is_not_read_to_its_end(self):
+    def test_unfinished_iterators_are_freed(self):
         xs = array_list(*range(100))
         stream = java.java.util.stream.Stream
 
@@ -442,7 +442,7 @@ class Leaks(unittest.TestCase):
 
 
 class Arrays(unittest.TestCase):
-    def test_making(self):
+    def test_array_takes_elements_or_lengths(self):
         self.assertEqual(java.array("int", 3), [0, 0, 0])
         self.assertEqual(java.array("int", [5]), [5])
         self.assertEqual(java.array("double", range(3)), [0.0, 1.0, 2.0])
@@ -455,7 +455,7 @@ class Arrays(unittest.TestCase):
         self.assertRaises(TypeError, java.array, "int", ["x"])
         self.assertRaises(java.java.lang.NegativeArraySizeException, java.array, "int", -1)
 
-    def test_elements(self):
+    def test_arrays_are_sequences_of_fixed_length(self):
         for xs in (java.array("int", range(30)), java.array("java.lang.Object", list(range(30)))):
             with self.subTest(xs):
                 self.assertEqual((len(xs), xs.length, xs[0], xs[-1], list(xs)), (30, 30, 0, 29, list(range(30))))
@@ -477,7 +477,7 @@ class Arrays(unittest.TestCase):
                 for attempt in (operator.iadd, operator.imul):
                     self.assertRaisesRegex(TypeError, "the length of an array is fixed", attempt, same, 2)
 
-    def test_clones(self):
+    def test_clone_copies_an_array(self):
         for name, content in (("int", [1, 2]), ("java.lang.String", ["a", None]), ("char", "ab"), ("double", 0)):
             xs = java.array(name, content)
             copy = xs.clone()
@@ -485,7 +485,7 @@ class Arrays(unittest.TestCase):
         xs = java.array("int", 2, 1)
         self.assertTrue(jpeer.same(xs.clone()[0], xs[0]))
 
-    def test_ranges_of_other_arrays(self):
+    def test_other_arrays_are_assigned_to_ranges(self):
         xs = java.array("int", 6)
         xs[:2] = array.array("q", [1, 2])
         xs[2:4] = java.array("int", [3, 4])
@@ -505,8 +505,8 @@ class Arrays(unittest.TestCase):
         rows[:] = memoryview(array.array("d", range(4))).cast("B").cast("d", [2, 2])
         self.assertEqual(list(map(list, rows)), [[0, 1], [2, 3]])
 
-    def test_more_elements_than_an_answer_has_room_for(self):
-        """They come in ranges, as large as the peer sends them, and keep their type."""
+    def test_an_array_longer_than_an_answer_is_read_in_ranges(self):
+        """The array is read in ranges, as large as the peer allows, and keeps its type."""
         with launch(options=["--message-max", "1m", "--send-buffer-max", "1m"]) as other:
             formats = {"byte": "b", "short": "h", "int": "i", "long": "q", "float": "f", "double": "d", "boolean": "?"}
             for kind, form in {**formats, "char": "H"}.items():
@@ -520,7 +520,7 @@ class Arrays(unittest.TestCase):
                     self.assertEqual(large[2_000_000:], [*"\0\0x"] if kind == "char" else [0, 0, 1])
             self.assertEqual(bytes(other.array("int", 0)), b"")
 
-    def test_wrong_elements(self):
+    def test_a_wrong_element_is_refused(self):
         xs = java.array("int", 2)
         with self.assertRaises(TypeError):
             xs[0] = "x"
@@ -531,12 +531,12 @@ class Arrays(unittest.TestCase):
                 java.array("java.lang.String", ["x"]), 0, java.array("java.lang.Integer", 1), 0, 1
             )
 
-    def test_comparing(self):
+    def test_arrays_compare_with_lists_and_by_identity(self):
         xs = java.array("int", [1, 2])
         self.assertTrue(xs == [1, 2] and xs == xs and xs != java.array("int", [1, 2]) and xs != [1])
         self.assertEqual(hash(xs), hash(xs))
 
-    def test_repr(self):
+    def test_repr_shows_ten_elements(self):
         for name in ("boolean", "byte", "char", "double", "float", "int", "long", "short", "java.lang.String"):
             self.assertTrue(repr(java.array(name, 1)).startswith(f"<{name}[] of 1: "), name)
         self.assertEqual(repr(java.array("int", [1, 2])), "<int[] of 2: [1, 2]>")
@@ -544,7 +544,7 @@ class Arrays(unittest.TestCase):
 
 
 class Progress(unittest.TestCase):
-    def test_to_list(self):
+    def test_to_list_reads_everything_with_progress(self):
         xs = java.java.util.ArrayList(range(3_000))
         with contextlib.redirect_stderr(io.StringIO()) as shown:
             self.assertEqual(jpeer.to_list(xs, progress=True), list(range(3_000)))

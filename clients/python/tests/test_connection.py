@@ -1,4 +1,4 @@
-"""launch, connect, imports, output, and how connections end."""
+"""launch, connect, imports, output, and the end of connections."""
 
 import contextlib
 import importlib
@@ -16,12 +16,12 @@ import unittest.mock
 import jpeer
 from support import FIXTURES, SECONDS, await_true, launch, module_peer
 
-java = None  # while the tests of this module run
+java = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES], jvm_options=["-Dcolour=red"])
 
 
 def has_ended(process):
-    """Perhaps nobody takes its status."""
+    """True also for a zombie."""
     try:
         with open(f"/proc/{process}/stat") as stat:
             return stat.read().rpartition(")")[2].split()[0] == "Z"
@@ -30,19 +30,19 @@ def has_ended(process):
 
 
 class Launching(unittest.TestCase):
-    def test_options(self):
+    def test_launch_passes_options(self):
         self.assertEqual(java.java.lang.System.getProperty("colour"), "red")
         self.assertGreater(java.process_id, 0)
         self.assertEqual(java.java.lang.ProcessHandle.current().pid(), java.process_id)
         self.assertEqual(java.timeout, SECONDS)
 
-    def test_output(self):
+    def test_java_output_is_written_to_sys_stdout_and_stderr(self):
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
             java.java.lang.System.out.println("to stdout: ü😀")
             java.java.lang.System.err.println("to stderr")
             await_true(lambda: "to stdout: ü😀\n" in out.getvalue() and "to stderr\n" in errors.getvalue())
 
-    def test_output_is_there_when_the_call_returns(self):
+    def test_output_arrives_before_the_call_returns(self):
         print_line, print_error = java.java.lang.System.out.println, java.java.lang.System.err.println
         for number in range(200):
             with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
@@ -51,7 +51,7 @@ class Launching(unittest.TestCase):
                 print_error("é" * 50_000)
                 self.assertEqual(len(errors.getvalue()), 50_001)
 
-    def test_a_stdout_that_calls_java(self):
+    def test_sys_stdout_may_call_java(self):
         class Asking(io.StringIO):
             def write(self, text):
                 return super().write(f"{java.java.lang.Math.abs(-1)} {text}")
@@ -60,7 +60,7 @@ class Launching(unittest.TestCase):
             java.java.lang.System.out.println("line")
             await_true(lambda: out.getvalue() == "1 line\n")
 
-    def test_input(self):
+    def test_java_reads_stdin_from_a_file(self):
         with tempfile.TemporaryFile() as file:
             file.write("from a file: ü".encode())
             file.seek(0)
@@ -69,7 +69,7 @@ class Launching(unittest.TestCase):
             self.assertFalse(file.closed)
         self.assertEqual(bytes(java.java.lang.System.in_.readAllBytes()), b"")
 
-    def test_a_locale_without_an_encoding(self):
+    def test_output_is_utf_8_in_every_locale(self):
         program = (
             "import jpeer, os, sys\n"
             "with jpeer.launch() as java:\n"
@@ -82,29 +82,29 @@ class Launching(unittest.TestCase):
                                   env={**os.environ, "LC_ALL": "C"}, timeout=SECONDS)
         self.assertEqual(done.stdout.decode(), "ü€\nTrue\n", done.stderr)
 
-    def test_words(self):
-        """One word, or a list of words."""
+    def test_options_are_a_word_or_a_list_of_words(self):
+        """jvm_options and options accept one word, or a list of words."""
         with launch(jvm_options="-Dcolour=blue", options="--log-level=error") as other:
             self.assertEqual(other.java.lang.System.getProperty("colour"), "blue")
         for wrong in ({"-Dcolour": "blue"}, b"-Dcolour=blue", 5):
-            self.assertRaisesRegex(TypeError, "jvm_options is a list of words", jpeer.launch, jvm_options=wrong)
-            self.assertRaisesRegex(TypeError, "options is a list of words", jpeer.launch, options=wrong)
+            self.assertRaisesRegex(TypeError, "jvm_options must be a list of words", jpeer.launch, jvm_options=wrong)
+            self.assertRaisesRegex(TypeError, "options must be a list of words", jpeer.launch, options=wrong)
 
-    def test_what_may_be_used(self):
+    def test_allow_limits_what_may_be_used(self):
         with launch(allow=["jdk:java.util.*", "java.lang.Integer"]) as small:
             self.assertEqual(small.java.lang.Integer.parseInt("5"), 5)
             self.assertEqual(len(small.java.util.ArrayList([1])), 1)
             with self.assertRaises(PermissionError):
                 small.java.lang.System.exit(1)
 
-    def test_failures(self):
+    def test_a_failed_launch_raises_the_reason(self):
         self.assertRaises(FileNotFoundError, jpeer.launch, classpath=["/no/such.jar"])
         self.assertRaises((ConnectionError, OSError), jpeer.launch, program="/no/such/program")
         self.assertRaises((ConnectionError, OSError), jpeer.launch, options=["--no-such-option"])
         self.assertRaisesRegex(ConnectionError, "exit status 1: .*Unrecognized VM option 'NoSuch'", jpeer.launch,
                                jvm_options=["-XX:NoSuch"])
 
-    def test_class_path(self):
+    def test_launch_sets_the_class_path(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(f"{folder}/words.txt", "w", encoding="utf-8") as file:
                 file.write("text")
@@ -112,7 +112,7 @@ class Launching(unittest.TestCase):
                 loader = other.java.lang.ClassLoader.getSystemClassLoader()
                 self.assertEqual(bytes(loader.getResourceAsStream("words.txt").readAllBytes()), b"text")
 
-    def test_nothing_is_searched_without_a_class_path(self):
+    def test_the_default_class_path_is_classpath_or_empty(self):
         with unittest.mock.patch.dict(os.environ):
             os.environ.pop("CLASSPATH", None)
             os.environ.pop("JPEER_CLASS_PATH", None)
@@ -126,7 +126,7 @@ class Launching(unittest.TestCase):
 
 
 class Connecting(unittest.TestCase):
-    def test_a_second_connection(self):
+    def test_connections_have_classes_of_their_own(self):
         with jpeer.connect(java.url, timeout=SECONDS) as other:
             self.assertIs(jpeer.default(), other)
             xs = other.java.util.ArrayList([1])
@@ -136,18 +136,18 @@ class Connecting(unittest.TestCase):
         self.assertIs(jpeer.default(), java)
         self.assertEqual(java.java.util.ArrayList([1]), [1])
 
-    def test_refused(self):
+    def test_a_wrong_address_is_an_error(self):
         self.assertRaises(OSError, jpeer.connect, "ws+unix:/no/such/socket")
         self.assertRaisesRegex((ValueError, RuntimeError), "scheme", jpeer.connect, "nonsense")
 
-    def test_sessions_by_name(self):
+    def test_connections_with_one_peer_id_share_a_session(self):
         name = "5f2d7c1e-7a57-4b52-9d52-0d8f4ddc1d01"
         with jpeer.connect(java.url, peer_id=name) as one, jpeer.connect(java.url, peer_id=name) as other:
             kept = one.java.util.ArrayList()
             self.assertGreaterEqual(other.stats()["objects"], 1)
             self.assertEqual(kept, [])
 
-    def test_objects_are_let_go(self):
+    def test_unused_objects_are_released(self):
         Point, before = java.java.awt.Point, java.stats()["objects"]
         for _ in range(3_000):
             Point(1, 2)
@@ -160,7 +160,7 @@ class Connecting(unittest.TestCase):
 
 
 class Imports(unittest.TestCase):
-    def test_classes(self):
+    def test_classes_and_packages_can_be_imported(self):
         from jpeer.java.util import ArrayList, HashMap
         from jpeer.java.util.concurrent import TimeUnit
         import jpeer.java.lang
@@ -174,7 +174,7 @@ class Imports(unittest.TestCase):
         self.assertIs(util.ArrayList, ArrayList)
         self.assertIn("ArrayList", dir(util))
 
-    def test_names_that_do_not_look_like_what_they_are(self):
+    def test_the_case_of_a_name_does_not_matter(self):
         small = java.fixtures.small
         self.assertEqual(small.functions.col("x"), "col x")
         self.assertEqual((small.functions.size, small.functions.inner.three()), (7, 3))
@@ -213,7 +213,7 @@ class Imports(unittest.TestCase):
 
         self.assertIs(Mine, java.java.util.ArrayList)
 
-    def test_members_of_classes(self):
+    def test_members_of_classes_can_be_imported(self):
         for _ in range(2):
             with launch() as other:
                 from jpeer.java.util.Map import Entry
@@ -230,13 +230,13 @@ class Imports(unittest.TestCase):
 
         self.assertIs(Map, java.java.util.Map)
 
-    def test_all_classes_of_a_package(self):
+    def test_star_imports_all_classes_of_a_package(self):
         found = {}
         exec("from jpeer.java.util.function import *", found)
         self.assertIs(found["Function"], java.java.util.function.Function)
         self.assertGreater(len(found), 40)
 
-    def test_mistakes(self):
+    def test_an_unknown_import_is_an_import_error_with_suggestions(self):
         with self.assertRaisesRegex(
             ImportError, r"no Java class java.util.ArayList. Did you mean java.util.ArrayList\?"
         ):
@@ -250,7 +250,7 @@ class Imports(unittest.TestCase):
 
 
 class Loaders(unittest.TestCase):
-    """Two loaders with the same classes."""
+    """Two class loaders with the same classes."""
 
     @classmethod
     def setUpClass(cls):
@@ -267,7 +267,7 @@ class Loaders(unittest.TestCase):
     def both(self, name):
         return self.java.type(name, loader=self.loader), self.java.type(name, loader=self.other)
 
-    def test_classes_that_are_held_go_on(self):
+    def test_classes_of_one_name_are_separate_by_loader(self):
         mine, other = self.both("fixtures.small.functions")
         self.assertIs(mine, self.held)
         self.assertIs(self.java.fixtures.small.functions, self.held)
@@ -292,7 +292,7 @@ class Loaders(unittest.TestCase):
             self.assertTrue(all(isinstance(each, self.java.java.lang.Object) for each in found))
         self.assertIs(self.java.type(circles[1].getClass()), other)
 
-    def test_enums_and_exceptions(self):
+    def test_enums_and_exceptions_are_separate_by_loader(self):
         for cls in self.both("fixtures.Color"):
             self.assertEqual(([each.name() for each in cls], cls["BLUE"].ordinal()), (["RED", "GREEN", "BLUE"], 2))
             self.assertIsInstance(cls.RED, cls)
@@ -303,7 +303,7 @@ class Loaders(unittest.TestCase):
                 cls.named(name, None)
             self.assertNotIsInstance(caught.exception, another.OwnException)
 
-    def test_names_that_a_loader_does_not_have(self):
+    def test_a_name_unknown_to_the_loader_is_not_found(self):
         self.assertIs(self.java.type("java.lang.String", loader=self.other), self.java.java.lang.String)
         with self.assertRaises(jpeer.NotFound):
             self.java.type("fixtures.Nothing", loader=self.other)
@@ -311,7 +311,7 @@ class Loaders(unittest.TestCase):
             self.java.type("fixtures.Nothing")
         self.assertRaises(FileNotFoundError, self.java.add_classpath, "/no/such.jar")
 
-    def test_imports(self):
+    def test_imports_find_added_classes(self):
         with launch() as java:
             java.add_classpath(FIXTURES)
             from jpeer.fixtures.small.functions import col
@@ -326,7 +326,7 @@ class Loaders(unittest.TestCase):
 
 
 class Ends(unittest.TestCase):
-    def test_after_close(self):
+    def test_a_closed_connection_refuses_everything(self):
         other = launch()
         p, Point = other.java.awt.Point(1, 2), other.java.awt.Point
         other.close()
@@ -337,7 +337,7 @@ class Ends(unittest.TestCase):
             self.assertRaises(ConnectionError, attempt)
         del p
 
-    def test_the_default_is_one_that_lives(self):
+    def test_the_default_is_a_live_connection(self):
         with launch() as other:
             newest = launch()
             self.assertIs(jpeer.default(), newest)
@@ -350,11 +350,11 @@ class Ends(unittest.TestCase):
             self.assertEqual(Stack().size(), 0)
             newest.close()
 
-    def test_timeouts(self):
+    def test_a_call_longer_than_the_timeout_is_a_timeout_error(self):
         with launch(timeout=SECONDS + 1) as other:
             self.assertEqual(other.timeout, SECONDS + 1)
             sleep = other.java.lang.Thread.sleep
-            sleep(1)  # its class is looked at before the time is short
+            sleep(1)  # describes the class before the timeout is short
             other.timeout = 0.2
             with self.assertRaises(TimeoutError):
                 sleep(SECONDS * 1000)
@@ -367,7 +367,7 @@ class Ends(unittest.TestCase):
         other.timeout = 0.2
         self.assertRaises(TimeoutError, queue.take)
         other.timeout = SECONDS
-        lock.unlock()  # by the Java thread that has waited: it is this thread's
+        lock.unlock()  # works only if it runs on the Java thread that waited
         self.assertFalse(queue.hasWaitingConsumer())
         self.assertFalse(other.java.lang.Thread.interrupted())
         other.close()
@@ -380,7 +380,7 @@ class Ends(unittest.TestCase):
                  f"java.timeout = {SECONDS}", "print(queue.hasWaitingConsumer(), java.java.lang.Thread.interrupted())")
         self.assertEqual(self.run_program(lines, lambda process: None), (0, "False False\n"))
 
-    def test_how_the_peer_has_ended(self):
+    def test_the_error_names_how_the_peer_ended(self):
         for end, how in [(lambda other: os.kill(other.process_id, signal.SIGKILL), "signal 9"),
                          (lambda other: other.java.lang.Runtime.getRuntime().halt(7), "exit status 7")]:
             other = launch()
@@ -397,7 +397,8 @@ class Ends(unittest.TestCase):
         other.close()
 
     def run_program(self, lines, act, **environment):
-        """Runs it until it has printed a line; what acts on the process; its status and what it has printed beside."""
+        """Runs a program until it prints a line, calls act(process), and returns the exit status and the further
+        output."""
         program = [sys.executable, "-c", "import threading, time\nimport jpeer\n" + "\n".join(lines)]
         variables = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment}
         with subprocess.Popen(program, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
@@ -421,7 +422,7 @@ class Ends(unittest.TestCase):
                 self.assertEqual(self.run_program(lines, kill, TMPDIR=folder, XDG_RUNTIME_DIR="")[0], -signal.SIGKILL)
                 await_true(lambda folder=folder: not os.listdir(folder), "the peer removes the folder")
 
-    def test_close_waits_for_no_thread_that_is_in_a_call(self):
+    def test_close_does_not_wait_for_running_calls(self):
         other, errors = launch(), []
 
         def sleep():
@@ -435,11 +436,11 @@ class Ends(unittest.TestCase):
         await_true(lambda: other._connection.pending)
         process = other.process_id
         other.close()
-        self.assertTrue(has_ended(process))  # and not when the thread has done with its error
+        self.assertTrue(has_ended(process))  # already now, not only after the thread has handled its error
         thread.join(SECONDS)
         self.assertEqual(len(errors), 1)
 
-    def test_close_with_another_connection_open(self):
+    def test_close_ends_other_connections_to_the_peer(self):
         for pin in (False, True):
             lines = (
                 "java = jpeer.launch()", f"other = jpeer.connect(java.url, pin={pin})", "held = other.java.util.ArrayList([1])",
@@ -447,18 +448,18 @@ class Ends(unittest.TestCase):
             )  # fmt: skip
             self.assertEqual(self.run_program(lines, lambda _: None), (0, ""))
 
-    def test_ctrl_c_at_a_terminal(self):
+    def test_ctrl_c_at_a_terminal_ends_the_program(self):
         try:
             for descriptor in pty.openpty():
                 os.close(descriptor)
-        except OSError as why:  # a root without /dev/pts
+        except OSError as why:  # root without /dev/pts
             self.skipTest(f"no pseudo-terminal can be had here: {why}")
         for call in ("java.java.lang.Thread.sleep(600_000)",
                      "java.java.util.List.of(1).forEach(lambda _: java.java.lang.Thread.sleep(600_000))"):
             lines = (
                 "import jpeer, threading, time", "java = jpeer.launch()", "java.java.util.List.of(1), java.java.lang.Thread.sleep(1)",
-                "def tell():", "    while not java._connection.pending: time.sleep(0.01)", "    print('ready', flush=True)",
-                "threading.Thread(target=tell).start()", call,
+                "def report():", "    while not java._connection.pending: time.sleep(0.01)", "    print('ready', flush=True)",
+                "threading.Thread(target=report).start()", call,
             )  # fmt: skip
             process, terminal = pty.fork()
             if process == 0:
@@ -468,7 +469,7 @@ class Ends(unittest.TestCase):
                 self.assertEqual(screen.readline(), b"ready\r\n")
                 screen.write(b"\x03")
                 said = b""
-                with contextlib.suppress(OSError):  # nobody has the terminal any more
+                with contextlib.suppress(OSError):  # the program has closed the terminal
                     while more := screen.read(4096):
                         said += more
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), -signal.SIGINT)
@@ -476,8 +477,8 @@ class Ends(unittest.TestCase):
             self.assertEqual([line for line in lines if line.strip() and not line.startswith(" ")],
                              ["Traceback (most recent call last):", "KeyboardInterrupt"])
 
-    def test_ctrl_c(self):
-        """A signal ends the wait, and the connection stays usable."""
+    def test_ctrl_c_ends_the_wait(self):
+        """The connection stays usable."""
         main = threading.get_ident()
 
         def interrupt():
@@ -491,13 +492,13 @@ class Ends(unittest.TestCase):
             thread = threading.Thread(target=interrupt)
             with self.assertRaises(KeyboardInterrupt):
                 thread.start()
-                FileInputStream(pipe)  # waits until somebody writes
+                FileInputStream(pipe)  # waits for a writer
             thread.join()
             self.assertEqual(java.java.lang.Math.abs(-1), 1)
             os.close(os.open(pipe, os.O_RDWR))
 
-    def test_keyboard_interrupt_within_callbacks(self):
-        """The Java thread stays inside take: waits that are around the interrupted one cannot wait for it."""
+    def test_ctrl_c_ends_the_waits_of_nested_callbacks(self):
+        """The Java thread stays inside take, so the waits around the interrupted wait must end without it."""
         main = threading.main_thread().ident
         queue = java.java.util.concurrent.LinkedTransferQueue()
 
@@ -526,7 +527,7 @@ class Ends(unittest.TestCase):
                 queue.put("for the one that waits")
                 self.assertEqual(java.java.lang.Math.abs(-1), 1)
 
-    def test_a_program_that_just_ends(self):
+    def test_a_peer_ends_with_its_program(self):
         program = (
             "import jpeer\n"
             "java = jpeer.launch()\n"

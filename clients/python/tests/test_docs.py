@@ -1,4 +1,4 @@
-"""The examples of docs/python.md and README, in their order, with what they print; and the demo."""
+"""The examples of docs/python.md and README are run in order and print what the pages show; tools/demo, too."""
 
 import builtins
 import contextlib
@@ -17,7 +17,7 @@ DEMO = ROOT / "demo"
 
 
 class Documentation(unittest.TestCase):
-    def test_examples(self):
+    def test_the_examples_print_what_the_page_shows(self):
         examples = doctest.DocTestParser().get_doctest(PAGE.read_text(encoding="utf-8"), {}, PAGE.name, str(PAGE), 0)
         said = []
         runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -33,8 +33,8 @@ class Documentation(unittest.TestCase):
             exec(program, {})
         self.assertEqual(printed.getvalue().splitlines(), expected)
 
-    def test_the_table_of_exceptions(self):
-        """`jpeer.X`, a `Y`: the class exists, and is one."""
+    def test_the_table_of_exceptions_names_their_bases(self):
+        """For a row "`jpeer.X`, a `Y`", the class X exists and is a subclass of Y."""
         text = PAGE.read_text(encoding="utf-8")
         rows = re.findall(r"^\| (`[\w.]+`[^|]*) \|", text[text.index("| exception | when |"):].partition("\n\n")[0], re.M)
         self.assertGreater(len(rows), 5)
@@ -53,7 +53,7 @@ class Documentation(unittest.TestCase):
 
 
 class Demo(unittest.TestCase):
-    """What tools/demo runs after the build."""
+    """The program that tools/demo runs after the build."""
 
     @classmethod
     def setUpClass(cls):
@@ -61,7 +61,7 @@ class Demo(unittest.TestCase):
         cls.jar = subprocess.run([ROOT / "tools/fetch-jar", h2], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
     def shown(self, *options):
-        """The lines of the program with what it prints, and those of its messages."""
+        """The lines of the program and its output, and the lines of its messages."""
         done = subprocess.run([sys.executable, DEMO / "show.py", *options, self.jar], timeout=SECONDS, capture_output=True,
                               text=True, check=False)  # fmt: skip
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -1,4 +1,4 @@
-"""Java's exceptions in Python, and Python's in Java."""
+"""Java's exceptions in Python, and Python's exceptions in Java."""
 
 import gc
 import pickle
@@ -12,7 +12,7 @@ import jpeer
 from jpeer.exceptions import PYTHON_BASES
 from support import FIXTURES, SECONDS, await_true, launch, module_peer, run_threads
 
-java = None  # while the tests of this module run
+java = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals(), classpath=[FIXTURES])
 
 
@@ -25,7 +25,7 @@ def catch(kind, function, *args):
 
 
 def raising(thrown):
-    """A function that raises it, whatever its arguments."""
+    """A function that raises the exception, with any arguments."""
 
     def function(*_):
         raise thrown
@@ -34,7 +34,7 @@ def raising(thrown):
 
 
 class FromJava(unittest.TestCase):
-    def test_hierarchy(self):
+    def test_except_matches_superclasses_and_interfaces(self):
         lang = java.java.lang
         for kind in (lang.NumberFormatException, lang.IllegalArgumentException, lang.RuntimeException, lang.Exception,
                      lang.Throwable, jpeer.JavaException, ValueError, Exception):
@@ -44,7 +44,7 @@ class FromJava(unittest.TestCase):
         self.assertNotIsInstance(error, lang.IllegalStateException)
         self.assertIsInstance(error, lang.Object)
 
-    def test_what_it_tells(self):
+    def test_an_exception_has_message_class_and_frames(self):
         error = catch(ValueError, java.java.lang.Integer.parseInt, "x")
         self.assertEqual((str(error), error.args), ('For input string: "x"', ('For input string: "x"',)))
         self.assertEqual(error.java_class, "java.lang.NumberFormatException")
@@ -53,7 +53,7 @@ class FromJava(unittest.TestCase):
             str(catch(java.java.lang.NullPointerException, java.java.util.Objects.requireNonNull, None)), ""
         )
 
-    def test_frames_in_the_traceback(self):
+    def test_the_traceback_has_the_java_frames(self):
         error = catch(ValueError, java.java.lang.Integer.parseInt, "x")
         found = traceback.extract_tb(error.__traceback__)
         names = [(entry.filename, entry.name) for entry in found]
@@ -71,7 +71,7 @@ class FromJava(unittest.TestCase):
         self.assertIn('File "Integer.java", line ', text)
         self.assertIn('java.lang.NumberFormatException: For input string: "x"', text)
 
-    def test_causes(self):
+    def test_causes_become_python_causes(self):
         future = java.java.util.concurrent.CompletableFuture.failedFuture(java.java.io.IOException("inner"))
         error = catch(java.java.util.concurrent.ExecutionException, future.get)
         self.assertIsInstance(error.__cause__, java.java.io.IOException)
@@ -79,19 +79,19 @@ class FromJava(unittest.TestCase):
         self.assertEqual(error.__cause__.getMessage(), "inner")
         self.assertIsNone(error.__cause__.__cause__)
 
-    def test_members(self):
+    def test_an_exception_has_the_members_of_its_throwable(self):
         error = catch(java.java.sql.SQLException, java.java.sql.DriverManager.getConnection, "jdbc:nothing:x")
         self.assertEqual((error.getSQLState(), error.getMessage()), ("08001", str(error)))
         self.assertEqual(error.getStackTrace()[0].getMethodName(), "getConnection")
         with self.assertRaisesRegex(AttributeError, "has no public member 'getSqlState'. Did you mean getSQLState"):
             error.getSqlState()
 
-    def test_the_throwable_of_a_batch(self):
+    def test_the_error_of_a_batch_has_its_throwable(self):
         wrong = ("call", "java.sql.DriverManager", "getConnection", None, ("jdbc:nothing:x",))
         error = catch(java.java.sql.SQLException, java._connection.batch, [wrong])
         self.assertEqual(error.getSQLState(), "08001")
 
-    def test_throwables_are_values_too(self):
+    def test_a_throwable_may_be_created_and_passed(self):
         made = java.java.lang.IllegalStateException("x", java.java.io.IOException("y"))
         self.assertEqual((str(made), repr(made)), ("x", "IllegalStateException('x')"))
         self.assertEqual(str(made.getCause()), "y")
@@ -101,7 +101,7 @@ class FromJava(unittest.TestCase):
         with self.assertRaises(java.java.lang.IllegalStateException):
             raise made
 
-    def test_python_bases(self):
+    def test_java_exceptions_derive_from_the_equivalent_python_exceptions(self):
         with self.assertRaises(FileNotFoundError):
             java.java.io.FileInputStream("/no/such/file")
         with self.assertRaises(OSError):
@@ -112,17 +112,17 @@ class FromJava(unittest.TestCase):
             java.java.lang.Integer.class_.cast("x")
         self.assertIsInstance(java.java.lang.OutOfMemoryError("x"), MemoryError)
 
-    def test_refused(self):
+    def test_exceptions_cannot_be_pickled(self):
         error = catch(ValueError, java.java.lang.Integer.parseInt, "x")
         self.assertRaisesRegex(TypeError, "cannot pickle", pickle.dumps, error)
 
-    def test_policies_that_deny_the_class(self):
+    def test_an_exception_of_a_denied_class_is_raised(self):
         with launch(allow=["java.util.ArrayList"]) as small:
             error = catch(jpeer.JavaException, small.java.util.ArrayList([1]).get, 5)
         self.assertEqual(error.java_class, "java.lang.IndexOutOfBoundsException")
         self.assertIn("out of bounds", str(error))
 
-    def test_hierarchy_whatever_the_policy_allows(self):
+    def test_the_hierarchy_does_not_depend_on_the_policy(self):
         with launch(classpath=[FIXTURES], allow=["fixtures.Throwables", "fixtures.Throwables$*"]) as small:
             named = small.type("fixtures.Throwables").named
             for name, kind in PYTHON_BASES.items():
@@ -132,7 +132,7 @@ class FromJava(unittest.TestCase):
                     self.assertIsInstance(error, kind)
                     self.assertEqual((type(error).__name__, error.java_class), (name.rpartition(".")[2], name))
                     self.assertEqual(str(error), "named")
-            runtime = small.type("java.lang.RuntimeException")  # known by now, as a superclass
+            runtime = small.type("java.lang.RuntimeException")  # found already, as a superclass
             error = catch(OSError, named, "fixtures.Throwables$OwnException", None)
             self.assertIs(type(error), small.type("fixtures.Throwables$OwnException"))
             self.assertIsInstance(error, runtime)
@@ -140,7 +140,7 @@ class FromJava(unittest.TestCase):
             self.assertIs(type(error.__cause__), small.type("java.io.IOException"))
             self.assertRaises(jpeer.Denied, runtime, "made by a constructor that is not allowed")
 
-    def test_the_application_is_allowed_and_its_superclasses_are_not(self):
+    def test_except_matches_an_allowed_class_with_denied_superclasses(self):
         with launch(classpath=[FIXTURES], allow=["fixtures.Throwables", "fixtures.Throwables$*"]) as small:
             throwables = small.type("fixtures.Throwables")
             try:
@@ -163,7 +163,7 @@ class FromPython(unittest.TestCase):
         self.assertIn("java.util.ArrayList.sort", names)
         self.assertLess(names.index("java.util.ArrayList.sort"), names.index("compare"))
 
-    def test_every_kind(self):
+    def test_exceptions_of_every_kind_come_back(self):
         for thrown in (KeyError("k"), RuntimeError(), StopIteration(5), ZeroDivisionError("z"), IndexError("i"),
             OSError(2, "o"), TypeError("t"), TimeoutError("t"), FileNotFoundError(2, "f"), ConnectionError("c"),
                        NotImplementedError("n"), AssertionError("a"), UnicodeDecodeError("utf-8", b"x", 0, 1,
@@ -171,7 +171,7 @@ class FromPython(unittest.TestCase):
             with self.subTest(thrown):
                 self.assertIs(catch(type(thrown), java.java.util.ArrayList([1]).forEach, raising(thrown)), thrown)
 
-    def test_as_a_cause(self):
+    def test_an_exception_comes_back_as_a_cause(self):
         thrown = KeyError("missing")
 
         task = java.java.util.concurrent.FutureTask(jpeer.cast("java.util.concurrent.Callable", raising(thrown)))
@@ -179,26 +179,26 @@ class FromPython(unittest.TestCase):
         error = catch(java.java.util.concurrent.ExecutionException, task.get)
         self.assertIs(error.__cause__, thrown)
 
-    def test_java_exceptions(self):
+    def test_python_may_raise_java_exceptions(self):
         def accept(element):
             raise java.java.io.UncheckedIOException("from here", java.java.io.IOException("inner"))
 
         error = catch(java.java.io.UncheckedIOException, java.java.util.ArrayList([1]).forEach, accept)
         self.assertEqual((str(error), str(error.__cause__)), ("from here", "inner"))
 
-    def test_policies_that_deny_the_table(self):
+    def test_exceptions_come_back_under_a_small_policy(self):
         for more in ([], ["jdk:java.lang.*"]):
             with launch(allow=["java.util.ArrayList", "jdk:java.util.function.*", *more]) as small:
                 for _ in range(2):
                     thrown = ValueError("same\0")
                     self.assertIs(catch(Exception, small.java.util.ArrayList([1]).forEach, raising(thrown)), thrown)
 
-    def test_exceptions_of_another_connection(self):
+    def test_an_exception_of_another_connection_comes_back(self):
         with jpeer.connect(java.url, timeout=SECONDS) as other:
             thrown = catch(ValueError, other.java.lang.Integer.parseInt, "x")
             self.assertIs(catch(ValueError, java.java.util.ArrayList([1]).forEach, raising(thrown)), thrown)
 
-    def test_what_java_sees(self):
+    def test_java_sees_an_equivalent_throwable(self):
         seen = []
 
         def supply():
@@ -211,7 +211,7 @@ class FromPython(unittest.TestCase):
         self.assertIsInstance(seen[0].getCause(), java.java.lang.IllegalArgumentException)
         self.assertEqual(seen[0].getCause().getMessage(), "ValueError: bad")
 
-    def test_the_class_that_means_the_same(self):
+    def test_a_python_exception_becomes_the_equivalent_java_class(self):
         for thrown, name in (
             (OSError(2, "o"), "java.io.FileNotFoundException"), (OSError("o"), "java.io.IOException"),
             (FileNotFoundError("f"), "java.io.FileNotFoundException"), (ConnectionError("c"), "java.io.IOException"),
@@ -222,7 +222,7 @@ class FromPython(unittest.TestCase):
             with self.subTest(thrown):
                 self.assertEqual(self.trace_of(raising(thrown)).partition(":")[0], name)
 
-    def test_what_denies_python_something_is_unchecked(self):
+    def test_a_permission_error_becomes_an_unchecked_exception(self):
         with self.assertRaises(PermissionError) as caught:
             java.java.util.ArrayList([2, 1]).sort(raising(PermissionError("no")))
         self.assertNotIn("Undeclared", str(caught.exception))
@@ -232,8 +232,8 @@ class FromPython(unittest.TestCase):
             lambda error: caught.append(error.getCause())).get()
         self.assertEqual(caught[0].java_class, "java.lang.SecurityException")
 
-    def test_a_class_that_the_policy_denies(self):
-        """It is a RuntimeException then, and others stay what they are."""
+    def test_a_denied_class_becomes_a_runtime_exception(self):
+        """The denied class becomes a RuntimeException. Other exceptions keep their classes."""
         with launch(allow=["jdk:java.util.**", "jdk:java.lang.**"]) as small:
             for thrown, name in (
                 (ValueError("v"), "java.lang.IllegalArgumentException"), (OSError("o"), "java.lang.RuntimeException"),
@@ -246,7 +246,7 @@ class FromPython(unittest.TestCase):
                 self.assertIs(error.__cause__, thrown)
 
     def trace_of(self, function):
-        """What a log of Java's shows of it."""
+        """The stack trace as Java logs it."""
         return java.fixtures.Calling.traceOf(function)
 
     def test_frames_and_causes_are_seen_by_java(self):
@@ -276,7 +276,7 @@ class FromPython(unittest.TestCase):
         frames = jpeer.callbacks.frames_of(error)
         self.assertEqual((len(frames), {each[1].rpartition(".")[2] for each in frames}), (64, {"descend"}))
         names = [entry.name for entry in traceback.extract_tb(error.__traceback__)]
-        self.assertEqual(names.count("descend"), 201)  # none of them twice
+        self.assertEqual(names.count("descend"), 201)  # each frame once
 
     def test_names_of_modules_run_no_code(self):
         class Name(str):
@@ -306,7 +306,7 @@ class FromPython(unittest.TestCase):
         held.size()
         await_true(lambda: java.stats()["objects"] <= before + 2)
 
-    def test_each_thread_gets_its_own(self):
+    def test_each_thread_gets_its_own_exception(self):
         def run(_):
             for _ in range(50):
                 thrown = KeyError("same")
@@ -316,14 +316,14 @@ class FromPython(unittest.TestCase):
         run_threads(run, range(12))
         self.assertEqual(found, [True] * 600)
 
-    def test_causes_of_many_futures(self):
+    def test_each_future_has_its_own_cause(self):
         errors = [KeyError("same") for _ in range(40)]
         supply = java.java.util.concurrent.CompletableFuture.supplyAsync
         futures = [supply(raising(error)) for error in errors]
         for future, error in zip(futures, errors, strict=True):
             self.assertIs(catch(java.java.util.concurrent.ExecutionException, future.get).__cause__, error)
 
-    def test_texts_come_whole(self):
+    def test_messages_arrive_unchanged(self):
         for text in ("a\0b", "\ud800", "", "ü😀"):
             with self.subTest(text):
                 thrown = ValueError(text)
@@ -336,7 +336,7 @@ class FromPython(unittest.TestCase):
         error = catch(ValueError, java.java.lang.Integer.parseInt, "a\0b")
         self.assertEqual(str(error), 'For input string: "a\0b"')
 
-    def test_what_java_lets_go_of_is_forgotten(self):
+    def test_exceptions_that_java_collects_are_freed(self):
         class Thrown(Exception):
             pass
 
@@ -358,7 +358,7 @@ class FromPython(unittest.TestCase):
 
         await_true(are_gone)
 
-    def test_no_more_than_so_many_are_kept(self):
+    def test_the_oldest_of_many_exceptions_are_forgotten(self):
         def fail():
             raise KeyError("kept by Java")
 
@@ -371,7 +371,7 @@ class FromPython(unittest.TestCase):
         error = catch(java.java.util.concurrent.ExecutionException, tasks[0].get)
         self.assertIsInstance(error.__cause__, java.java.util.NoSuchElementException)
 
-    def test_nothing_is_kept(self):
+    def test_an_exception_that_came_back_is_freed(self):
         class Thrown(Exception):
             pass
 

@@ -1,4 +1,4 @@
-"""Values that go as what the parameter is: where the peer refuses one form, the next one is tried."""
+"""Values with several forms: if the peer refuses one form, the next one is tried."""
 
 import array
 import datetime
@@ -13,7 +13,7 @@ import jpeer
 from jpeer._native import Forms, Typed
 from support import SECONDS, module_peer
 
-java = None  # while the tests of this module run
+java = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals())
 
 
@@ -22,7 +22,7 @@ class Order(unittest.TestCase):
         self.asked = []
 
     def form(self, value):
-        """A form that tells when it is made."""
+        """A form that records when it is made."""
 
         def make():
             self.asked.append(value)
@@ -33,22 +33,22 @@ class Order(unittest.TestCase):
     def forms(self, *values):
         return Forms(*map(self.form, values))
 
-    def test_the_first_that_is_taken(self):
+    def test_the_first_accepted_form_is_used(self):
         self.assertEqual(java.java.lang.Integer.parseInt(self.forms("5", "6")), 5)
         self.assertEqual(java.java.lang.Integer.parseInt(self.forms([1], {}, "7", "8")), 7)
         self.assertEqual(self.asked, ["5", [1], {}, "7"])
 
-    def test_none_is_taken(self):
+    def test_the_error_is_that_of_the_last_form(self):
         with self.assertRaisesRegex(TypeError, r"parseInt\(java.util.List\)"):
             java.java.lang.Integer.parseInt(self.forms([1], {}))
         self.assertEqual(self.asked, [[1], {}])
 
-    def test_java_has_run(self):
+    def test_no_form_is_tried_after_java_has_run(self):
         with self.assertRaises(java.java.lang.NumberFormatException):
             java.java.lang.Integer.parseInt(self.forms("x", "5"))
         self.assertEqual(self.asked, ["x"])
 
-    def test_several_values(self):
+    def test_forms_of_several_values_are_combined(self):
         forms = Forms([1], 5)
         self.assertEqual(java.java.lang.Math.addExact(forms, forms), 10)
         self.assertEqual(java.java.lang.Math.addExact(forms, Forms([], [], 6)), 11)
@@ -66,7 +66,7 @@ class Moments(unittest.TestCase):
         )
     ]
 
-    def test_what_the_parameter_is(self):
+    def test_a_datetime_becomes_the_class_of_the_parameter(self):
         time = java.java.time
         for moment in self.MOMENTS:
             with self.subTest(moment.tzinfo):
@@ -77,17 +77,17 @@ class Moments(unittest.TestCase):
                     self.assertFalse(kind.isAfter(moment, moment))
                     self.assertTrue(kind.isAfter(now, jpeer.cast(kind, moment)))
 
-    def test_the_first_form(self):
+    def test_the_zone_decides_the_class_of_a_datetime(self):
         kinds = [java.java.util.Objects.toString(moment) for moment in self.MOMENTS]
         self.assertEqual(
             kinds, ["2024-07-01T12:30:00Z", "2024-07-01T12:30+05:45", "2024-07-01T12:30+02:00[Europe/Berlin]"]
         )
 
-    def test_without_a_zone(self):
+    def test_a_datetime_without_a_zone_is_no_instant(self):
         with self.assertRaisesRegex(TypeError, "LocalDateTime"):
             java.java.util.Date.from_(datetime.datetime(2024, 7, 1))
 
-    def test_the_edges_of_the_calendar(self):
+    def test_an_instant_outside_the_calendar_is_refused(self):
         edge = datetime.datetime(1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
         with self.assertRaisesRegex(TypeError, "OffsetDateTime"):
             java.java.util.Date.from_(edge)
@@ -100,7 +100,7 @@ class Paths(unittest.TestCase):
         self.path = pathlib.Path(self.folder.name, "lines.txt")
         self.path.write_text("text")
 
-    def test_files(self):
+    def test_a_path_becomes_a_file(self):
         io = java.java.io
         with io.FileReader(self.path) as reader:
             self.assertEqual(reader.read(), ord("t"))
@@ -115,14 +115,14 @@ class Paths(unittest.TestCase):
         self.assertTrue(io.File.exists(jpeer.cast(io.File, self.path)))
         self.assertEqual(java.array("java.io.File", [self.path])[0].getName(), "lines.txt")
 
-    def test_paths(self):
+    def test_a_path_becomes_a_java_path(self):
         self.assertEqual(java.java.nio.file.Files.readString(self.path), "text")
         with self.assertRaises(java.java.io.FileNotFoundException):
             java.java.io.FileReader(self.path.parent / "nothing")
 
 
 class Casts(unittest.TestCase):
-    def test_optionals(self):
+    def test_cast_makes_optionals(self):
         toString = java.java.util.Objects.toString
         for name, value, text in [
             ("", 5, "Optional[5]"), ("", None, "Optional.empty"),
@@ -141,7 +141,7 @@ class Casts(unittest.TestCase):
         with self.assertRaises(TypeError):
             toString(jpeer.cast("java.util.OptionalInt", "text"))
 
-    def test_optionals_that_python_gives(self):
+    def test_a_result_becomes_an_optional(self):
         @jpeer.implements("java.util.stream.IntStream")
         class Numbers:
             def max(self):
@@ -173,7 +173,7 @@ class Casts(unittest.TestCase):
         found = ModuleFinder.compose(Nothing(), ModuleFinder.ofSystem()).find("java.base")
         self.assertEqual(found.get().descriptor().name(), "java.base")
 
-    def test_objects_of_python(self):
+    def test_cast_passes_a_python_object_as_any_of_its_interfaces(self):
         @jpeer.implements("java.lang.Runnable", "java.lang.Comparable")
         class Both:
             ran = 0
@@ -203,7 +203,7 @@ class InALoop(unittest.TestCase):
 
         def done(*result):
             found.append(result)
-            wakes.send(b".")  # a thread that listens for Java's calls may have taken the answer
+            wakes.send(b".")  # the answer may have been read by a thread that listens for Java's calls
 
         with woken, wakes:
             poll = select.poll()
@@ -215,6 +215,6 @@ class InALoop(unittest.TestCase):
                 connection.process()
         return found[0]
 
-    def test_other_forms(self):
+    def test_a_loop_tries_other_forms(self):
         made, error = self.send("new", "java.util.ArrayList", (array.array("i", [1, 2]),))
         self.assertEqual((made, error), ([1, 2], None))

@@ -1,4 +1,4 @@
-"""What a peer can do to a client: a malformed answer is a ProtocolError, and nothing else happens."""
+"""A hostile peer: a malformed answer is a ProtocolError, and has no other effect."""
 
 import copy
 import decimal
@@ -29,7 +29,8 @@ class Hostile(unittest.TestCase):
         return java
 
     def connect_to(self, value=None, **classes):
-        """A peer that describes the class Evil with these changes, and answers a call with the value."""
+        """Connects to a peer that describes the class Evil with these changes, and answers every call with the
+        value."""
 
         def reply(request):
             if request["method"] == "jpeer.describe":
@@ -45,7 +46,7 @@ class Hostile(unittest.TestCase):
 
 
 class Answers(Hostile):
-    def test_malformed_answers_are_one_error(self):
+    def test_a_malformed_answer_is_a_protocol_error(self):
         for at, value in enumerate((
             {}, None, 5, [], {"void": False}, {"void": False, "value": 7}, value_of(7, "x"),
             value_of("int", "9" * 400), value_of("int", {}), value_of("double", "1e"),
@@ -56,7 +57,7 @@ class Answers(Hostile):
             with self.subTest(at=at), self.assertRaises(jpeer.ProtocolError):
                 print("harmless:", repr(self.call(value))[:100])
 
-    def test_malformed_pages(self):
+    def test_a_malformed_page_is_a_protocol_error(self):
         for page in ([1, 2], {"elements": None, "done": True}, {"elements": "ab", "done": True}, {"elements": [1]},
                      {"elements": [1], "done": "no"}, {}, 5, None):
             with self.subTest(page=page):
@@ -65,7 +66,7 @@ class Answers(Hostile):
                     java._connection.fetch("text")
 
     def hold(self, kind, value):
-        """An object of that class, of a peer that answers all that is asked of it with the value."""
+        """An object of that class from a peer that answers every request about the object with the value."""
 
         def reply(request):
             if request["method"] == "jpeer.describe":
@@ -76,7 +77,7 @@ class Answers(Hostile):
 
         return self.connect(reply)._connection.call("Evil", "run", None, ())
 
-    def test_sizes_that_are_none(self):
+    def test_a_size_that_is_no_number_is_a_protocol_error(self):
         for value in (value_of("int", "-1"), value_of("java.lang.String", "x"), value_of("double", "2"), value_of("boolean", "true"),
                       value_of("java.math.BigInteger", "9" * 30), {"void": True}):
             for kind in ("java.util.ArrayList", "java.util.HashMap", "[I", "[Ljava.lang.Object;"):
@@ -84,7 +85,7 @@ class Answers(Hostile):
                     held = self.hold(kind, value)
                     self.assertRaises(jpeer.ProtocolError, len, held)
 
-    def test_entries_that_are_no_pairs(self):
+    def test_an_entry_that_is_no_pair_is_a_protocol_error(self):
         for elements in ([5], [["a", 1], 5], ["ab"], [None], [{"type": "Evil", "ref": 8}]):
             with self.subTest(elements=elements):
                 held = self.hold("java.util.HashMap", {"elements": elements, "done": True})
@@ -92,22 +93,22 @@ class Answers(Hostile):
                     with self.assertRaises(jpeer.ProtocolError):
                         use(held.items())
 
-    def test_an_optional_that_may_have_a_value(self):
+    def test_an_optional_of_unknown_content_is_a_protocol_error(self):
         with self.assertRaises(jpeer.ProtocolError):
             bool(self.hold("java.util.OptionalInt", value_of("int", "5")))
 
-    def test_malformed_stats(self):
+    def test_malformed_stats_are_a_protocol_error(self):
         for value in ("x", "5", "[1]", ""):
             with self.subTest(value=value), self.assertRaises(jpeer.ProtocolError):
                 self.connect_to(value_of("java.lang.String", value)).stats()
 
-    def test_deep_answers(self):
+    def test_a_deep_answer_is_a_protocol_error(self):
         for levels in (290, 299, 2000, 100_000):
             deep = "[" * levels + "]" * levels
             with self.subTest(levels=levels), self.assertRaises(jpeer.ProtocolError):
                 self.connect(lambda request, deep=deep: f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{deep}}}').Evil.run()
 
-    def test_a_large_integer_takes_no_time(self):
+    def test_the_time_for_a_large_integer_is_bounded(self):
         digits = "9" * 800_000
         seconds = []
         for count in (len(digits) // 8, len(digits)):
@@ -116,11 +117,11 @@ class Answers(Hostile):
             seconds.append(time.process_time() - begin)
         self.assertEqual(made % 10**9, 999_999_999)
         self.assertEqual(made.bit_length(), 2657543)
-        self.assertLess(seconds[1], 40 * max(seconds[0], 0.01))  # the square would be 64 times as much
+        self.assertLess(seconds[1], 40 * max(seconds[0], 0.01))  # quadratic time would be 64 times as much
         more = self.call(reference_to("java.math.BigInteger", 5, value="9" * 2_000_000))
         self.assertIsInstance(more, jpeer.JavaObject)
 
-    def test_decimals_with_any_exponent(self):
+    def test_a_text_that_is_no_number_stays_an_object(self):
         for text in ("1E+999999999999999999999", "NaN", "sNaN", "Infinity", "1_0", "٣", "", " 1", "+1"):
             for name in ("java.math.BigDecimal", "java.math.BigInteger"):
                 with self.subTest(text=text, type=name):
@@ -133,7 +134,7 @@ class Descriptions(Hostile):
     def method(self, name, **more):
         return {**METHOD, "name": name, **more}
 
-    def test_members_with_names_that_python_knows(self):
+    def test_members_with_special_names_change_no_class(self):
         names = ["__classcell__", "__del__", "__len__", "__slots__", "__init_subclass__", "__class__", "__dict__", "mro",
                  "__set_name__", "__getattribute__", "__new__", "_java", "_owners", "_connection", "class", "__mro_entries__"]
         java = self.connect_to(value_of("int", "5"), methods=[self.method(each) for each in names],
@@ -147,7 +148,7 @@ class Descriptions(Hostile):
                 self.assertNotIn(each, vars(evil) if each not in ("__slots__", "__dict__") else {})
         self.assertEqual(jpeer.call(evil, "__len__"), 5)
 
-    def test_malformed_descriptions(self):
+    def test_a_malformed_description_is_a_protocol_error(self):
         for changes in (
             {"methods": 5}, {"methods": [5]}, {"methods": [{}]}, {"methods": [self.method(7)]}, {"superclasses": [[]]},
             {"methods": [self.method("a\ud800")]}, {"methods": [self.method("a\0b")]}, {"fields": None},
@@ -158,7 +159,7 @@ class Descriptions(Hostile):
             with self.subTest(changes=changes), self.assertRaises(jpeer.ProtocolError):
                 self.connect_to(value_of("int", "5"), **changes).Evil.run()
 
-    def test_supertypes_without_an_end(self):
+    def test_endless_supertypes_are_a_protocol_error(self):
         def circle(request):
             name = request["params"].get("type", "A")
             return result(request, description(name, superclasses=["B" if name == "A" else "A"]))
@@ -171,8 +172,8 @@ class Descriptions(Hostile):
             with self.subTest(reply=reply.__name__), self.assertRaises(jpeer.ProtocolError):
                 self.connect(reply).A.run()
 
-    def test_a_peer_that_throws_at_every_request(self):
-        """Also when it is asked for the class of what it has thrown, and of that throwable's loader."""
+    def test_a_peer_may_throw_at_every_request(self):
+        """It also throws when it is asked for the class of the throwable, and for that class's loader."""
         for name in ("java.lang.OutOfMemoryError", "app.Odd", "app.Odd\x1b[31m\x9b"):
             def reply(request, name=name):
                 if request["method"] == "control":
@@ -189,7 +190,7 @@ class Descriptions(Hostile):
                 self.assertIn("java.lang.RuntimeException", type(caught.exception)._supertypes)
                 self.assertNotRegex("".join(traceback.format_exception(caught.exception)), r"[\x1b\x9b]")
 
-    def test_names_with_control_characters(self):
+    def test_control_characters_are_escaped(self):
         def reply(request):
             data = {"throwable_type": "a.B\x1b[31m", "message": "m", "stack_trace": [], "superclasses": ["x\0"], "cause": None}
             return {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32000, "message": "Server error", "data": data}}
@@ -198,7 +199,7 @@ class Descriptions(Hostile):
             self.connect(reply).Evil.run()
         self.assertIn(r"a.B\x1b[31m", str(caught.exception))
 
-    def test_many_members(self):
+    def test_a_class_may_have_many_members(self):
         java = self.connect_to(value_of("int", "5"), methods=[self.method(f"m{each}") for each in range(100_000)])
         self.assertEqual(java.Evil.m99999(), 5)
 
@@ -273,7 +274,7 @@ class Stack(unittest.TestCase):
 
 
 class Mutations(Hostile):
-    """Valid answers with members that are dropped or replaced; a failure names the seed."""
+    """Valid answers with members dropped or replaced. A failure names the seed."""
 
     ATOMS = (None, True, -1, 0, 1 << 31, 1 << 63, 10**400, 1.5, 1e300, "", "x", "\ud800", "\0", "9" * 5000, [], {}, [[]],
              {"ref": 1}, {"type": "Evil"}, "java.util.List", "__class__", {"type": "double", "value": "NaN"})
@@ -306,7 +307,7 @@ class Mutations(Hostile):
                 inside[key] = copy.deepcopy(choose.choice(self.ATOMS))
         return value
 
-    def test_mutations(self, count=1500):
+    def test_a_mutated_answer_raises_a_documented_error(self, count=1500):
         seed = random.randrange(1 << 30)
         choose = random.Random(seed)
 
@@ -332,7 +333,7 @@ class Mutations(Hostile):
                     jpeer.call(java.Evil, "run")
             except jpeer.ProtocolError as why:
                 if "answer is malformed" not in str(why) and "description" not in str(why):
-                    java = None  # the connection has ended
+                    java = None  # the peer has ended the connection
             except allowed:
                 pass
             except Exception as why:

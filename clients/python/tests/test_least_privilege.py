@@ -1,4 +1,4 @@
-"""Under a policy that allows interfaces alone, Python's operators work on whatever classes have them."""
+"""Under a policy that allows only interfaces, Python's operators work on all classes that implement them."""
 
 import contextlib
 import io
@@ -48,7 +48,7 @@ def launch_with(rules, **options):
 
 
 def listed(*elements):
-    """An ArrayList, whose constructor no operator needs."""
+    """An ArrayList, made without its constructor."""
     return util.Collections.list(util.Collections.enumeration(elements))
 
 
@@ -64,7 +64,7 @@ class Operators(unittest.TestCase):
                 with self.subTest(number=number, type=type(made).__name__, idiom=name):
                     self.assertEqual(idiom(made), expected)
 
-    def test_lists(self):
+    def test_lists_can_be_read(self):
         abc = ["a", "b", "c"]
         self.check(
             [lambda: listed(*abc), lambda: util.LinkedList(abc), lambda: util.Vector(abc), lambda: util.List.of(*abc),
@@ -84,7 +84,7 @@ class Operators(unittest.TestCase):
             },
         )  # fmt: skip
 
-    def test_changes_of_lists(self):
+    def test_lists_can_be_changed(self):
         def changed(change):
             def idiom(x):
                 change(x)
@@ -113,7 +113,7 @@ class Operators(unittest.TestCase):
         fixed[1:] = ["x", "y"]
         self.assertEqual(fixed, ["a", "x", "y"])
 
-    def test_sets(self):
+    def test_sets_can_be_read(self):
         chm = java.java.util.concurrent.ConcurrentHashMap
         self.check(
             [lambda: util.HashSet(["a", "b"]), lambda: util.TreeSet(["a", "b"]), lambda: util.Set.of("a", "b"),
@@ -127,7 +127,7 @@ class Operators(unittest.TestCase):
             },
         )  # fmt: skip
 
-    def test_maps(self):
+    def test_maps_can_be_read(self):
         concurrent, plain = java.java.util.concurrent, {"a": 1, "b": 2}
         self.check(
             [lambda: util.HashMap(plain), lambda: tree(**plain), lambda: util.Map.of("a", 1, "b", 2), lambda: util.Hashtable(plain),
@@ -143,7 +143,7 @@ class Operators(unittest.TestCase):
             },
         )  # fmt: skip
 
-    def test_changes_of_maps(self):
+    def test_maps_can_be_changed(self):
         ages = util.HashMap({"a": 1})
         ages.update({5: 50, 2**40: 60})
         ages |= {"b": 2}
@@ -151,11 +151,11 @@ class Operators(unittest.TestCase):
         del ages["a"]
         self.assertEqual((ages == {5: 50, 2**40: 60, "b": 2, "c": 3}, ages.pop("c"), ages.setdefault("z", 9)), (True, 3, 9))
 
-    def test_entries(self):
+    def test_entries_can_be_read(self):
         key, value = util.Map.entry("k", 1)
         self.assertEqual((key, value, util.Map.entry("k", 1) == util.Map.entry("k", 1)), ("k", 1, True))
 
-    def test_proxies_and_classes_that_nobody_can_name(self):
+    def test_classes_without_a_name_are_allowed_by_their_supertypes(self):
         proxy = java.java.lang.reflect.Proxy.newProxyInstance(None, [util.Iterator], lambda *_: True)
         self.assertTrue(proxy.hasNext())
         hidden = java.fixtures.heritage.Heritage.hidden()
@@ -163,7 +163,7 @@ class Operators(unittest.TestCase):
         with self.assertRaisesRegex(PermissionError, "supertype that declares it .*fixtures.heritage.Ancestor"):
             hidden.secret()
 
-    def test_methods_that_an_allowed_interface_inherits(self):
+    def test_methods_that_an_allowed_interface_inherits_are_allowed(self):
         for make in (lambda: listed(1, 2), lambda: util.List.of(1, 2), lambda: util.LinkedList([1, 2])):
             held, seen = make(), []
             held.forEach(seen.append)
@@ -173,14 +173,14 @@ class Operators(unittest.TestCase):
         hidden = java.fixtures.heritage.Heritage.hidden()
         self.assertEqual((hidden == hidden, hidden == listed(), hidden in [listed(), hidden], len({hidden})), (True, False, True, 1))
 
-    def test_dict_takes_pairs_of_a_list(self):
+    def test_dict_accepts_a_list_of_pairs(self):
         self.assertEqual(dict(listed(util.Map.entry("a", 1), util.Map.entry("b", 2))), {"a": 1, "b": 2})
 
 
 class Names(unittest.TestCase):
-    """Names that no description has."""
+    """Names that are in no description."""
 
-    def test_one_method_of_an_interface(self):
+    def test_one_method_of_an_interface_may_be_allowed(self):
         rules = """
   - {class: fixtures.heritage.Heritage, method: hidden, action: ALLOW}
   - {class: fixtures.heritage.Open, method: read, action: ALLOW}"""
@@ -197,7 +197,7 @@ class Names(unittest.TestCase):
         names = dir(util.PriorityQueue())
         self.assertEqual([each in names for each in ("size", "iterator", "comparator")], [True, True, False])
 
-    def test_a_denied_method(self):
+    def test_a_denied_method_raises_when_it_is_used(self):
         held = listed("a")
         with self.assertRaises(jpeer.Denied) as caught:
             held.trimToSize()
@@ -211,22 +211,22 @@ class Names(unittest.TestCase):
         with self.assertRaisesRegex(PermissionError, 'class: "java.util.Collections", method: "shuffle"'):
             util.Collections.shuffle(held)
 
-    def test_the_rule_that_the_error_names(self):
+    def test_the_rule_in_the_error_allows_the_method(self):
         with self.assertRaises(PermissionError) as caught:
             listed().ensureCapacity(5)
         rule = str(caught.exception).partition("{")[2].partition("}")[0]
         with launch_with(MAKERS + ALLOWED + f"\n  - {{{rule}}}") as other:
             self.assertIsNone(other.java.util.ArrayList().ensureCapacity(5))
 
-    def test_a_throwable(self):
+    def test_exceptions_have_only_allowed_members(self):
         with self.assertRaises(ValueError) as caught:
             java.java.lang.reflect.Proxy.newProxyInstance(None, [util.Iterator, util.Iterator], lambda *_: True)
         self.assertRaises(PermissionError, caught.exception.getMessage)
         with launch() as other, self.assertRaises(ValueError) as caught:
             other.java.lang.Integer.parseInt("x")
-        self.assertIsNone(getattr(caught.exception, "exceptions", None))  # as those ask that report exceptions
+        self.assertIsNone(getattr(caught.exception, "exceptions", None))  # asked for by reports of exceptions
 
-    def test_everything_is_allowed(self):
+    def test_unknown_names_do_not_exist_if_everything_is_allowed(self):
         with launch() as other:
             held = other.java.util.ArrayList([1])
             for name in ("keys", "foo", "elementData", "removeRange", "modCount", "_size"):
@@ -236,7 +236,7 @@ class Names(unittest.TestCase):
             self.assertFalse(hasattr(other.java.util.function.Function.identity(), "foo"))
         self.assertFalse(hasattr(held, "never asked for"))
 
-    def test_nothing_is_called(self):
+    def test_looking_up_a_name_calls_nothing(self):
         with launch(classpath=[FIXTURES]) as other:
             lists = [other.java.util.ArrayList([1, 2]) for _ in range(2)]
             for each in lists:
@@ -248,9 +248,9 @@ class Names(unittest.TestCase):
         idiom()
         return java.stats()["calls"] - before
 
-    def test_what_it_costs(self):
+    def test_an_unknown_name_costs_one_request_once(self):
         held = util.ArrayDeque(["a"])
-        hasattr(held, "trim")  # the class and its supertypes are looked at
+        hasattr(held, "trim")  # describes the class and its supertypes
         for name, count in (("trim", 0), ("trim2", 1), ("trim2", 0)):
             self.assertEqual(self.calls(lambda name=name: hasattr(held, name)), count)
         self.assertEqual(self.calls(lambda: hasattr(held, "_trim")), 0)
@@ -260,7 +260,7 @@ class Names(unittest.TestCase):
             idiom()
             self.assertEqual(self.calls(idiom), count)
 
-    def test_the_log_sees_it(self):
+    def test_looking_up_a_denied_name_is_logged(self):
         rules = MAKERS + '\n  - {class: "java.util.ArrayList", method: trimToSize, action: LOG_AND_DENY}' + ALLOWED
         log = io.StringIO()
         with contextlib.redirect_stderr(log), launch_with(rules, options=["--log-level", "info"]) as other:
@@ -270,7 +270,7 @@ class Names(unittest.TestCase):
 
 
 class Loop(unittest.IsolatedAsyncioTestCase):
-    async def test_asyncio(self):
+    async def test_asyncio_needs_no_more_rules(self):
         async with jpeer.aio.connect(java.url) as there:
             held = await there.java.util.ArrayList(["a"])
             self.assertEqual((await held.size(), [each async for each in held]), (1, ["a"]))

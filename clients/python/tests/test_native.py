@@ -1,4 +1,4 @@
-"""The C half with hooks of the tests' own: what the package itself does not reach, and what is left in memory."""
+"""The C half with hooks of the tests: what the package itself does not use, and memory leaks."""
 
 import gc
 import math
@@ -19,7 +19,7 @@ ROUNDS = 200
 
 
 class PeerFailed(Exception):
-    """What make_error makes here."""
+    """The exception that make_error makes in these tests."""
 
     def __init__(self, code, message, throwable, data):
         super().__init__(message)
@@ -65,7 +65,7 @@ def echo(value, type="java.lang.Object"):
 
 
 def run_loop(over, is_done):
-    """Completions run here."""
+    """Runs the completions on this thread."""
     poll = select.poll()
     poll.register(over.descriptor(), select.POLLIN)
     while not is_done():
@@ -75,7 +75,7 @@ def run_loop(over, is_done):
 
 
 class Errors(unittest.TestCase):
-    def test_wrong_arguments(self):
+    def test_a_wrong_argument_is_a_type_or_value_error(self):
         for call, error in [
             (lambda: connection.call("java.lang.Math\0", "abs", None, (1,)), ValueError),
             (lambda: connection.call(5, "abs", None, (1,)), TypeError),
@@ -96,8 +96,8 @@ class Errors(unittest.TestCase):
             self.assertRaises(error, call)
         self.assertEqual(connection.timeout, SECONDS)
 
-    def test_requests_that_are_sent_again(self):
-        """make_error gives NotImplemented: everything is sent once more, if nothing of it has run."""
+    def test_a_request_is_sent_again_once_if_nothing_has_run(self):
+        """If make_error returns NotImplemented, the request is sent once more, unless a part of it has run."""
         asked = []
 
         def make_error(connection, *error):
@@ -134,8 +134,9 @@ class Errors(unittest.TestCase):
 
 
 class Callbacks(unittest.TestCase):
-    def test_many_that_come_and_go(self):
-        """Java's collector and Python race: a handle that has ended may be replaced before it says so."""
+    def test_a_callback_survives_the_collection_of_its_java_object(self):
+        """Java's collector and Python race: a callback may be replaced before the peer reports the end of its
+        object."""
         other = Connection(connection.url, make_hooks())
         callback = Callback(other, lambda *_: lambda: 1, str, interfaces=["java.util.concurrent.Callable"])
         is_over = threading.Event()
@@ -158,7 +159,7 @@ class Callbacks(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
-    def test_objects_end_on_both_sides(self):
+    def test_objects_are_released_on_both_sides(self):
         other = Connection(connection.url, make_hooks())
         new = Constructor(other, "java.lang.Object")
         some = [new() for _ in range(1000)]
@@ -171,8 +172,8 @@ class Memory(unittest.TestCase):
         self.assertIn('"objects":0,', other.control("stats"))
         other.close()
 
-    def test_nothing_is_left_in_python(self):
-        """References to what conversions, errors and members make are given back."""
+    def test_no_python_object_is_leaked(self):
+        """References of conversions, errors and members are dropped."""
         values = connection.new("java.util.ArrayList", ([1, "a", [2]],))
         add = Method(connection, "java.lang.Math", "addExact", True, False)
 
@@ -193,7 +194,7 @@ class Memory(unittest.TestCase):
                 pass
 
         growth = []
-        for _ in range(6):  # what is made once comes first
+        for _ in range(6):  # the first rounds fill caches
             gc.collect()
             before = sys.getallocatedblocks()
             for _ in range(ROUNDS):
@@ -204,7 +205,7 @@ class Memory(unittest.TestCase):
 
 
 class Signals(unittest.TestCase):
-    def test_a_handler_that_does_not_raise(self):
+    def test_a_signal_handler_that_does_not_raise_does_not_end_the_wait(self):
         seen = []
 
         def signal_a_wait():

@@ -1,4 +1,5 @@
-"""A peer is killed, and another one takes its address: no object of the old one is one of the new one."""
+"""A peer is killed, and another peer gets its address. An object of the old peer is never taken for an object of the
+new one."""
 
 import asyncio
 import gc
@@ -14,7 +15,7 @@ SCHEMES = ("ws+unix", "http+unix", "shm")
 
 
 def until_connected(function):
-    """Its result, as soon as the connection has found out that its peer has ended, and that there is another one."""
+    """The function's result, once the connection has noticed the end of its peer and found the new peer."""
     end = time.monotonic() + SECONDS
     while True:
         try:
@@ -30,7 +31,7 @@ def await_peer(java):
 
 
 class Worker(ThreadPoolExecutor):
-    """A thread that keeps its link, and runs what it is given."""
+    """A thread that keeps its link, and runs functions."""
 
     def __init__(self):
         super().__init__(1)
@@ -40,7 +41,7 @@ class Worker(ThreadPoolExecutor):
 
 
 def on_thread(function):
-    """The function's result, on a thread of its own, which has a link of its own."""
+    """The function's result, computed on a new thread with a link of its own."""
     with Worker() as worker:
         return worker.run(function)
 
@@ -53,7 +54,7 @@ class Restarts(unittest.TestCase):
                     check(peer, java)
 
     def check_stale(self, java, old, new):
-        """In each place that an object has in a request."""
+        """Tests each place of a request that can have an object."""
         before = list(new)
         for what, attempt in (
             ("receiver", lambda: old.add("wrong")),
@@ -73,11 +74,11 @@ class Restarts(unittest.TestCase):
                 with self.assertRaises(jpeer.StaleObject) as caught:
                     attempt()
                 self.assertIsInstance(caught.exception, ReferenceError)
-                # Over HTTP a new link knows no epoch yet, and the peer refuses the request.
+                # Over HTTP a new link does not know the epoch yet, and the peer refuses the request.
                 self.assertRegex(str(caught.exception), "another epoch|ArrayList" if what == "another link" else "ArrayList")
         self.assertEqual(list(new), before)
 
-    def test_an_object_of_the_old_peer_is_none_of_the_new_one(self):
+    def test_an_object_of_the_old_peer_is_stale(self):
         def check(peer, java):
             old = java.java.util.ArrayList(["old"])
             peer.restart()
@@ -94,8 +95,8 @@ class Restarts(unittest.TestCase):
         self.check_each(check)
         self.check_each(check, peer_id="6f0b64be-5d4c-4d0c-9b7e-0a1b2c3d4e5f")
 
-    def test_the_first_use_after_the_restart(self):
-        """Nothing else has found out that there is another peer."""
+    def test_the_first_use_after_a_restart_is_refused(self):
+        """No other call has noticed the new peer."""
 
         def check(peer, java):
             old, List = java.java.util.ArrayList(["old"]), java.java.util.ArrayList
@@ -110,9 +111,9 @@ class Restarts(unittest.TestCase):
 
         self.check_each(check)
 
-    def test_identity(self):
+    def test_objects_of_two_peers_are_never_equal(self):
         def check(peer, java):
-            Random = java.java.util.Random  # its equals and hashCode are Object's, so that Java is not asked
+            Random = java.java.util.Random  # compares by identity, without a request
             old = Random()
             kept = {old: "old"}
             peer.restart()
@@ -126,8 +127,8 @@ class Restarts(unittest.TestCase):
 
         self.check_each(check)
 
-    def test_threads(self):
-        """Each thread has a link of its own: all of them are of one session of the new peer, too."""
+    def test_threads_share_the_session_of_the_new_peer(self):
+        """Each thread has a link of its own. All links join the same session of the new peer."""
 
         def check(peer, java):
             worker = Worker()
@@ -155,8 +156,8 @@ class Restarts(unittest.TestCase):
 
         self.check_each(check)
 
-    def test_a_link_that_has_not_found_out(self):
-        """A thread whose link still has the old peer's connection gets an object of the new one."""
+    def test_an_unaware_link_uses_objects_of_the_new_peer(self):
+        """A thread whose link is still connected to the old peer gets an object of the new peer."""
 
         def check(peer, java):
             worker = Worker()
@@ -169,7 +170,7 @@ class Restarts(unittest.TestCase):
 
         self.check_each(check)
 
-    def test_functions(self):
+    def test_functions_are_passed_to_the_new_peer(self):
         def check(peer, java):
             calls = []
 
@@ -201,7 +202,7 @@ class Restarts(unittest.TestCase):
 
 
 class RestartsOfLoops(unittest.TestCase):
-    def test_an_object_of_the_old_peer_is_none_of_the_new_one(self):
+    def test_an_object_of_the_old_peer_is_stale(self):
         for scheme in SCHEMES:
             with self.subTest(scheme=scheme), RestartedPeer() as peer:
                 asyncio.run(asyncio.wait_for(self.check(peer, scheme), SECONDS * 3))

@@ -59,7 +59,7 @@ class Stubs(unittest.TestCase):
     def read(self, package):
         return Path(self.folder.name, "jpeer", *package.split("."), "__init__.pyi").read_text(encoding="utf-8")
 
-    def test_files(self):
+    def test_stubs_have_the_types_of_members(self):
         self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
         text = self.read("java.util")
         for line in (
@@ -78,7 +78,7 @@ class Stubs(unittest.TestCase):
             text = Path(folder, "jpeer/java/util/__init__.pyi").read_text(encoding="utf-8")
         self.assertIn("class NoSuchElementException(jpeer.JavaException):", text)
 
-    def test_the_unnamed_package(self):
+    def test_the_unnamed_package_has_no_stubs(self):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "Plain.class").write_bytes(PLAIN)
             done = self.run_stubs("Plain", "java.util.UUID", "-o", f"{folder}/stubs", "-cp", folder)
@@ -86,17 +86,17 @@ class Stubs(unittest.TestCase):
             self.assertFalse(Path(folder, "stubs", "jpeer", "__init__.pyi").exists())
             self.assertTrue(Path(folder, "stubs", "jpeer", "java", "util", "__init__.pyi").exists())
 
-    def test_python_can_read_them(self):
+    def test_stubs_are_valid_python(self):
         for file in Path(self.folder.name).rglob("*.pyi"):
             ast.parse(file.read_text(encoding="utf-8"), str(file))
 
-    def test_nothing_matches(self):
+    def test_a_pattern_without_a_match_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:
             done = self.run_stubs("no.such.**", "a.B", "-o", folder)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertEqual(done.stderr, "python -m jpeer stubs: no public class is called no.such.** or a.B\n")
 
-    def test_what_cannot_be_done_is_one_line(self):
+    def test_errors_are_one_line(self):
         with tempfile.NamedTemporaryFile() as file:
             for arguments, words in (
                 (["-o", file.name], "Not a directory"),
@@ -107,7 +107,7 @@ class Stubs(unittest.TestCase):
                 self.assertRegex(done.stderr, f"^python -m jpeer stubs: .*{words}.*\n$")
 
     @unittest.skipIf(importlib.util.find_spec("mypy") is None, "no mypy")
-    def test_mypy(self):
+    def test_mypy_reads_the_stubs(self):
         package = os.path.dirname(os.path.dirname(os.path.abspath(jpeer.__file__)))
         path = [self.folder.name] if package.endswith("site-packages") else [self.folder.name, package]
         with tempfile.TemporaryDirectory() as folder:
@@ -117,9 +117,9 @@ class Stubs(unittest.TestCase):
                 env={**os.environ, "MYPYPATH": os.pathsep.join(path)}, cwd=folder, capture_output=True, text=True,
                 timeout=SECONDS, check=False,
             )
-        told = [line.partition(": ")[2] for line in done.stdout.splitlines()]
+        notes = [line.partition(": ")[2] for line in done.stdout.splitlines()]
         for note in ("int", "bool", "jpeer.java.util.Iterator", "Any"):
             self.assertRegex(done.stdout, f'Revealed type is "(builtins.)?{note}')
-        errors = [line for line in told if line.startswith("error")]
+        errors = [line for line in notes if line.startswith("error")]
         self.assertEqual(len(errors), 1, done.stdout)
         self.assertIn('"ArrayList" has no attribute "nothing"', errors[0])

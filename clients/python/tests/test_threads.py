@@ -1,4 +1,4 @@
-"""Threads of Python that share one connection: none waits behind another's call."""
+"""Python threads that share a connection: none waits for another's call."""
 
 import gc
 import subprocess
@@ -12,7 +12,7 @@ import jpeer
 from support import SECONDS, await_true, launch, module_peer, run_threads
 
 
-java = None  # while the tests of this module run
+java = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals())
 
 
@@ -21,7 +21,7 @@ def links():
 
 
 class Blocked(unittest.TestCase):
-    """A thread that is inside Java, and what others do meanwhile."""
+    """One thread is inside Java while other threads call."""
 
     def setUp(self):
         self.queue = java.java.util.concurrent.LinkedBlockingQueue()
@@ -34,17 +34,17 @@ class Blocked(unittest.TestCase):
         self.queue.put("the end")
         self.taker.join(SECONDS)
 
-    def test_another_thread_ends_the_wait(self):
+    def test_another_thread_may_end_the_wait(self):
         self.queue.put("there")
         self.taker.join(SECONDS)
         self.assertEqual(self.taken, ["there"])
 
-    def test_many_others(self):
+    def test_other_threads_make_many_calls(self):
         with ThreadPoolExecutor(8) as pool:
             texts = list(pool.map(java.java.lang.Integer.toString, range(500)))
         self.assertEqual(texts, [str(n) for n in range(500)])
 
-    def test_callbacks_of_others(self):
+    def test_other_threads_get_callbacks(self):
         def total(size):
             counts = []
             java.java.util.ArrayList(range(size)).forEach(lambda n: counts.append(java.java.lang.Math.abs(-n)))
@@ -53,7 +53,7 @@ class Blocked(unittest.TestCase):
         with ThreadPoolExecutor(4) as pool:
             self.assertEqual(list(pool.map(total, range(20))), [sum(range(n)) for n in range(20)])
 
-    def test_a_callback_that_another_thread_has_given(self):
+    def test_a_callback_may_be_used_by_another_thread(self):
         names = java.java.util.TreeSet(lambda a, b: (a > b) - (a < b))
 
         def fill(numbers):
@@ -65,7 +65,7 @@ class Blocked(unittest.TestCase):
 
 
 class JavaThreads(unittest.TestCase):
-    """Each thread of Python's has a Java thread of its own."""
+    """Each Python thread has a Java thread of its own."""
 
     def test_a_lock_is_held_by_one_thread_at_a_time(self):
         lock, inside, most = java.java.util.concurrent.locks.ReentrantLock(), [0], []
@@ -93,10 +93,10 @@ class JavaThreads(unittest.TestCase):
             return found
 
         expected = [[None, *(number * 1000 + each for each in range(50))] for number in range(8)]
-        for _ in range(2):  # the second time links are used again, and the Java threads are new
+        for _ in range(2):  # the second time the links are used again, with new Java threads
             self.assertEqual(run_threads(work, range(8)), expected)
 
-    def test_what_a_thread_changes_of_itself_stays(self):
+    def test_the_java_thread_keeps_its_state(self):
         thread = java.java.lang.Thread
         loader = java.java.net.URLClassLoader(java.array("java.net.URL", 0))
 
@@ -110,7 +110,7 @@ class JavaThreads(unittest.TestCase):
 
         self.assertEqual(run_threads(work, range(4)), [True] * 4)
 
-    def test_its_name_is_the_threads(self):
+    def test_the_java_thread_has_the_name_of_the_python_thread(self):
         def name():
             names.append(java.java.lang.Thread.currentThread().getName())
 
@@ -122,14 +122,14 @@ class JavaThreads(unittest.TestCase):
         self.assertEqual(names, ["worker", "Arbeiter \u00fc", "two words"])
         self.assertIn("MainThread", [each.getName() for each in java.java.lang.Thread.getAllStackTraces().keySet()])
 
-    def test_others_change_nothing_of_it(self):
+    def test_other_threads_cannot_change_the_java_thread(self):
         main = java.java.lang.Thread.currentThread()
         for change in (main.interrupt, lambda: main.setName("x"), lambda: main.setContextClassLoader(None)):
             self.assertRaises(PermissionError, run_threads, lambda _, change=change: change(), [None])
         for change in (main.stop, main.join, lambda: main.setDaemon(False), lambda: main.setPriority(1)):
             self.assertRaises(PermissionError, change)
 
-    def test_connect_does_it_where_it_is_asked_to(self):
+    def test_connect_pins_threads_only_with_pin(self):
         thread = java.java.lang.Thread
         with jpeer.connect(java.url, timeout=SECONDS, pin=True) as other:
             self.assertEqual(other.java.lang.Thread.currentThread().getName(), "MainThread")
@@ -140,7 +140,7 @@ class JavaThreads(unittest.TestCase):
         http = java.url.replace("ws+unix:", "http+unix:")
         self.assertRaisesRegex(RuntimeError, "is for connections over WebSocket", jpeer.connect, http, pin=True)
 
-    def test_beyond_the_limit_is_an_error(self):
+    def test_a_thread_beyond_the_limit_is_refused(self):
         with launch(options=["--pinned-threads-max", "3"]) as other:
             barrier, local = threading.Barrier(4), other.java.lang.ThreadLocal()
 
@@ -153,7 +153,7 @@ class JavaThreads(unittest.TestCase):
                 finally:
                     barrier.wait(SECONDS)
 
-            found = run_threads(work, range(4))  # beside this thread
+            found = run_threads(work, range(4))  # in addition to this thread
             self.assertEqual(sum(isinstance(each, int) for each in found), 2)
             for each in found:
                 self.assertTrue(isinstance(each, int) or "pinned-threads-max is 3" in each, each)
@@ -171,20 +171,20 @@ class Links(unittest.TestCase):
     def run_thread(self, function, *args):
         return run_threads(lambda _: function(*args), [None])[0]
 
-    def test_threads_that_have_ended_leave_their_link(self):
+    def test_the_link_of_an_ended_thread_is_used_again(self):
         self.run_thread(java.java.lang.Math.abs, -1)
         before = links()
         for number in range(50):
             self.assertEqual(self.run_thread(java.java.lang.Math.abs, -number), number)
         self.assertEqual(links(), before)
 
-    def test_objects_are_of_all_threads(self):
+    def test_objects_are_shared_by_all_threads(self):
         made = self.run_thread(java.java.util.ArrayList, [1, 2])
         made.append(3)
         self.assertEqual(self.run_thread(list, made), [1, 2, 3])
         self.assertEqual(made, java.java.util.ArrayList([1, 2, 3]))
 
-    def test_what_one_thread_has_made_and_another_lets_go_of(self):
+    def test_an_object_may_be_released_by_another_thread(self):
         def make():
             kept.extend(java.java.lang.Object() for _ in range(2000))
 
@@ -192,7 +192,7 @@ class Links(unittest.TestCase):
             with self.subTest(stays=stays), ThreadPoolExecutor(1) as pool:
                 gc.collect()
                 before, kept = java.stats()["objects"], []
-                if stays:  # and calls no more
+                if stays:  # its thread makes no more calls
                     pool.submit(make).result(SECONDS)
                 else:
                     self.run_thread(make)
@@ -203,11 +203,11 @@ class Links(unittest.TestCase):
     def await_objects(self, count):
         await_true(lambda: java.stats()["objects"] <= count, "the objects end")
 
-    def test_a_peer_that_cannot_share_sessions(self):
+    def test_a_peer_that_cannot_share_sessions_is_refused(self):
         self.assertRaisesRegex(ConnectionError, "--compat pal: .*share_session", launch, options=["--compat", "pal"])
 
-    def test_waits_that_are_given_up(self):
-        """What comes after them does not wait behind them, and their links are used again."""
+    def test_links_of_calls_that_timed_out_are_used_again(self):
+        """Later calls do not wait for abandoned ones, and the links are used again."""
         with jpeer.connect(java.url, timeout=SECONDS) as other:
             for number in range(20):
                 queue = other.java.util.concurrent.LinkedBlockingQueue()
@@ -217,8 +217,8 @@ class Links(unittest.TestCase):
                 queue.put(number)
             self.assertLess(other._connection.link_count, 10)
 
-    def test_recursion_between_threads(self):
-        """Each level of callbacks asks Java again, on four threads at once."""
+    def test_callbacks_may_nest_on_several_threads(self):
+        """Each level of callbacks calls Java again, on four threads at the same time."""
 
         def level(depth):
             found = []
@@ -231,11 +231,11 @@ class Links(unittest.TestCase):
 
 class Ends(unittest.TestCase):
     def run_program(self, output, *program):
-        quiet = "-Wignore:This process:DeprecationWarning"  # of os.fork beside threads, from CPython 3.12 on
+        quiet = "-Wignore:This process:DeprecationWarning"  # of os.fork with threads, since CPython 3.12
         done = subprocess.run([sys.executable, quiet, "-c", *program], capture_output=True, text=True, timeout=SECONDS)
         self.assertEqual((done.stdout, done.stderr), (output, ""))
 
-    def test_closing_ends_what_threads_wait_for(self):
+    def test_close_ends_the_waits_of_all_threads(self):
         other = jpeer.connect(java.url, timeout=SECONDS)
         queue = other.java.util.concurrent.LinkedBlockingQueue()
         other.java.lang.System.getProperties().put("queue", queue)
@@ -258,10 +258,10 @@ class Ends(unittest.TestCase):
         self.assertEqual(len(failures), len(threads))
         self.assertRaises(ConnectionError, queue.size)
         there = java.java.lang.System.getProperties().remove("queue")
-        for _ in threads:  # Java goes on waiting
+        for _ in threads:  # the calls are still waiting in Java
             there.put("the end")
 
-    def test_threads_that_end_while_the_connection_is_closed(self):
+    def test_threads_may_end_during_close(self):
         program = (
             "import threading, time, jpeer\n"
             "def work(number):\n"
@@ -299,7 +299,7 @@ class Ends(unittest.TestCase):
         await_true(lambda: java.stats()["sessions_of_this_address"] <= before, "the session ends")
         self.assertEqual(kept.size(), 0)
 
-    def test_a_fork_on_a_thread_without_a_call(self):
+    def test_a_forked_process_cannot_use_the_connection(self):
         program = (
             "import os, threading, jpeer\n"
             "java = jpeer.launch()\n"

@@ -1,4 +1,4 @@
-"""What needs no peer."""
+"""Tests without a peer."""
 
 import contextlib
 import datetime
@@ -15,7 +15,7 @@ from jpeer import callbacks, connection, exceptions, times, values
 
 
 class Frames(unittest.TestCase):
-    def test_parts(self):
+    def test_a_frame_has_name_file_and_line(self):
         for text, parts in [
             (
                 "java.base/java.util.ArrayList.get(ArrayList.java:427)",
@@ -50,7 +50,7 @@ class Frames(unittest.TestCase):
 
 
 class Texts(unittest.TestCase):
-    def test_values_of_pandas(self):
+    def test_pandas_values_convert_without_pandas(self):
         class Timedelta(datetime.timedelta):
             nanoseconds = 7
 
@@ -74,11 +74,11 @@ class Texts(unittest.TestCase):
             with self.subTest(name, text=text):
                 self.assertIs(values.FROM_TEXT[f"java.time.{name}"](text), NotImplemented)
 
-    def test_durations_of_java(self):
+    def test_durations_are_parsed(self):
         for text, seconds in [("PT8H6M12.345S", 29172.345), ("PT-0.5S", -0.5), ("PT0S", 0), ("PT-1M", -60)]:
             self.assertEqual(values.FROM_TEXT["java.time.Duration"](text).total_seconds(), seconds)
 
-    def test_nanoseconds(self):
+    def test_nanoseconds_count_in_comparison_and_arithmetic(self):
         utc = datetime.timezone.utc
         plain = datetime.datetime(2024, 1, 1, 0, 0, 0, 5, utc)
         same, later = times.DateTime(2024, 1, 1, 0, 0, 0, 5, utc), times.DateTime(2024, 1, 1, 0, 0, 0, 5, utc, nanosecond=7)
@@ -101,13 +101,13 @@ class Texts(unittest.TestCase):
         with self.assertRaises(TypeError):
             later < datetime.datetime(2024, 1, 1)
 
-    def test_long_numbers(self):
+    def test_long_numbers_are_parsed(self):
         digits = "9" * 6000
         self.assertEqual(values.FROM_TEXT["java.math.BigInteger"](digits), 10**6000 - 1)
         with self.assertRaises(ValueError):
             values.text_of(decimal.Decimal("NaN"))
 
-    def test_subclasses_go_as_what_they_are(self):
+    def test_a_subclass_is_sent_as_its_base(self):
         class Day(datetime.date):
             pass
 
@@ -116,7 +116,7 @@ class Texts(unittest.TestCase):
 
 
 class Arity(unittest.TestCase):
-    def test_arity(self):
+    def test_the_arity_is_the_number_of_needed_arguments(self):
         class Callable:
             def __call__(self, x): ...
 
@@ -127,7 +127,7 @@ class Arity(unittest.TestCase):
         ]:
             self.assertEqual(callbacks.arity_of(function), count, function)
 
-    def test_messages_of_exceptions_whose_text_fails(self):
+    def test_an_exception_whose_text_fails_has_a_message(self):
         class Bad(Exception):
             def __str__(self):
                 raise RuntimeError
@@ -136,7 +136,7 @@ class Arity(unittest.TestCase):
 
 
 class ClassPath(unittest.TestCase):
-    def test_globs(self):
+    def test_patterns_in_the_class_path_are_expanded(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("b.jar", "a.jar", "c.txt"):
                 Path(folder, name).touch()
@@ -147,12 +147,12 @@ class ClassPath(unittest.TestCase):
             self.assertEqual(connection.join_class_path([f"{folder}/*"]), f"{folder}/*")
             self.assertIsNone(connection.join_class_path(()))
             for missing in ("x.jar", "*.zip", "no/*"):
-                with self.assertRaisesRegex(FileNotFoundError, "nothing at"):
+                with self.assertRaisesRegex(FileNotFoundError, "does not exist"):
                     connection.join_class_path([f"{folder}/{missing}"])
 
 
 class Output(unittest.TestCase):
-    def test_characters_in_pieces(self):
+    def test_characters_split_between_reads_are_joined(self):
         take = connection.Output()
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
             for byte in "ü😀".encode():
@@ -163,7 +163,7 @@ class Output(unittest.TestCase):
             take(2, b"c")
         self.assertEqual((out.getvalue(), errors.getvalue()), ("ü😀", "a\ufffd\nbc"))
 
-    def test_the_ready_line_is_left_out(self):
+    def test_the_ready_line_is_removed(self):
         for pieces, shown in [
             ([b"jpeer ready: x\n"], ""), ([b"warning\njpeer ready: x\n", b"y"], "warning\ny"), ([b"a", b"b\n"], "ab\n"),
             ([b"a\nb\njpeer re", b"ady: x\nc\nd\n"], "a\nb\nc\nd\n"), ([b"\n\njpeer ready: x\n\n"], "\n\n\n"),
@@ -174,7 +174,7 @@ class Output(unittest.TestCase):
                     take(2, piece)
             self.assertEqual(errors.getvalue(), shown, pieces)
 
-    def test_streams_that_do_not_take_it(self):
+    def test_a_stream_that_refuses_text_is_no_error(self):
         take = connection.Output()
         raw = io.BytesIO()
         terminal = io.TextIOWrapper(raw, encoding="ascii")
@@ -190,19 +190,19 @@ class Output(unittest.TestCase):
 
 
 class WithoutConnection(unittest.TestCase):
-    def test_default(self):
+    def test_without_a_connection_there_is_no_default(self):
         self.assertRaisesRegex(RuntimeError, "jpeer.launch", jpeer.default)
 
-    def test_import(self):
+    def test_without_a_connection_imports_fail(self):
         with self.assertRaisesRegex(ImportError, "jpeer.launch"):
             from jpeer.java.util import ArrayList  # noqa: F401
 
-    def test_arguments_of_helpers(self):
+    def test_wrong_arguments_of_helpers_are_type_errors(self):
         for attempt in (lambda: jpeer.implements(), lambda: jpeer.implements(5), lambda: jpeer.cast(5, 5),
                         lambda: jpeer.call(5, "x"), lambda: jpeer.field("x", "y")):
             self.assertRaises(TypeError, attempt)
 
-    def test_typed(self):
+    def test_typed_values_have_their_type(self):
         moment = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
         made = jpeer.cast("java.time.OffsetDateTime", moment)
         self.assertEqual((made.type, made.value), ("java.time.OffsetDateTime", "2024-01-01T00:00:00+00:00"))

@@ -1,4 +1,4 @@
-"""Values both ways."""
+"""Conversion of values in both directions."""
 
 import array
 import collections
@@ -24,7 +24,7 @@ try:
 except ImportError:
     numpy = None
 
-java = None  # while the tests of this module run
+java = None  # set while the tests of this module run
 setUpModule, tearDownModule = module_peer(globals())
 
 
@@ -53,7 +53,7 @@ class Scalars(unittest.TestCase):
         datetime.timedelta(days=999999999, seconds=3), datetime.timedelta(days=-400, microseconds=5),
     ]
 
-    def test_there_and_back(self):
+    def test_a_value_comes_back_unchanged(self):
         for value in self.VALUES:
             with self.subTest(repr(value)[:40]):
                 back = there_and_back(value)
@@ -63,7 +63,7 @@ class Scalars(unittest.TestCase):
                 if isinstance(value, datetime.datetime):
                     self.assertEqual((back.fold, back.tzinfo), (value.fold, value.tzinfo))
 
-    def test_every_class_that_is_made_of_text(self):
+    def test_every_class_made_from_text_converts(self):
         rows = json.loads((Path(__file__).parents[3] / "native/op/value_classes.json").read_text(encoding="utf-8"))
         rows = [row for row in rows if row.get("make") in ("parse", "construct")]
         self.assertGreater(len(rows), 10)
@@ -77,7 +77,7 @@ class Scalars(unittest.TestCase):
                 self.assertEqual(f"{type(value).__module__}.{type(value).__qualname__}", python.get("made", python["type"]))
                 self.assertEqual(there_and_back(value), value)
 
-    def test_zones_become_objects(self):
+    def test_time_zones_become_java_objects(self):
         offset = datetime.timezone(datetime.timedelta(hours=5, minutes=45))
         for value, name in ((offset, "java.time.ZoneOffset"), (zoneinfo.ZoneInfo("Europe/Berlin"), "java.time.ZoneId")):
             with self.subTest(name):
@@ -85,17 +85,17 @@ class Scalars(unittest.TestCase):
                 self.assertIsInstance(made, java.type(name))
                 self.assertEqual(str(made), "+05:45" if value is offset else "Europe/Berlin")
 
-    def test_long_integers(self):
+    def test_integers_of_any_length_convert(self):
         for value in (10**4999, -(7**9000)):
             self.assertTrue(there_and_back(value) == value)
             self.assertTrue(value in java.java.util.ArrayList([value]))
             self.assertTrue(java.java.math.BigInteger.negate(value) == -value)
 
-    def test_not_a_number(self):
+    def test_nan_comes_back_as_nan(self):
         self.assertNotEqual(there_and_back(float("nan")), there_and_back(float("nan")))
 
-    def test_what_is_no_finite_number(self):
-        """Wherever Java has a float, or another place for a number."""
+    def test_nan_and_infinity_are_accepted_for_every_number(self):
+        """Parameters, fields, elements, results of functions and other places of numbers."""
         lang, nio, nan, inf = java.java.lang, java.java.nio, float("nan"), float("inf")
         Point = java.type("java.awt.geom.Point2D$Float")
         point, floats, buffer = Point(nan, -inf), java.array("float", 2), nio.ByteBuffer.allocate(8)
@@ -114,13 +114,13 @@ class Scalars(unittest.TestCase):
         average = java.java.util.stream.Stream.of("a", "b").mapToDouble(lambda _: nan).average().getAsDouble()
         self.assertTrue(average != average)
         self.assertEqual(java.java.util.ArrayList([1, inf]).stream().map(lambda x: -x * inf).toList(), [-inf, -inf])
-        expander = jpeer.cast("javax.swing.text.TabExpander", lambda x, offset: x)  # its method gives a float
+        expander = jpeer.cast("javax.swing.text.TabExpander", lambda x, offset: x)  # the method returns a float
         method = java.class_object("javax.swing.text.TabExpander").getMethod(
             "nextTabStop", java.class_object("float"), java.class_object("int"))
         self.assertEqual(method.invoke(expander, jpeer.cast("java.lang.Float", -inf), 1), -inf)
         self.assertRaises((TypeError, ValueError), lang.Math.addExact, nan, 1)
 
-    def test_too_large(self):
+    def test_a_number_out_of_range_is_an_overflow_error(self):
         lang = java.java.lang
         point = java.java.awt.Point(1, 2)
         for attempt in (
@@ -135,7 +135,7 @@ class Scalars(unittest.TestCase):
             self.assertRaises(OverflowError, attempt)
         self.assertEqual(lang.Math.sqrt(2**64), 2.0**32)
 
-    def test_whole_numbers_of_a_list_have_one_class(self):
+    def test_all_integers_of_a_list_have_one_class(self):
         util = java.java.util
         for values, name in (
             ([1, 2], "Integer"), ([2, 2**40, 1], "Long"), ((2**31, 0), "Long"), ({3, -(2**31) - 1}, "Long"),
@@ -152,10 +152,10 @@ class Scalars(unittest.TestCase):
         self.assertEqual(list(util.TreeMap({2**40: 1, 1: 2**70})), [1, 2**40])
         self.assertEqual(util.Arrays.stream([1, 2**40]).sum(), 2**40 + 1)
         extended = util.ArrayList()
-        extended.extend([2**40, *range(600_000)])  # in several messages
+        extended.extend([2**40, *range(600_000)])  # needs several messages
         self.assertEqual(util.Collections.min(extended), 0)
 
-    def test_subclasses(self):
+    def test_subclasses_and_enums_convert_as_their_values(self):
         class Number(int):
             pass
 
@@ -173,13 +173,13 @@ class Scalars(unittest.TestCase):
         )
         self.assertEqual(java.java.util.concurrent.TimeUnit.HOURS.convert(2, Unit.DAYS), 48)
 
-    def test_the_parameter_decides(self):
+    def test_the_parameter_decides_the_java_class(self):
         self.assertEqual(java.java.lang.Double.valueOf(5), 5.0)
         self.assertEqual(java.java.lang.Byte.valueOf(jpeer.jbyte(5)), 5)
         self.assertEqual(java.java.time.LocalDate.of(2024, "FEBRUARY", 29), datetime.date(2024, 2, 29))
         self.assertEqual(java.java.math.BigDecimal.valueOf(1.5), decimal.Decimal("1.5"))
 
-    def test_what_would_lose_something(self):
+    def test_a_value_that_would_lose_something_stays_an_object(self):
         for moment in (java.java.time.Instant.MAX, java.java.time.LocalDate.MAX, java.java.time.LocalDateTime.MIN):
             self.assertIsInstance(moment, jpeer.JavaObject)
             self.assertEqual(there_and_back(moment), moment)
@@ -209,7 +209,7 @@ class Scalars(unittest.TestCase):
         for value in (time.Instant.now(), time.LocalDate.now(), jpeer.times.DateTime(2024, 1, 1)):
             self.assertFalse(hasattr(value, "nothing"))
 
-    def test_optional(self):
+    def test_an_optional_is_an_object(self):
         Optional, ints, util = java.java.util.Optional, java.java.util.stream.IntStream, java.java.util
         some, none = Optional.of("x"), Optional.empty()
         self.assertEqual((bool(some), bool(none), some.isPresent(), none.isEmpty()), (True, False, True, True))
@@ -227,11 +227,11 @@ class Scalars(unittest.TestCase):
         held.forEach(given.append)
         self.assertEqual(list(map(bool, given)), [True, False, True, True, True])
 
-    def test_numbers_that_stay_objects(self):
+    def test_mutable_numbers_stay_objects(self):
         counter = java.java.util.concurrent.atomic.AtomicInteger(5)
         self.assertEqual((int(counter), float(counter)), (5, 5.0))
 
-    def test_numbers_that_were_constructed(self):
+    def test_constructed_numbers_compare_by_value(self):
         big, exact = java.java.math.BigInteger("5"), java.java.math.BigDecimal("1.50")
         self.assertTrue(big > 4 and big >= 5.0 and 6 > big and not big < 5 and big < 5.5 and big != 6 and big == 5)
         self.assertTrue(exact > 1 and exact < decimal.Decimal("1.6") and exact == 1.5 and exact != "1.50")
@@ -253,20 +253,20 @@ class Scalars(unittest.TestCase):
 
 
 class Containers(unittest.TestCase):
-    def test_lists(self):
+    def test_sequences_become_lists(self):
         for value in [[], [1, "a", None], (1, 2), range(5), collections.deque([1]), [[1], [2, [3]]], {}.keys()]:
             with self.subTest(value):
                 self.assertEqual(plain(java.java.util.ArrayList(value)), plain(value))
 
-    def test_generators(self):
+    def test_generators_become_lists(self):
         self.assertEqual(list(java.java.util.ArrayList(x * x for x in range(4))), [0, 1, 4, 9])
         self.assertEqual(list(java.java.util.ArrayList(map(str, range(2)))), ["0", "1"])
 
-    def test_sets(self):
+    def test_sets_become_sets(self):
         self.assertEqual(java.java.util.HashSet({1, 2}), {1, 2})
         self.assertEqual(java.java.util.TreeSet(frozenset("ab")), {"a", "b"})
 
-    def test_maps(self):
+    def test_dicts_become_maps(self):
         HashMap = java.java.util.HashMap
         for value in [
             {}, {"a": 1}, {"type": "x", "value": 1, "ref": 3}, {1: "x", 2.5: "y", None: 0}, {True: [1]},
@@ -275,7 +275,7 @@ class Containers(unittest.TestCase):
             with self.subTest(value):
                 self.assertEqual({key: plain(each) for key, each in HashMap(value).items()}, dict(value))
 
-    def test_nested_values(self):
+    def test_nested_values_convert(self):
         made = java.java.util.ArrayList(
             [datetime.date(2024, 1, 1), {"a": [decimal.Decimal("1.5")]}, java.java.awt.Point(1, 2)]
         )
@@ -285,13 +285,13 @@ class Containers(unittest.TestCase):
 
 
 class Buffers(unittest.TestCase):
-    def test_bytes(self):
+    def test_bytes_become_byte_arrays(self):
         for value in (b"", b"a\0\xff", bytearray(b"xyz"), memoryview(b"abc")):
             made = java.java.util.Arrays.copyOf(value, len(value))
             self.assertEqual(bytes(made), bytes(value))
             self.assertEqual(made, bytes(value))
 
-    def test_primitive_arrays(self):
+    def test_arrays_of_numbers_keep_their_type(self):
         for code, values in [
             ("b", [-1, 2]), ("h", [-300]), ("i", [2**31 - 1]), ("q", [-(2**63)]), ("f", [0.5]), ("d", [1e300]),
         ]:
@@ -301,13 +301,13 @@ class Buffers(unittest.TestCase):
                 view = memoryview(made)
                 self.assertEqual((view.format, view.tolist(), view.readonly), (code, values, True))
 
-    def test_other_arrays(self):
+    def test_arrays_of_chars_and_booleans_have_a_buffer(self):
         self.assertEqual(list(java.array("char", ["a", "ü"])), ["a", "ü"])
         self.assertEqual(memoryview(java.array("char", ["a"])).format, "H")
         self.assertEqual(list(java.array("boolean", [True, False])), [True, False])
         self.assertEqual(memoryview(java.array("boolean", [True])).tolist(), [True])
 
-    def test_chars(self):
+    def test_unsigned_shorts_become_char_arrays(self):
         chars = java.array("char", "aü")
         String = java.java.lang.String
         self.assertEqual(String(memoryview(chars)), "aü")
@@ -315,7 +315,7 @@ class Buffers(unittest.TestCase):
         self.assertEqual(String.valueOf(array.array("H", [97, 98])), "ab")
         self.assertEqual(java.java.util.stream.IntStream.of(array.array("H", [97, 60_000])).sum(), 60_097)
 
-    def test_the_parameter_is_a_collection(self):
+    def test_a_buffer_becomes_a_collection(self):
         ArrayList = java.java.util.ArrayList
         self.assertEqual(ArrayList(array.array("d", [1.5])), [1.5])
         made = ArrayList()
@@ -324,18 +324,18 @@ class Buffers(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, r"charAt\(byte\[\]\)|of another kind for int"):
             java.java.lang.String.charAt("text", b"ab")
 
-    def test_elements_of_another_type(self):
+    def test_elements_are_converted_to_the_array_type(self):
         self.assertEqual(java.array("double", array.array("q", [1, 2])), [1.0, 2.0])
         self.assertEqual(java.array("int", b"ab"), [97, 98])
         with self.assertRaises(TypeError):
             java.array("int", array.array("d", [1.5]))
 
-    def test_elements_that_do_not_lie_in_one_piece(self):
+    def test_a_buffer_may_be_strided_or_multidimensional(self):
         toString, deepToString = java.java.util.Arrays.toString, java.java.util.Arrays.deepToString
         doubles = memoryview(array.array("d", range(6)))
         self.assertEqual(toString(doubles[::2]), "[0.0, 2.0, 4.0]")
         self.assertEqual(toString(doubles[::-1][:2]), "[5.0, 4.0]")
-        ints = (ctypes.c_int * 2)(7, 3)  # which tell no strides
+        ints = (ctypes.c_int * 2)(7, 3)  # a buffer without strides
         java.java.util.Arrays.sort(ints)
         self.assertEqual((list(ints), toString(ints)), ([3, 7], "[3, 7]"))
         self.assertEqual(deepToString(jpeer.cast("int[][]", (ctypes.c_int * 2 * 1)((7, 3)))), "[[7, 3]]")
@@ -345,7 +345,7 @@ class Buffers(unittest.TestCase):
         cube = memoryview(array.array("q", range(8))).cast("B").cast("q", [2, 2, 2])
         self.assertEqual(deepToString(jpeer.cast("int[][][]", cube)), "[[[0, 1], [2, 3]], [[4, 5], [6, 7]]]")
 
-    def test_the_parameter_has_another_type(self):
+    def test_a_buffer_is_converted_to_the_parameter_type(self):
         nio, count = java.java.nio, 1_000_001
         self.assertEqual(nio.FloatBuffer.wrap(array.array("d", [0.1])).get(0), 0.10000000149011612)
         self.assertEqual(nio.FloatBuffer.wrap(array.array("d", bytes(8 * count))).remaining(), count)
@@ -366,7 +366,7 @@ class Buffers(unittest.TestCase):
         self.assertEqual(java.java.util.ArrayList(array.array("Q", [2**63])), [2**63])
         self.assertRaises(TypeError, nio.IntBuffer.wrap, array.array("d", [1]))
 
-    def test_what_a_call_changes_comes_back(self):
+    def test_a_call_that_fills_a_buffer_updates_it(self):
         stream = java.java.io.ByteArrayInputStream(b"0123456789")
         target = bytearray(4)
         self.assertEqual((stream.read(target), target), (4, b"0123"))
@@ -387,7 +387,7 @@ class Buffers(unittest.TestCase):
         self.assertEqual([step[4][0].tolist() for step in steps], [[5], [6, 6]])
         self.assertRaises(java.java.lang.IllegalArgumentException, java.java.util.Arrays.sort, numbers, 2, 1)
 
-    def test_buffers_of_java(self):
+    def test_nio_buffers_have_the_buffer_protocol(self):
         nio = java.java.nio
         numbers = nio.ByteBuffer.wrap(b"hello")
         numbers.get()
@@ -398,7 +398,7 @@ class Buffers(unittest.TestCase):
             self.assertEqual((view.format, len(view)), (code, 3))
 
     @unittest.skipIf(numpy is None, "no numpy")
-    def test_layouts_of_numpy(self):
+    def test_numpy_arrays_of_any_layout_convert(self):
         deepToString = java.java.util.Arrays.deepToString
         matrix = numpy.arange(6.0).reshape(2, 3)
         for name, value in [
@@ -420,7 +420,7 @@ class Buffers(unittest.TestCase):
             java.java.nio.DoubleBuffer.wrap(numpy.array([1, numpy.longdouble("1e4000")]))
 
     @unittest.skipIf(numpy is None, "no numpy")
-    def test_numpy(self):
+    def test_numpy_arrays_and_scalars_convert(self):
         values = numpy.arange(5, dtype="float64")
         made = java.java.util.Arrays.copyOf(values, 5)
         self.assertTrue((numpy.asarray(made) == values).all())
@@ -434,7 +434,7 @@ class Buffers(unittest.TestCase):
             self.assertEqual(matrix, "[[1.0, 1.0], [1.0, 1.0]]")
 
     @unittest.skipIf(numpy is None, "no numpy")
-    def test_matrices_to_numpy(self):
+    def test_java_matrices_become_numpy_arrays(self):
         there_and_back = lambda name, value: numpy.asarray(java.type(name)(value))  # noqa: E731
         for name, kind in [("byte", "i1"), ("short", "i2"), ("int", "i4"), ("long", "i8"), ("float", "f4"), ("double", "f8"),
                            ("boolean", "?"), ("char", "u2")]:
@@ -456,7 +456,7 @@ class Buffers(unittest.TestCase):
         self.assertEqual(numpy.asarray(java.type("java.lang.String[][]")([["a", "b"]])).tolist(), [["a", "b"]])
 
     @unittest.skipIf(numpy is None, "no numpy")
-    def test_matrices_where_java_may_not_copy(self):
+    def test_matrices_become_numpy_arrays_under_a_small_policy(self):
         with launch(allow=["java.util.Arrays"]) as there:
             rows = there.java.util.Arrays.copyOf(jpeer.cast("int[][]", [[1, 2], [3, 4]]), 2)
             self.assertEqual(numpy.asarray(rows).tolist(), [[1, 2], [3, 4]])
@@ -464,7 +464,7 @@ class Buffers(unittest.TestCase):
                 there.java.lang.System.nanoTime()
 
     @unittest.skipIf(numpy is None, "no numpy")
-    def test_arrays_of_numpy(self):
+    def test_numpy_arrays_fill_java_arrays(self):
         self.assertEqual(java.array("double", numpy.ones(3)), [1.0, 1.0, 1.0])
         self.assertEqual(java.type("double[]")(numpy.ones(3)), [1.0, 1.0, 1.0])
         self.assertEqual(java.type("double[][]")(numpy.ones((2, 2)))[1], [1.0, 1.0])
@@ -477,7 +477,7 @@ class Buffers(unittest.TestCase):
         )
 
     @unittest.skipIf(numpy is None, "no numpy")
-    def test_other_scalars_of_numpy(self):
+    def test_numpy_dates_and_masked_values_convert(self):
         for text in ("2024-02-29T01:02:03", "2024-02-29T01:02:03.000004", "2024-02-29T01:02:03.000004000"):
             self.assertEqual(there_and_back(numpy.datetime64(text)), datetime.datetime.fromisoformat(text[:26]))
         self.assertEqual(there_and_back(numpy.datetime64("2024-02-29")), datetime.date(2024, 2, 29))
@@ -499,13 +499,13 @@ class Buffers(unittest.TestCase):
 
 
 class LongValues(unittest.TestCase):
-    """More than one message has room for, or more values than a request may have."""
+    """Values that are too long for one message, or have more elements than a request may have."""
 
     @classmethod
     def setUpClass(cls):
         cls.java = cls.enterClassContext(launch(options=["--message-max", "1m", "--values-max", "65536"]))
 
-    def test_they_go_in_pieces(self):
+    def test_long_values_are_sent_in_pieces(self):
         util, lang = self.java.java.util, self.java.java.lang
         text = "é\n😀" * 200_000
         self.assertEqual(lang.String.length(text), 800_000)
@@ -517,7 +517,7 @@ class LongValues(unittest.TestCase):
             self.assertEqual(util.Arrays.hashCode(given), util.Arrays.hashCode(self.java.array("byte", data)))
         numbers = list(range(70_001))
         self.assertEqual(list(util.ArrayList(numbers)), numbers)
-        self.assertEqual(list(util.ArrayList(array.array("i", numbers))), numbers)  # as an array it would not be too long
+        self.assertEqual(list(util.ArrayList(array.array("i", numbers))), numbers)  # fits in one message as an array
         self.assertEqual(list(util.ArrayList([numbers[:40_000], numbers[:40_000]])), [numbers[:40_000]] * 2)
         self.assertEqual(list(util.ArrayList(["s" * 300_000] * 5)), ["s" * 300_000] * 5)
         self.assertEqual(dict(util.HashMap({str(i): i for i in numbers})), {str(i): i for i in numbers})
@@ -527,7 +527,7 @@ class LongValues(unittest.TestCase):
         self.assertEqual(self.java.array("long", array.array("q", range(200_000)))[-1], 199_999)
         self.assertEqual(type(self.java.array("long", 200_000)), type(self.java.array("long", range(200_000))))
 
-    def test_what_cannot_go_in_pieces_is_refused_before_it_is_sent(self):
+    def test_a_long_value_without_pieces_is_refused_before_it_is_sent(self):
         held = self.java.java.util.ArrayList([1])
         with self.assertRaisesRegex(OverflowError, "the peer accepts at most 65536 .values-max"):
             self.java.java.util.HashSet(set(range(70_001)))
@@ -537,14 +537,14 @@ class LongValues(unittest.TestCase):
             self.java.java.io.ByteArrayInputStream(b"abc").read(bytearray(2_000_000))
         self.assertEqual(list(held), [1])
 
-    def test_whole_numbers_are_of_one_class_in_all_pieces(self):
+    def test_integers_have_one_class_in_all_pieces(self):
         numbers = [*range(100_000), 2**40]
         self.assertEqual(self.java.java.util.Collections.max(numbers), 2**40)
         found = self.java.java.util.TreeSet(self.java.java.util.HashMap({str(each): each for each in numbers}).values())
         self.assertEqual(found.last(), 2**40)
         self.assertEqual(self.java.java.util.TreeMap({each: each for each in numbers}).lastKey(), 2**40)
 
-    def test_pieces_are_let_go(self):
+    def test_pieces_are_released(self):
         before = self.java.stats()["objects"]
         for _ in range(3):
             self.assertEqual(self.java.java.lang.String.length("x" * 2_000_000), 2_000_000)
@@ -552,13 +552,13 @@ class LongValues(unittest.TestCase):
 
 
 class Pieces(unittest.TestCase):
-    """What is sent in pieces becomes what it would have become whole."""
+    """Values that are sent in pieces become the same as whole ones."""
 
     @classmethod
     def setUpClass(cls):
         cls.java = cls.enterClassContext(launch(classpath=FIXTURES, options=["--message-max", "4k"]))
 
-    def test_elements_are_what_the_place_declares(self):
+    def test_elements_become_the_declared_type(self):
         typed, keyed = self.java.fixtures.Typed, self.java.fixtures.Keyed
         instance = typed({})
 
@@ -606,9 +606,9 @@ class Pieces(unittest.TestCase):
 
 
 class Keys(unittest.TestCase):
-    """What the keys of a dict become in a map that declares them."""
+    """The keys of a dict become the declared key type of a map."""
 
-    def test_keys(self):
+    def test_keys_become_the_declared_type(self):
         with launch(classpath=FIXTURES) as other:
             keyed = other.fixtures.Keyed
             self.assertEqual(keyed.find({5: "x"}, 5), "x")
@@ -638,7 +638,7 @@ class Keys(unittest.TestCase):
 
 
 def plain(value):
-    """Lists in place of everything that is one."""
+    """Replaces all sequences by lists."""
     if isinstance(value, (list, tuple, range, collections.deque, type({}.keys()))) or hasattr(value, "_java_type"):
         return [plain(each) for each in value]
     return value

@@ -92,9 +92,10 @@ JP_API size_t jp_answer_out(const struct jp_answer *answer, size_t argument, con
  * longer. */
 JP_API struct jp_ref *jp_answer_ref(const struct jp_answer *answer);
 /*
- * The callback that the object is, if this client or another client of its process gave it to Java. NULL: it
- * is no callback, or another program's. Needs jp_client_config.process, or a call of jp_client_learn_limits
- * on the connection. The caller releases it with jp_callback_release; it does not end before.
+ * If the answer is a callback that this client or another client of its process gave to Java: that callback.
+ * NULL: the answer is no callback, or a callback of another program. Needs jp_client_config.process, or a call
+ * of jp_client_learn_limits on the connection. The caller releases it with jp_callback_release; it does not end
+ * before.
  */
 JP_API struct jp_callback *jp_answer_keep_callback(const struct jp_answer *answer) JP_CLIENT_MUST_CHECK;
 /* The same for a value {"ref": N, "callback": {...}} inside jp_answer_json. */
@@ -116,9 +117,9 @@ struct jp_throwable {
   const struct jp_throwable *cause; /* NULL: none */
 };
 
-/* For JP_ANSWER_ERROR: the code of JSON-RPC (docs/protocol.md, "Errors"), its message and the throwable. The
- * code of a binary reply is that of its throwable's type, or -32000. For other answers 0, "" and a throwable
- * without a type. */
+/* For JP_ANSWER_ERROR: the code of JSON-RPC (docs/protocol.md, "Errors"), its message and the throwable. A
+ * binary reply has no code: the library derives the code from the throwable's type; it is -32000 for most
+ * types. For other answers 0, "" and a throwable without a type. */
 JP_API int jp_answer_error_code(const struct jp_answer *answer);
 JP_API const char *jp_answer_error_message(const struct jp_answer *answer);
 /* Never NULL. */
@@ -135,7 +136,7 @@ JP_API struct jp_ref *jp_ref_keep(struct jp_ref *ref);
 JP_API void jp_ref_release(struct jp_ref *ref);
 /* 0 for NULL. A bare number is not checked for staleness. */
 JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
-/* Identifies the life of the peer and the session that the object belongs to (docs/protocol.md, "Sessions
+/* Identifies the run of the peer and the session that the object belongs to (docs/protocol.md, "Sessions
  * over restarts"): two handles of any clients name the same object if their epochs and numbers are equal. 0
  * for NULL, or if the peer names no epoch. */
 JP_API uint64_t jp_ref_epoch(const struct jp_ref *ref);
@@ -215,8 +216,8 @@ JP_API enum jp_client_status jp_client_learn_limits(struct jp_client *client, in
                                                     struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
  * Ends the connection. Waiting threads get JP_CLIENT_CLOSED, and pending completions are called with it, by
- * this function. Releases the client's objects in the peer, except, in a session named by peer_id, objects in
- * answers that did not arrive. Spends at most a second on that. If another thread is opening a connection,
+ * this function. Releases the client's objects in the peer, which takes at most a second. In a session named by
+ * peer_id, objects of answers that did not arrive are not released. If another thread is opening a connection,
  * waits for it, at most connect_timeout_ms. No other thread may begin a call with the client. In a child of
  * fork(2) it only closes the child's descriptors, and sends nothing.
  */
@@ -281,7 +282,7 @@ JP_API enum jp_client_status jp_client_send(struct jp_client *client, const stru
 /*
  * Asks the peer to end the request that was sent with this completion and context: the peer interrupts its Java thread.
  * The completion is called as usual, with the peer's answer: JP_CLIENT_REMOTE with the reason "cancelled" if the call had
- * not ended. Never waits. False: no such request is unanswered. The time grows with the number of requests in flight.
+ * not ended. Never waits. False: there is no such request in flight. This function searches all requests in flight.
  * Over HTTP, and for binary messages, the peer is not asked.
  */
 JP_API bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion, const void *context);
@@ -472,11 +473,11 @@ struct jp_callback_config {
 };
 
 /*
- * Creates an object that Java can hold. It ends when the program has released it (jp_callback_release), Java
- * has released it or the connection has ended, and no call of it runs. Then `released` is called by the
- * library function that notices the end, on that function's thread, with no lock held; it may use the client,
- * but not close it. JP_CLIENT_UNSUPPORTED: the transport has no callbacks; or oneway in a client with
- * jp_client_config.process.
+ * Creates an object that Java can hold. The object ends when three conditions hold: the program has released it
+ * (jp_callback_release); Java has released it, or the connection has ended; no call of it runs. Then `released`
+ * is called by the library function that notices the end, on that function's thread, with no lock held; it may
+ * use the client, but not close it. JP_CLIENT_UNSUPPORTED: the transport has no callbacks; or oneway in a
+ * client with jp_client_config.process.
  *
  * Java's references end with the connection. On a new connection of a reconnecting client the callback can be
  * given again, as a new object for Java; the old Java object throws.
@@ -509,7 +510,8 @@ JP_API size_t jp_callback_argument_count(const struct jp_callback_call *call);
 JP_API const struct jp_answer *jp_callback_argument_at(const struct jp_callback_call *call, size_t index);
 /* The declared type of the parameter, to distinguish overloads. NULL: no such argument. */
 JP_API const char *jp_callback_parameter_type(const struct jp_callback_call *call, size_t index);
-/* The client whose connection the call arrived on; of a process, any of its clients. */
+/* The client whose connection the call arrived on. With jp_client_config.process this may be another client than the
+ * creator of the callback. */
 JP_API struct jp_client *jp_callback_client(const struct jp_callback_call *call);
 /* For jp_options.within, until the call is answered. NULL: an event, which has no answer. */
 JP_API const char *jp_callback_id(const struct jp_callback_call *call);
@@ -542,7 +544,7 @@ struct jp_thrown_frame {
 enum {
   JP_THROWN_FRAMES_MAX = 64,
   JP_THROWN_CAUSES_MAX = 32
-}; /* the most that peers accept for each throwable, and of causes */
+}; /* the most that peers accept: frames of each throwable, and causes */
 
 /* A throwable for Java. */
 struct jp_thrown {
@@ -590,8 +592,8 @@ JP_API enum jp_client_status jp_launch_json(const char *config, struct jp_peer *
 /*
  * As jp_client_call, for a request as in docs/protocol.md, {"method": "call", "params": {...}, "options":
  * {...}}; the library chooses its id. Objects are named by jp_ref_number, as long as a handle exists: {"ref":
- * 42}. With a member "epoch", the 16 hexadecimal digits of jp_ref_epoch, the request is JP_CLIENT_STALE if the peer has
- * been started again, as with handles. Not for binary messages.
+ * 42}. With a member "epoch", the 16 hexadecimal digits of jp_ref_epoch, the request fails with JP_CLIENT_STALE
+ * if the peer has been started again, as with handles. Not for binary messages.
  */
 JP_API enum jp_client_status jp_client_call_json(struct jp_client *client, const char *text, size_t length,
                                                  int timeout_ms, struct jp_answer **answer,

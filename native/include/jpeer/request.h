@@ -22,7 +22,7 @@ enum jp_client_status {
   JP_CLIENT_CLOSED,      /* the connection has ended; a request that was sent may have run */
   JP_CLIENT_REFUSED,     /* the peer or the system refused the connection */
   JP_CLIENT_INVALID,     /* the caller's input is invalid */
-  JP_CLIENT_LIMIT,       /* a limit was reached; the text names it */
+  JP_CLIENT_LIMIT,       /* a limit was reached; the error's text names it */
   JP_CLIENT_UNSUPPORTED, /* not supported by the transport or the form of messages */
   JP_CLIENT_PROTOCOL,    /* the peer sent an invalid message; the connection ends */
   JP_CLIENT_NO_MEMORY,

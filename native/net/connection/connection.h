@@ -56,16 +56,16 @@ struct connection_limits {
  *   | OWNED  | one thread owns all fields; in_call says        | finish_turn at the end of the turn; close_now        |
  *   |        | whether the thread is inside the service        |                                                      |
  *
- * `output`: how the peer's side of the stream ends. Of the output side (net/connection/connection_duplex.h): the owner
- * writes it; in call, and while nobody owns the connection, the thread that holds the lock.
+ * `output`: how the peer's side of the stream ends. Belongs to the output side (net/connection/connection_duplex.h):
+ * the owner writes it; in call, and while nobody owns the connection, the thread that holds the lock writes it.
  *   | OPEN     | answers are written                           | begin_linger, after the final output was written     |
  *   | LINGERS  | `out` has the final output; input is dropped  | begin_linger, when all was sent                      |
- *   | SHUT     | the socket is shut down for writing           | the client's end, or linger_end_ms: it is closed     |
+ *   | SHUT     | the socket is shut down for writing           | the owner, at the client's end or at linger_end_ms   |
  *   | BROKEN   | nothing can be sent or read                   | the owner closes the connection; an ARMED connection |
  *   |          |                                               | gets an owner by its next event or its deadline      |
  *
- * `input`: whether the next read may receive input. Of the input side: the owner writes it; in call, the thread that
- * has the reading role.
+ * `input`: whether the next read may receive input. Belongs to the input side: the owner writes it; in call, the thread
+ * that has the reading role writes it.
  *   | OPEN    | the socket may have input                      | a read that empties the socket, or finds the end     |
  *   | DRAINED | the last read has emptied the socket           | connection_note_input, before the next read          |
  *   | ENDED   | the client sends no more                       | nobody; a carrier may still have input               |
@@ -127,7 +127,7 @@ enum {
 };
 
 struct connection {
-  struct crew_source source; /* first: a source is its connection */
+  struct crew_source source; /* the first member, so that a source can be cast to its connection */
   struct connection_table *table;
   const struct connection_limits *limits; /* the table's */
   struct connection *next_free;           /* in the table's list of free places */
@@ -338,7 +338,8 @@ const struct rpc_codec *connection_codec(const struct connection *connection);
 /* Fills in *session with what the answer to a handshake says about the client's session; returns session. */
 const struct rpc_session_info *connection_describe_session(const struct connection *connection,
                                                            struct rpc_session_info *session);
-/* Closes the client, if it is open. session: of rpc_service.client_close; NULL: no answer follows. */
+/* Closes the client, if it is open. session: filled in by rpc_service.client_close for the answer that follows; NULL:
+ * no answer follows. */
 void connection_close_client(struct connection *connection, struct crew_member *member,
                              struct rpc_session_info *session);
 

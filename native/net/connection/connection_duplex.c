@@ -270,9 +270,9 @@ bool connection_duplex_reads_on(const struct connection *connection)
 
 /* --- a message that is served --- */
 
-/* The bytes of the message are not moved, because the service reads them. The watcher, which also gets here when a
- * message that it refuses contains a callback, is not in call: it must not share a call, because that call would never
- * end. */
+/* The bytes of the message are not moved, because the service reads them. The watcher also calls this function, when it
+ * refuses a message that contains a callback. The watcher is not in call, so no call is shared here: nobody would end
+ * it. */
 void connection_duplex_begin_call(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -345,7 +345,7 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
   if (connection->message.data != NULL) {
     buffer_fini(&duplex->served); /* the next message has begun, in a buffer of its own */
   } else {
-    buffer_clear(&duplex->served); /* the buffer is lent by the thread, to which `message` is returned */
+    buffer_clear(&duplex->served); /* the buffer belongs to the thread, which gets it back as `message` */
     connection->message = duplex->served;
     duplex->served = (struct buffer){0};
   }
@@ -448,7 +448,8 @@ static bool prepare_sleep(struct crew_source *source, int *fd, short *events)
   bool is_full = duplex_input(duplex) == COLLECTED_FULL;
   pthread_mutex_lock(&connection->lock);
   bool for_room = connection_needs_flush(connection);
-  /* Another thread may have sent a call while reading ahead was full: its answer may be in the buffers. */
+  /* After reading ahead had stopped at its limit, another thread may have called the client. The answer to that call
+   * may have been received already. */
   bool reads_on = is_full && connection_duplex_is_urgent(connection);
   bool sleeps = !reads_on && (carrier == NULL || carrier->sleep(connection, !is_full, for_room));
   pthread_mutex_unlock(&connection->lock);
@@ -552,8 +553,8 @@ static void begin_reading_ahead(struct connection *connection)
     arm_for_others(connection, true);
 }
 
-/* True if the timeout of a queued request has passed: connection_duplex_read, which is due then, answers the request. A
- * thread that reads does so by itself. Under the lock, in call. */
+/* True if the timeout of a queued request has passed: the caller then calls connection_duplex_read, which answers the
+ * request. False if a thread reads: that thread answers the request. Under the lock, in call. */
 static bool has_expired(struct connection *connection)
 {
   enum { AGAIN_MS = 5 };
@@ -568,8 +569,8 @@ static bool has_expired(struct connection *connection)
   return is_due;
 }
 
-/* crew_call_ops.read_ahead. The call may be a new one that has not lasted yet. Then it is read ahead too early, which
- * does no harm. */
+/* crew_call_ops.read_ahead. By now the connection may be in another, short call. Reading ahead in that call does no
+ * harm. */
 static void read_ahead(struct crew_source *source, struct crew_member *watcher)
 {
   struct connection *connection = connection_of(source);

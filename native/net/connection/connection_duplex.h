@@ -47,7 +47,7 @@
  * Queue: messages that cannot be served yet wait in order: at most DUPLEX_QUEUE_MAX of them, with message_max bytes.
  * While calls are open, a message beyond that is refused at once, and so is one above INPUT_SMALL if the bound on all
  * input is short. While calls are open, the owner also reads all input into the queue before it serves the next
- * message, so that no answer waits behind a request. If no call is open, messages are never refused: reading ahead
+ * message, so that no answer waits for a request. If no call is open, messages are never refused: reading ahead
  * stops at DUPLEX_QUEUE_MAX messages or message_max bytes, at INPUT_SMALL if the bound on all input is short, and while
  * the client does not read its answers. Queued messages count in the bound on all input.
  *

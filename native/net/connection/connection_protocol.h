@@ -46,8 +46,8 @@ struct connection_carrier {
   /* Writes as many bytes of `out` as there is room for, and updates out_sent and has_sent. Publishes all written bytes
    * to the client, so that `unpublished` is 0. The owner, or the watcher as a visitor. */
   void (*flush)(struct connection *connection);
-  /* The connection is about to be armed, and is not polled: tells the client that it has to notify the peer of input
-   * (for_input), and of room for unsent output (for_room). False: there is some already, and the client was not told.
+  /* The connection is about to be armed, and is not polled: asks the client to notify the peer of input (for_input)
+   * and of room for unsent output (for_room). False: there is input or room already, and the client was not asked.
    * Nobody owns the connection. */
   bool (*sleep)(struct connection *connection, bool for_input, bool for_room);
   /* crew_poll_ops.poll and exchange_processors. `sleep` implements crew_poll_ops.sleep, too. */

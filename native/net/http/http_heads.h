@@ -22,8 +22,9 @@ void http_heads_keep(struct http_heads *heads, const struct http_site *site, str
                      const struct http_request *request, const struct http_route_result *route);
 
 /*
- * Finds the head at the begin of input. Not NULL: the first *used bytes are the head of a request to serve a message
- * (HTTP_SERVE) of *length bytes, at least 1. NULL: the head is not known or exceeds a limit, and has to be parsed.
+ * Finds the head at the begin of input. Not NULL: the head is known, and its request is served (HTTP_SERVE). The head
+ * has *used bytes; the message after it has *length bytes, at least 1. NULL: the head is not known or exceeds a limit,
+ * and has to be parsed.
  */
 const struct http_terms *http_heads_find(struct http_heads *heads, const struct http_site *site,
                                          struct text input, size_t head_max, size_t message_max, size_t *used,

@@ -22,7 +22,7 @@ struct http_status_response {
   const char *allow;   /* the value of Allow; NULL: none */
   bool has_ws_version; /* send Sec-WebSocket-Version */
   bool is_preflight;   /* the response to a preflight (Fetch standard, 3.2.2), with the methods in allow */
-  bool grants_private_network; /* the response to the preflight allows pages of public addresses, too */
+  bool grants_private_network; /* a preflight: pages from public addresses are allowed, too */
 };
 
 /* The reason becomes a body of text/plain. */
@@ -30,8 +30,8 @@ void http_write_status(struct buffer *out, struct http_response_mode mode,
                        const struct http_status_response *response);
 /* Writes a response with status 200 and a body of text/plain. */
 void http_write_text(struct buffer *out, struct http_response_mode mode, struct text words);
-/* Writes the head before a JSON-RPC answer of this length. session: its id and epoch, for the headers; NULL: none. A
- * 405 response allows POST. */
+/* Writes the head before a JSON-RPC answer of this length. session: its id and epoch become headers; NULL: none. With
+ * status 405 the head has "Allow: POST". */
 void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,
                            const struct rpc_session_info *session);
 /* Writes the head before an answer whose length is not known. The answer must be sent in chunks; in HTTP/1.0 it ends

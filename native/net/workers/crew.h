@@ -251,17 +251,17 @@ struct crew_member {
 };
 
 /*
- * Functions of a pollable source. A source is pollable if a member can poll it without a system call, and can tell its
- * client whether it is polled: the client of a polled source need not notify the peer. The crew may poll such a source
+ * Functions of a pollable source. A source is pollable if a member can poll it without a system call, and if its client can
+ * see whether it is polled: the client of a polled source need not notify the peer. The crew may poll such a source
  * between its turns (crew_add_polled).
  */
 struct crew_poll_ops {
   /* True if there is work. Called while nobody owns the source; must not lock anything. */
   bool (*poll)(struct crew_source *source);
-  /* Tells the client that it has to notify the peer from now on. False: there is work, and the client was not told.
-   * Called as `poll` is. */
+  /* Asks the client to notify the peer from now on. False: there is work, and the client was not asked. Called as
+   * `poll` is. */
   bool (*sleep)(struct crew_source *source);
-  /* Tells the client on which processor the source is polled. Returns the client's processor, if the client has
+  /* Publishes to the client on which processor the source is polled. Returns the client's processor, if the client has
    * published it; -1: it has not. In a turn of the source. */
   int (*exchange_processors)(struct crew_source *source, int processor);
 };

@@ -217,7 +217,7 @@ bool crew_find_polled(struct crew_member *member)
 
 /* --- the poll loop --- */
 
-/* Tells the processor that this is a busy-waiting loop. */
+/* A hint to the processor that this is a busy-waiting loop. */
 static inline void pause_processor(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -16,7 +16,7 @@
  *   - If the member's reset comes after the waker's step, the member sees the new state: the waker's step is a release,
  *     the reset an acquire. (A step of another waker in between continues the release sequence.)
  *   - If the waker's step comes between two resets, the change to ASLEEP fails, or comes first and the waker notifies.
- * A late poll only costs time.
+ * A poll that reads an old value only delays the member.
  *
  * A notification may arrive after the member has woken for another reason. It then ends the member's next sleep at
  * once, which does no harm.

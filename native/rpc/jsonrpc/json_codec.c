@@ -525,7 +525,7 @@ static int64_t find_timeout(void *context, struct text message)
   buffer_init(&unused);
   (void)handle_without_worker(&call, message, &unused, handle_timeout);
   buffer_fini(&unused);
-  return memchr(" \t\r\n[", message.data[0], 5) != NULL ? 0 : call.timeout_ms;
+  return message.len > 0 && message.data[0] == '{' ? call.timeout_ms : 0; /* not for a batch */
 }
 
 static void handle_ended(void *context, const struct jsonrpc_request *request,

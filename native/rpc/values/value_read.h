@@ -83,7 +83,7 @@ enum jp_status rpc_piece_value_read(struct rpc_value_reader *reader, struct text
 enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value args,
                              struct op_value **values, size_t *count) JP_MUST_CHECK;
 
-/* Reads a ref: an integer from 1 to RPC_REF_MAX, without a suffix. False if it is none. */
+/* Reads a ref: an integer from 1 to RPC_REF_MAX, without a suffix. False if the value is not a ref. */
 bool rpc_ref_read(struct json_value json, uint32_t *ref);
 
 /* Reads a number of validated text, without converting a decimal; the value's type stays. */

@@ -1,4 +1,4 @@
-"""Clojure from Python by its door for other languages: functions, endless sequences, maps and keywords."""
+"""Clojure from Python by its Java API: functions, endless sequences, maps and keywords."""
 
 import os
 from itertools import islice
@@ -8,7 +8,7 @@ import jpeer
 
 @jpeer.implements("clojure.lang.IFn")
 class Counted:
-    """A function of Python's that Clojure calls, with one argument or two."""
+    """A Python function that Clojure calls with one or two arguments."""
 
     calls = 0
 
@@ -54,7 +54,7 @@ def use_maps(java, Clojure, core):
 
 
 def use_code(java, core):
-    """What Clojure throws, and code that it compiles."""
+    """Exceptions of Clojure, and code that Clojure compiles."""
     keyword = java.clojure.lang.Keyword.intern
     evaluate = core("load-string")
     evaluate('(ns shop) (defn total [prices] (reduce + 0N prices))')
@@ -76,7 +76,7 @@ def use_code(java, core):
 
 
 class Function:
-    """A var of Clojure's that is called as Python calls."""
+    """A Clojure var that is called like a Python function."""
 
     def __init__(self, var):
         self.var = var

@@ -1,4 +1,5 @@
-"""Hibernate from Python: `getCurrentSession`, which belongs to a thread, in one thread and in four at once."""
+"""Hibernate from Python: `getCurrentSession`, whose session belongs to a thread, on one thread and on four at the same
+time."""
 
 import asyncio
 import os
@@ -27,7 +28,7 @@ class Bank:
         self.factory = configuration.addAnnotatedClass(self.Account).buildSessionFactory()
 
     def transact(self, change):
-        """Each step asks for the current session anew, as code in several places does."""
+        """Each step asks for the current session again, as separate parts of a program do."""
         self.factory.getCurrentSession().beginTransaction()
         try:
             result = change(self.factory.getCurrentSession())
@@ -54,7 +55,7 @@ class Bank:
 
 
 def refuse(bank):
-    """What fails is rolled back, and the thread's next transaction works."""
+    """A failed transaction is rolled back, and the next transaction of the thread works."""
     def change(session):
         session.find(bank.Account, 1).deposit(1000)
         session.persist(bank.Account(1, 5))
@@ -67,7 +68,7 @@ def refuse(bank):
 
 
 async def use_tasks(url, numbers):
-    """Tasks of asyncio have a Java thread each, in which their transactions are."""
+    """Each asyncio task has a Java thread of its own for its transaction."""
     async with aio.connect(url) as there:
         properties = await there.java.lang.System.getProperties()
         factory = await properties.get("factory")

@@ -1,4 +1,5 @@
-"""A Kafka broker, and a producer and consumers that Python drives; serializers and listeners are Python's."""
+"""A Kafka broker, with a producer and consumers that Python controls. Serializers and listeners are written in
+Python."""
 
 import json
 import os
@@ -23,7 +24,7 @@ def free_ports(count):
 
 
 class Broker:
-    """One node, broker and controller, on loopback."""
+    """One node on the loopback address, broker and controller."""
 
     def __init__(self, java, folder):
         broker, controller = free_ports(2)
@@ -60,8 +61,8 @@ def properties(java, settings):
 
 @jpeer.implements("org.apache.kafka.common.serialization.Serializer", "org.apache.kafka.common.serialization.Deserializer")
 class Json:
-    """Kafka calls the overloads with the headers: defaults of the interfaces, which call these. Of `close` there are two
-    defaults, so that a class of both interfaces has its own, as Java wants it."""
+    """Kafka calls the overloads with headers, which are default methods that call these. Both interfaces have a default
+    `close`, so that a class of both must define its own, as in Java."""
 
     def __init__(self):
         self.topics = set()
@@ -118,7 +119,7 @@ def produce(java, broker, codec):
 
 
 def consume(java, broker, codec, found):
-    """In a thread of Python's: the consumer refuses calls of any other thread than the one that is in it."""
+    """Runs on a Python thread: the consumer refuses calls while another thread is in a call."""
     settings = {"bootstrap.servers": broker.address, "group.id": "readers", "auto.offset.reset": "earliest",
                 "enable.auto.commit": "false"}
     listener = Rebalanced()
@@ -135,7 +136,7 @@ def consume(java, broker, codec, found):
 
 
 def is_refused_elsewhere(java, broker, codec):
-    """While one thread polls, another one's call is an error of Kafka's, which Python sees as such."""
+    """While one thread polls, a call of another thread raises Kafka's exception in Python."""
     settings = {"bootstrap.servers": broker.address, "group.id": "owners"}
     consumer = java.org.apache.kafka.clients.consumer.KafkaConsumer(properties(java, settings), codec, codec)
     consumer.subscribe(["orders"])
@@ -146,7 +147,7 @@ def is_refused_elsewhere(java, broker, codec):
             try:
                 consumer.poll(java.java.time.Duration.ofSeconds(DEADLINE))
             except java.java.util.ConcurrentModificationException:
-                pass  # the other thread was in it
+                pass  # the other thread was in a call
             except java.org.apache.kafka.common.errors.WakeupException as error:
                 woken.append(error)
 
@@ -199,4 +200,4 @@ with tempfile.TemporaryDirectory(prefix="jpeer-kafka-") as folder, \
         jpeer.launch(classpath=os.environ["JARS"], jvm_options=["-Xmx512m"]) as java:
     check(java, folder)
     version = java.org.apache.kafka.common.utils.internals.AppInfoParser.getVersion()
-    print(f"Kafka {version}: {RECORDS} records through a broker, written and read by Python's serializers, one owner a consumer")
+    print(f"Kafka {version}: {RECORDS} records through a broker, written and read by Python's serializers, one thread a consumer")

@@ -1,10 +1,11 @@
-"""Runs the programs of this folder with a build's Python package: real libraries, each with what it depends on.
+"""Runs the programs of this folder with the Python package of a build. Each uses a real library and its dependencies.
 
 usage: run.py [NAME...]
 
-Those of the folder migrations come in pairs: as a program of JPype or Py4J, and as what becomes of it. Both check their results
-by other means, and have to print the same; the first one runs where PyPI has its package. Prints a line for each program, its
-own last one. One is skipped, with the reason, where its libraries cannot be fetched.
+The programs of the folder migrations are pairs: a program by JPype or Py4J, and the same program by jpeer. Both check
+their results by other means, and have to print the same lines. The first one runs only if PyPI provides its package.
+Prints a line for each program, ending with the program's own last line. A program is skipped, with the reason, if its
+libraries cannot be fetched.
 """
 
 import difflib
@@ -22,7 +23,7 @@ from support import maven  # noqa: E402
 from support.peer import BUILD, ROOT  # noqa: E402
 
 SECONDS = 300
-# Libraries, which Maven completes by what they depend on; Java's part of a program has its name, in the folder java.
+# Libraries, whose dependencies Maven adds. The Java part of a program is in the folder java, under the program's name.
 LIBRARIES = {
     "clojure": ["org.clojure:clojure:1.12.0"],
     "hibernate": ["org.hibernate.orm:hibernate-core:7.4.15.Final", "com.h2database:h2:2.3.232"],
@@ -33,14 +34,14 @@ LIBRARIES = {
     "gateway": [],
     "pictures": ["net.imagej:ij:1.54f"],
 }
-WITHOUT = ["com.github.junrar:junrar"]  # of Tika's; its licence is not open-source
+WITHOUT = ["com.github.junrar:junrar"]  # a dependency of Tika; its licence is not open-source
 MIGRATIONS = {"curves": "jpype", "documents": "jpype", "gateway": "py4j", "pictures": "jpype"}
 PACKAGES = {"jpype": "JPype1==1.7.1", "py4j": "py4j==0.10.9.9", "numpy": "numpy==1.26.4"}
 WITH_NUMPY = ("curves", "pictures")
 
 
 def compile_java(name, jars, folder):
-    """The class path with Java's part of a program, where it has one."""
+    """The class path, with the program's Java part if it has one."""
     sources = sorted((HERE / "java" / name).rglob("*.java"))
     if not sources:
         return jars
@@ -50,7 +51,7 @@ def compile_java(name, jars, folder):
 
 
 def run_program(file, jars, packages=()):
-    """The lines that it prints."""
+    """The printed lines."""
     path = ":".join([str(BUILD / "python"), *packages])
     with subprocess.Popen([sys.executable, file], env={**os.environ, "PYTHONPATH": path, "JARS": jars}, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -58,7 +59,7 @@ def run_program(file, jars, packages=()):
         try:
             output, errors = process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # a JVM that it has started has the pipes, too
+            os.killpg(process.pid, signal.SIGKILL)  # a JVM that the program started keeps the pipes open, too
             output, errors = process.communicate()
             raise AssertionError(f"{file.name}: no end within {SECONDS} s\n{output}{errors[-4000:]}") from None
     if process.returncode != 0:
@@ -67,10 +68,10 @@ def run_program(file, jars, packages=()):
 
 
 def fetch_package(name):
-    """The folder of a Python package."""
+    """Fetches a Python package; its folder."""
     done = subprocess.run([ROOT / "tools/fetch-python", PACKAGES[name]], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise maven.Unavailable(f"PyPI has not given {PACKAGES[name]}: {done.stderr.strip().splitlines()[-1]}")
+        raise maven.Unavailable(f"{PACKAGES[name]} was not fetched from PyPI: {done.stderr.strip().splitlines()[-1]}")
     return done.stdout.strip()
 
 
@@ -85,7 +86,7 @@ def check_migration(name, jars):
     wanted = run_program(HERE / f"migrations/{name}_with_{before}.py", jars, packages)
     if printed != wanted:
         changes = "\n".join(difflib.unified_diff(wanted, printed, before, "jpeer", lineterm=""))
-        raise AssertionError(f"other results than with {before}\n{changes}")
+        raise AssertionError(f"the results differ from those with {before}\n{changes}")
     return f"{printed[-1]}; the same {len(printed)} lines as with {PACKAGES[before]}"
 
 
@@ -102,13 +103,13 @@ def main(names):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for name in names or LIBRARIES:
         try:
-            end, told = "passed", check(name)
+            end, result = "passed", check(name)
         except maven.Unavailable as reason:
-            end, told = "skipped", reason
+            end, result = "skipped", reason
         except AssertionError as fault:
-            end, told = "failed", fault
+            end, result = "failed", fault
         counts[end] += 1
-        print(f"{end}: {name}: {told}", flush=True)
+        print(f"{end}: {name}: {result}", flush=True)
     print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
     return 1 if counts["failed"] else 0
 

@@ -1,4 +1,4 @@
-"""Spark from Python in local mode: a DataFrame by `functions`, a UDF, and what Spark keeps for each thread."""
+"""Spark from Python in local mode: a DataFrame by `functions`, a UDF, and Spark's properties of a thread."""
 
 import os
 import threading
@@ -17,7 +17,8 @@ def column(rows, name):
 
 
 def use_functions(java, spark):
-    """The lower-case class `functions`, which most scripts begin with, against values that Python computes."""
+    """Compares the functions of the lower-case class `functions`, which most scripts use, with values computed in
+    Python."""
     F = java.org.apache.spark.sql.functions
     types = java.org.apache.spark.sql.types.DataTypes
     schema = types.createStructType([types.createStructField("name", types.StringType, False),
@@ -53,7 +54,7 @@ def use_udf(java, spark):
         calls.append(threading.get_ident())
         return jpeer.jlong(3 * number)
 
-    # Spark serializes what it is given for its executors, even where they are threads of this JVM.
+    # Spark serializes functions for its executors, even if these are threads of the same JVM.
     spark.udf().register("bare", jpeer.cast("org.apache.spark.sql.api.java.UDF1", triple), long)
     try:
         numbers.select(F.expr("bare(id)")).collectAsList()
@@ -68,7 +69,7 @@ def use_udf(java, spark):
 
 
 def has_job(context, group):
-    """Spark learns of its jobs by events, after they have begun."""
+    """Spark reports jobs by events, after they have begun."""
     until = time.monotonic() + DEADLINE
     while not context.statusTracker().getJobIdsForGroup(group):
         if time.monotonic() > until:
@@ -78,7 +79,7 @@ def has_job(context, group):
 
 
 def use_threads(java, spark):
-    """Local properties belong to a thread, and a job has those of the thread that runs it."""
+    """Local properties belong to a thread, and a job has the properties of the thread that runs it."""
     context = spark.sparkContext()
     wrong, finished, together = [], [], threading.Barrier(THREADS)
 

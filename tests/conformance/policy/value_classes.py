@@ -50,7 +50,7 @@ def missing_step(row):
 
 
 def cases_since(row):
-    """For a class that not all JDKs have: on each JDK of this machine."""
+    """The cases of a class that only newer JDKs have, on each JDK of this machine."""
     for home in jdks.homes():
         version = jdks.feature_version(home)
         has_class = version >= row["since"]

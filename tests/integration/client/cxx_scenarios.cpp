@@ -322,8 +322,8 @@ void elements(jpeer::client &java)
   jpeer::object nested = java.create("java.util.ArrayList", jpeer::list({java.create("java.lang.Object")}));
   jpeer::answer typed =
       java.request(jp_with_options(jp_build_fetch(jp_object(nested.raw()), 10, 0), &options));
-  jpeer::object told = typed.take(jp_json_at(jp_json_member(typed.json(), "elements"), 0));
-  CHECK(told.type() == "java.lang.Object" && told.call("equals", told).as<bool>());
+  jpeer::object typed_element = typed.take(jp_json_at(jp_json_member(typed.json(), "elements"), 0));
+  CHECK(typed_element.type() == "java.lang.Object" && typed_element.call("equals", typed_element).as<bool>());
   jpeer::object adopted = java.adopt(jp_ref_keep(first.raw()));
   CHECK(adopted.get("result").as<int>() == 8 && is_refused([&] { java.adopt(nullptr); }));
   CHECK(java.adopt(jp_ref_keep(first.raw()), "java.lang.Object").type() == "java.lang.Object");

@@ -97,7 +97,7 @@ static struct jp_request sleep_call(const struct jp_argument *milliseconds)
   return jp_build_class_method_call("java.lang.Thread", "sleep", milliseconds, 1);
 }
 
-/* Tells the test that it may continue, and waits for its answer. False: the test ends the scenario. */
+/* Lets the test continue, and waits for its answer. False: the test ends the scenario. */
 static bool take_turns(const char *what)
 {
   char line[16];
@@ -458,7 +458,7 @@ static void run_killed(void)
   enum jp_client_status status = JP_CLIENT_OK;
   while (status == JP_CLIENT_OK) {
     struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
-    CHECK(poll(&polled, 1, 10000) == 1, "nobody tells that the peer is dead");
+    CHECK(poll(&polled, 1, 10000) == 1, "no event when the peer has died");
     status = jp_client_process(client, &error);
   }
   CHECK(status == JP_CLIENT_CLOSED, "%s", error.text);

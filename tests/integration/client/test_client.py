@@ -132,7 +132,7 @@ class Restarts(unittest.TestCase):
                 finally:
                     peer.close()
 
-    def test_an_object_of_the_old_peer_is_none_of_the_new_one(self):
+    def test_a_ref_of_the_old_peer_is_refused_by_the_new_one(self):
         self.run_scenario("restarts", restarts=5)
 
     def test_clients_of_one_session_name_its_objects_at_once(self):

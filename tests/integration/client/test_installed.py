@@ -143,7 +143,7 @@ class InstalledAsAWhole(unittest.TestCase):
                 peer.kill()
         self.assertIn(peer.returncode, (0, 128 + signal.SIGTERM))
 
-    def test_a_program_is_built_with_it(self):
+    def test_a_program_is_built_with_the_installed_library(self):
         (self.root / "program.c").write_text(PROGRAM, encoding="utf-8")
         self.assertEqual(OUTPUT, self.installed.run(self.installed.build("program.c", "jpeer-client")))
 

@@ -131,7 +131,7 @@ class Library(unittest.TestCase):
               "error": {"code": -32602, "message": "Invalid params", "data": "two integers are wanted"}}],
         ], replies)
 
-    def test_jansson_is_needed_by_its_own_package_alone(self):
+    def test_jansson_is_needed_only_by_its_own_package(self):
         for package, needs_it in (("jpeer-jsonrpc", False), ("jpeer-jsonrpc-jansson", True)):
             required = self.installed.run("pkg-config", "--print-requires", package).split()
             self.assertEqual(needs_it, "jansson" in required)

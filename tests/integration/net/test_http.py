@@ -127,11 +127,11 @@ class ByHand(StubTest):
         self.send(body)
         self.assertEqual((200, b"body"), self.reader.response()[::2])
 
-    def test_no_continue_where_the_body_is_there(self):
+    def test_no_100_continue_if_the_body_has_arrived(self):
         self.send(post(b"body", Expect="100-continue"))
         self.assertEqual((200, b"body"), self.reader.response()[::2])
 
-    def test_no_continue_for_what_will_not_be_read(self):
+    def test_no_100_continue_for_a_body_that_is_too_long(self):
         self.send(request("POST /", {**JSON, "Content-Length": "1001", "Expect": "100-continue"}))
         self.assertEqual(413, self.reader.response()[0])
         self.assertTrue(self.reader.at_end())

@@ -377,7 +377,7 @@ class Input(LoadTest):
         one.connect(self.stub.zmq_url)
         return one
 
-    def test_zeromq_is_refused_what_does_not_fit(self):
+    def test_zeromq_messages_that_do_not_fit_are_refused(self):
         self.restart(**{**self.options, "input_max_total": self.MIB})
         full = self.websocket()
         # The pong says that the fragment has been read and counted: a request that was sent before it would fit.

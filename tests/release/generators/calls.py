@@ -1,4 +1,4 @@
-"""The calls of calls.txt, as the identifiers, arguments and results that a generated client works with."""
+"""The calls of calls.txt, with the identifiers, arguments and results of a generated client."""
 
 import json
 import re
@@ -10,7 +10,7 @@ PACKAGE = "org.apache.commons.lang3."
 PRIMITIVES = ("boolean", "byte", "char", "short", "int", "long", "float", "double", "void")
 CODES = {".": "_", "_": "_1", "-": "_2", "$": "_3"}
 LINE = re.compile(r"(?:(\w+) = )?([\w.]+)\(([\w.,$]+)\) (\[.*\]) => (.*)")
-# The whole answer of each of the peer's own methods.
+# The complete answers of the peer's own methods.
 OWN = (
     ("call", {"type": "java.lang.Math", "method": "max", "args": [3, 5]},
      {"void": False, "value": {"type": "int", "null": False, "value": "5"}}),
@@ -32,14 +32,14 @@ OWN = (
 
 @dataclass(frozen=True)
 class Call:
-    method: str  # the identifier
+    method: str  # in the generated client
     arguments: list
-    result: object  # "$object": a ref; "!CLASS": that is thrown
+    result: object  # "$object": a ref; "!CLASS": an exception of that class
     kept_as: str = None
 
 
 def identifier_of(name):
-    """By the table of docs/descriptions.md, which these names need no more of."""
+    """Applies the table of docs/descriptions.md, as far as these names need it."""
     return "".join(CODES.get(c, c) for c in name)
 
 
@@ -63,8 +63,8 @@ def of_lang3():
 
 
 def of_the_peer(params_of):
-    """By position, in the order of the document; arguments missing at the end are left out, before that they are
-    `ABSENT`."""
+    """The arguments by position, in the order of the document. Missing arguments at the end are omitted, earlier ones
+    are `ABSENT`."""
     calls = []
     for method, given, result in OWN:
         names = params_of[method]
@@ -77,7 +77,7 @@ ABSENT = {"$": "absent"}
 
 
 def run_tool(command, folder):
-    """Its output; it has to succeed."""
+    """The output of the command, which has to succeed."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, f"{Path(command[0]).name}: {(done.stdout + done.stderr).strip()[-2000:]}"
     return done.stdout

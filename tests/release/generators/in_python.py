@@ -1,4 +1,4 @@
-"""A client that openrpcclientgenerator writes, and calls of it."""
+"""A client that openrpcclientgenerator generates, and calls of the client."""
 
 import json
 import keyword
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from calls import run_tool
 
-# The generated clients use jsonrpc2-pyclient, which does not declare that it needs websockets.
+# The generated clients need websockets, which jsonrpc2-pyclient does not declare.
 PACKAGES = ("openrpcclientgenerator==0.51.7", "jsonrpc2-pyclient==5.2.3", "websockets==12.0")
 PROGRAM = Path(__file__).with_name("python_calls.py")
 
 
 def fetch(cache):
-    """The virtual environment. CalledProcessError where pip cannot reach its registry."""
+    """The virtual environment. Raises CalledProcessError if pip cannot reach its registry."""
     folder = cache / "python"
     mark = folder / "packages"
     if not mark.exists() or mark.read_text() != " ".join(PACKAGES):
@@ -28,7 +28,8 @@ def fetch(cache):
 
 
 def without_words(document):
-    """The generator writes a parameter called `from` as Python's own word: those that may be absent are left out."""
+    """The generator does not rename a parameter called `from`, a keyword of Python. Such optional parameters are
+    omitted."""
     for method in document["methods"]:
         method["params"] = [param for param in method["params"]
                             if param["required"] or not keyword.iskeyword(param["name"])]
@@ -36,8 +37,8 @@ def without_words(document):
 
 
 def send_by_position(client):
-    """The generator writes clients that send params by name, under names that it has changed (`from_index` for
-    `fromIndex`), whatever the document's paramStructure. Its library sends them by position if set to."""
+    """The generator's clients send params by name, under changed names (`from_index` for `fromIndex`), whatever the
+    document's paramStructure. This switches its library to params by position."""
     source = client.read_text(encoding="utf-8")
     changed = re.sub(r"@rpc_class_method\(\s*method_name=", "@rpc_class_method(by_name=False, method_name=", source)
     assert changed != source
@@ -45,9 +46,9 @@ def send_by_position(client):
 
 
 def check(environment, document, calls, address, folder, by_position):
-    """The counts of the calls."""
+    """The numbers of passed and failed calls."""
     described = without_words(json.loads(document.read_text(encoding="utf-8")))
-    (folder / "openrpc.json").write_text(json.dumps(described), encoding="utf-8")  # where the generator looks for it
+    (folder / "openrpc.json").write_text(json.dumps(described), encoding="utf-8")  # where the generator expects it
     run_tool([environment / "bin/orpc", "python", address, folder / "out"], folder)
     package = folder / "out/python/jpeer-ws-client"
     if by_position:

@@ -1,4 +1,4 @@
-"""A client that @open-rpc/generator writes, compiled with calls of it, and the run of both."""
+"""A client that @open-rpc/generator generates. It is compiled together with calls of it, and run."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from calls import run_tool
 
 GENERATOR = "@open-rpc/generator@1.22.3"
-# The packages of a generated package.json, except for TypeScript: it names 4.2.4, which cannot read the types of Node that
-# come with it today.
+# The packages of the generated package.json, except TypeScript: version 4.2.4 there cannot read the current types of
+# Node.
 PACKAGES = ("@open-rpc/client-js@1.7.1", "@open-rpc/meta-schema@1.14.2", "@open-rpc/schema-utils-js@1.15.0",
             "@types/json-schema@7.0.3", "@types/lodash@4.14.149", "@types/ws@6.0.1", "lodash@4.17.21",
             "@types/node@20.19.0", "typescript@5.9.3")
@@ -51,7 +51,7 @@ main();
 
 
 def literal(value):
-    """As TypeScript: a kept object is a variable."""
+    """In TypeScript: a kept object is a variable."""
     if isinstance(value, dict) and "$" in value:
         return value["$"]
     if isinstance(value, list):
@@ -73,8 +73,8 @@ def statement(call):
 
 
 def give_names_to_validator(client):
-    """Where a method takes params by name, generated clients send them so, and yet give them to their validator by
-    position, which then refuses every call."""
+    """If a method has params by name, generated clients send them so, but their validator checks them by position and
+    refuses every call."""
     source = client.read_text(encoding="utf-8")
     by_name = "_.zipObject(_.map(methodObject.params, \"name\"), params)"
     changed = source.replace("this.validator.validate(methodName, params)",
@@ -85,7 +85,7 @@ def give_names_to_validator(client):
 
 
 def install(folder, packages):
-    """node_modules below the folder. CalledProcessError where npm cannot reach its registry."""
+    """The folder with node_modules. Raises CalledProcessError if npm cannot reach its registry."""
     folder.mkdir(parents=True, exist_ok=True)
     manifest = folder / "package.json"
     wanted = {"private": True, "dependencies": dict(package.rsplit("@", 1) for package in packages)}
@@ -107,7 +107,7 @@ def fetch(cache):
 
 
 def build(modules, document, folder):
-    """Writes the client; gives its folder."""
+    """Generates the client, and returns its folder."""
     generator, packages = modules
     said = run_tool([generator / ".bin/open-rpc-generator", "generate", "-t", "client", "-l", "typescript", "-n",
                      "generated", "-d", document, "-o", folder], folder)
@@ -119,12 +119,12 @@ def build(modules, document, folder):
 
 
 def check(modules, document, calls, address, folder):
-    """The counts of the calls."""
+    """The numbers of passed and failed calls."""
     client = build(modules, document, folder)
     parts = urlsplit(address)
     (client / "src/calls.ts").write_text(PROGRAM % {"host": parts.hostname, "port": parts.port, "path": parts.path,
                                                     "calls": "\n".join(map(statement, calls))}, encoding="utf-8")
-    # Its tsconfig.json is strict.
+    # The client's own tsconfig.json is strict, too.
     run_tool([client / "node_modules/.bin/tsc", "--strict", "--project", client], client)
     *complaints, counts = run_tool(["node", "build/calls.js"], client).splitlines()
     print(*complaints, sep="\n", end="\n" if complaints else "")

@@ -14,7 +14,7 @@ from jsonrpcobjects.errors import JSONRPCError  # noqa: E402
 from py_undefined import Undefined  # noqa: E402
 from pydantic import BaseModel  # noqa: E402
 
-# Methods have the generator's spelling of the document's names.
+# The document's names in the generator's spelling.
 METHODS = dict(re.findall(r'method_name="(\w+)"\s*\)\s*async def (\w+)\(', inspect.getsource(generated)))
 
 
@@ -44,7 +44,7 @@ async def main():
         for call in json.load(file):
             try:
                 result = await asyncio.wait_for(result_of(client, call, kept), 60)
-            except Exception as error:  # of the generated client: a finding, and the others go on
+            except Exception as error:  # a fault of the generated client is reported, and the other calls run
                 result = repr(error)
             if call["kept_as"] is not None:
                 kept[call["kept_as"]] = result

@@ -1,6 +1,5 @@
-"""Clients generated from the peer's documents by other projects, compiled and used: for the peer's own methods and
-for commons-lang3, in TypeScript and in Python. Where a registry is out of reach, that language is skipped, and its
-line says why.
+"""Clients that other projects generate from the peer's documents, compiled and used: for the peer's own methods and for
+commons-lang3, in TypeScript and in Python. If a registry is out of reach, its language is skipped, with the reason.
 """
 
 import json
@@ -33,7 +32,7 @@ def discover(peer, **params):
 
 
 def clients_of(peer):
-    """A document, the calls of its client, and whether it has params by position, for each client."""
+    """A document, the calls of its client, and for each client whether it sends params by position."""
     own = discover(peer)
     params_of = {method["name"]: [param["name"] for param in method["params"]] for method in own["methods"]}
     of_lang3 = calls.of_lang3()
@@ -58,7 +57,7 @@ def check_client(check, tools, client, address):
 
 
 def check_language(language, peer):
-    """Passed and failed."""
+    """The numbers of passed and failed calls."""
     fetch, check = LANGUAGES[language]
     try:
         tools = fetch(CACHE)

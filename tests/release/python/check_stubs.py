@@ -1,9 +1,9 @@
-"""Has mypy read the package itself, the stubs of the JDK's main packages and of Lucene, and a program with four faults that it
-has to find; with the wheel that tools/build-wheel makes.
+"""Runs mypy on the package itself, on the stubs of the JDK's main packages and of Lucene, and on a program with four
+faults that mypy must find. Uses the wheel that tools/build-wheel makes.
 
 usage: check_stubs.py
 
-It is skipped, with the reason, where mypy or the libraries cannot be fetched.
+Skipped, with the reason, if mypy or the libraries cannot be fetched.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Rows of an H2 database become Python objects by a RowMapper of Spring's JdbcTemplate."""
+"""A RowMapper for Spring's JdbcTemplate makes Python objects of the rows of an H2 database."""
 
 import datetime
 import decimal

@@ -1,4 +1,4 @@
-"""A million Java objects, held at once and released: the remaining memory on either side."""
+"""A million Java objects at the same time, then released: the memory that remains on both sides."""
 
 import gc
 import os

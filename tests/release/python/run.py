@@ -2,8 +2,8 @@
 
 usage: run.py [--build FOLDER] [NAME...]
 
---build: with the package of a build (build/release) instead of a wheel. Prints a line for each program. One is skipped,
-with the reason, where Maven cannot fetch its libraries.
+--build: uses the package of a build (build/release) instead of a wheel. Prints a line for each program. A program is
+skipped, with the reason, if Maven cannot fetch its libraries.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def fetch(coordinates):
 
 
 def compile_tutorial(folder):
-    """Java's side of Py4J's tutorial."""
+    """The Java part of Py4J's tutorial."""
     subprocess.run(["javac", "-d", folder, *(HERE / "py4jtutorial").glob("*.java")], check=True)
     return folder
 
@@ -88,7 +88,7 @@ def check_lucene(lines):
 
 
 def run_alone(name, check):
-    """Runs one check, which gets a folder and returns a line: reports its result, and returns the exit status."""
+    """Runs one check, which gets a folder and returns a line. Prints the result, and returns the exit status."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             end, message = "passed", check(Path(folder))

@@ -1,4 +1,5 @@
-"""Models of Swing without a screen: listeners in Python, on the thread that changes the model and on Swing's own."""
+"""Swing models without a screen: listeners in Python, on the thread that changes the model and on Swing's own
+thread."""
 
 import threading
 
@@ -45,7 +46,7 @@ with jpeer.launch(jvm_options=["-Djava.awt.headless=true"]) as java:
     swing.SwingUtilities.invokeLater(button.doClick)
     assert pressed.wait(60)
 
-    # A timer of Swing's calls while Python does something else.
+    # A Swing timer calls while Python does something else.
     ticks = threading.Semaphore(0)
     timer = swing.Timer(10, lambda event: ticks.release())
     timer.start()

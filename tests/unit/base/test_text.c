@@ -13,7 +13,7 @@ UNIT_TEST(compares_bytes_and_lengths)
   assert_text(text_of("abc"), "abc");
 }
 
-/* At every length: one byte that differs, at every place of it, is seen. */
+/* For each length, and each place in a text of this length: one byte that differs is noticed. */
 UNIT_TEST(compares_every_byte)
 {
   for (size_t length = 0; length <= 40; length++) {
@@ -135,7 +135,7 @@ UNIT_TEST(formats_and_cuts_between_characters)
   }
 }
 
-UNIT_TEST(marks_a_text_that_something_was_left_out_of)
+UNIT_TEST(marks_a_shortened_text_with_dots)
 {
   char out[10] = "short";
   text_mark_cut(out, sizeof out);

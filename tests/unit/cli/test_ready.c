@@ -147,6 +147,25 @@ UNIT_TEST(test_a_start_removes_only_the_file_of_a_dead_peer)
   ready_fini(&starting);
 }
 
+UNIT_TEST(test_a_file_of_another_program_is_never_removed)
+{
+  struct ready ready;
+  struct jp_error error;
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  assert_int_equal(fclose(file), 0);
+  assert_int_equal(ready_init(&ready, path, &error), JP_OK); /* as mktemp leaves the file */
+  ready_fini(&ready);
+  file = fopen(path, "w");
+  assert_non_null(file);
+  assert_true(fputs("{\"uuid\": 1}\n", file) >= 0);
+  assert_int_equal(fclose(file), 0);
+  assert_int_equal(ready_init(&ready, path, &error), JP_IO);
+  assert_non_null(strstr(error.text, "is not the ready file of a peer"));
+  ready_fini(&ready);
+  assert_int_equal(unlink(path), 0);
+}
+
 UNIT_TEST(test_nothing_is_announced_after_the_withdrawal)
 {
   static const char *const none[] = {NULL};

@@ -84,7 +84,7 @@ static void expect_words(struct jp_launch_config config, const char *words)
 #define BEGIN "[run][--json-rpc][unix:S][--stop-on-eof][3][--remove-on-eof][F]"
 #define ALLOW "[--rpc-default-action][ALLOW]"
 
-UNIT_TEST(serves_this_user_alone)
+UNIT_TEST(serves_only_this_user)
 {
   expect_words((struct jp_launch_config){0}, BEGIN ALLOW "[--as-service]");
 }
@@ -113,7 +113,7 @@ UNIT_TEST(is_found_on_the_path)
   leave(&scene);
 }
 
-UNIT_TEST(leaves_the_policy_to_the_options_that_name_one)
+UNIT_TEST(sets_no_policy_if_the_options_name_one)
 {
   static const struct {
     const char *options[3];
@@ -130,7 +130,7 @@ UNIT_TEST(leaves_the_policy_to_the_options_that_name_one)
     expect_words((struct jp_launch_config){.options = cases[i].options}, cases[i].words);
 }
 
-UNIT_TEST(leaves_the_policy_to_the_environment_that_names_one)
+UNIT_TEST(sets_no_policy_if_the_environment_names_one)
 {
   static const struct {
     const char *name;

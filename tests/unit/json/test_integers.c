@@ -175,7 +175,7 @@ static int64_t element_of(const void *out, size_t index, size_t size)
   }
 }
 
-/* The same elements as strtoll reads, or false where one of them is not in range. */
+/* The same elements as strtoll reads, or false if one of them is not in range. */
 static void check_read(struct text text, size_t count, const struct json_integers_form *form)
 {
   struct placed placed = place(text, count % ALIGNMENTS);

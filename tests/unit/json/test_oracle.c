@@ -121,7 +121,7 @@ static void damage(struct buffer *text)
   buffer_fini(&rest);
 }
 
-/* Compares a copy of the exact size; the verdict where there is no difference. */
+/* Compares both readers on a copy of the exact size. Fails if they differ, else returns their verdict. */
 static enum oracle_verdict compare(struct text text)
 {
   char *copy = unit_exact_copy(text.data, text.len);
@@ -132,7 +132,7 @@ static enum oracle_verdict compare(struct text text)
   return verdict;
 }
 
-/* Each text is compared as it is, where damages is 0, or after each of so many damages. */
+/* damages 0: compares each generated text. Otherwise damages each text so many times, and compares it each time. */
 static void compare_generated(uint64_t seed, int damages, size_t verdicts[ORACLE_DIFFER + 1])
 {
   struct buffer text;
@@ -158,7 +158,7 @@ UNIT_TEST(accepts_generated_texts)
   compare_generated(1, 0, verdicts);
   assert_int_equal(verdicts[ORACLE_BOTH_REFUSE], 0);
   assert_int_equal(verdicts[ORACLE_TOO_DEEP], 0);
-  /* The generator reaches both sides of the list. */
+  /* The generator makes texts that both accept, and texts with a listed difference. */
   assert_true(verdicts[ORACLE_BOTH_ACCEPT] > TEXTS / 10);
   assert_true(verdicts[ORACLE_ON_THE_LIST] > TEXTS / 100);
 }
@@ -199,7 +199,7 @@ static const struct listed_case {
     {TEXT(""), ORACLE_BOTH_REFUSE},
 };
 
-UNIT_TEST(knows_the_list)
+UNIT_TEST(gives_the_listed_verdicts)
 {
   for (size_t i = 0; i < COUNT_OF(listed); i++) {
     if (compare(listed[i].text) != listed[i].verdict)

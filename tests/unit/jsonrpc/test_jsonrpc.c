@@ -120,7 +120,7 @@ UNIT_TEST(answers_every_kind_of_envelope)
   check("\xEF\xBB\xBF{}", NO_JSON("Byte 0: unexpected character"), JSONRPC_REPLY);
 }
 
-UNIT_TEST(passes_over_options_where_the_service_has_none)
+UNIT_TEST(ignores_options_if_the_service_has_none)
 {
   service.takes_options = false;
   check("{`jsonrpc`:`2.0`,`options`:5,`method`:``,`id`:1,`options`:{}}", RESULT("1", "[``,1,0,0,0]"),
@@ -193,7 +193,7 @@ UNIT_TEST(hands_a_stream_over_with_its_tail)
   assert_text(streamed.tail, "\"}}");
 }
 
-UNIT_TEST(streams_only_where_it_may)
+UNIT_TEST(streams_only_if_the_service_may_stream)
 {
   assert_int_equal(ask("{`jsonrpc`:`2.0`,`method`:`stream`}"), JSONRPC_NO_REPLY);
   service.may_stream = false;

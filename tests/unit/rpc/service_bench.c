@@ -67,7 +67,7 @@ struct service_bench *service_bench_create(const struct service_bench_options *o
   struct jp_error error;
   stub_reset(options->members, options->member_count);
   assert_int_equal(policy_source_create(&policy, &bench->policies, &error), JP_OK);
-  /* The stub of metadata does not read it, and other readers find no class. */
+  /* An empty catalog: the stub of metadata does not read the catalog, and other readers find no class in it. */
   const struct catalog_config no_classes = {.class_path = "/dev/null"};
   assert_int_equal(catalog_create(&no_classes, &bench->catalog, &error), JP_OK);
   struct rpc_peer_config config = {.policies = bench->policies,

@@ -410,8 +410,9 @@ static void wait_a_little(unsigned *seed)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* As called code that asks for its thread's flag: at the beginning of each request, nested ones included, it is clear. */
-static void *call_and_look_at_the_flag(void *argument)
+/* Like application code that reads its thread's flag: the flag is clear at the beginning of each request,
+ * nested ones included. */
+static void *call_and_read_flag(void *argument)
 {
   unsigned seed = 1;
   (void)argument;
@@ -470,7 +471,7 @@ UNIT_TEST_WITH(no_interrupt_outlasts_its_call_or_hits_another_request, set_up_ne
   const char *wanted = getenv(CANCELS_VARIABLE);
   cancels_wanted = wanted == NULL ? CANCELS : (unsigned)strtoul(wanted, NULL, 10);
   atomic_store(&is_over, false);
-  assert_int_equal(0, pthread_create(&threads[0], NULL, call_and_look_at_the_flag, NULL));
+  assert_int_equal(0, pthread_create(&threads[0], NULL, call_and_read_flag, NULL));
   assert_int_equal(0, pthread_create(&threads[1], NULL, cancel_at_random, NULL));
   for (size_t i = 0; i < 2; i++)
     pthread_join(threads[i], NULL);

@@ -83,7 +83,7 @@ static void check_full(struct rpc_session *session, const char *flag)
   assert_int_equal(jvm_objects_count(rpc_session_objects(session)), 0);
 }
 
-/* Makes what one message leaves: a session with an object. */
+/* Does what one HTTP request does that makes an object: leaves a session that nobody holds. */
 static void leave_passing_session(struct rpc_sessions *sessions, uint8_t number, int64_t now_ms)
 {
   struct op_session_key key = key_of(number);
@@ -145,13 +145,13 @@ UNIT_TEST_WITH(test_sessions_of_one_request_end_first, set_up, tear_down)
     leave_passing_session(sessions, i, i);
   for (size_t i = 4; i < SESSIONS_MAX; i++)
     put_object(held[i] = acquire_session(sessions, NULL));
-  assert_true(is_found(sessions, 1)); /* another message of its client: it no longer belongs to one request */
+  assert_true(is_found(sessions, 1)); /* a second request of its client: new sessions no longer end it */
   struct rpc_session *more = acquire_as(sessions, NULL, &other_connection);
   put_object(more);
   assert_false(is_found(sessions, 2));
   struct rpc_session *last = acquire_as(sessions, NULL, &other_connection);
   put_object(last);
-  struct op_session_key key = key_of(4); /* held while the others are needed */
+  struct op_session_key key = key_of(4); /* held, so that other sessions cannot end it */
   struct rpc_session *used = rpc_session_find(sessions, &key);
   assert_non_null(used);
   assert_false(is_found(sessions, 3));
@@ -258,7 +258,7 @@ UNIT_TEST_WITH(test_sessions_are_found_by_key_alone, set_up, tear_down)
   assert_int_equal(rpc_sessions_count(sessions), 0);
 }
 
-UNIT_TEST_WITH(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down)
+UNIT_TEST_WITH(test_the_ttl_runs_while_nobody_holds_the_session, set_up, tear_down)
 {
   struct op_session_key key = key_of(1);
   struct rpc_session *session = acquire_session(sessions, &key);
@@ -276,7 +276,7 @@ UNIT_TEST_WITH(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down)
   assert_null(rpc_session_find(sessions, &key));
 }
 
-UNIT_TEST_WITH(test_the_longest_idle_goes_first, set_up, tear_down)
+UNIT_TEST_WITH(test_the_longest_idle_session_ends_first, set_up, tear_down)
 {
   struct rpc_session *held[3];
   struct op_session_key keys[3];
@@ -297,7 +297,7 @@ UNIT_TEST_WITH(test_the_longest_idle_goes_first, set_up, tear_down)
   assert_int_equal(rpc_sessions_count(sessions), 0);
 }
 
-UNIT_TEST_WITH(test_a_thread_without_java_hands_tables_over, set_up, tear_down)
+UNIT_TEST_WITH(test_the_sweeper_frees_objects_of_sessions_that_end_without_java, set_up, tear_down)
 {
   rpc_session_release(sessions, acquire_session(sessions, NULL), NULL, 0);
   assert_int_equal(rpc_sessions_count(sessions), 0);
@@ -466,7 +466,7 @@ struct flood {
   bool has_failed;
 };
 
-/* Each request has a name of its own, sometimes a second one, or its own end. */
+/* Each request has a session of its own. Some delete it, and some are followed by a second request that deletes it. */
 static void *make_requests(void *argument)
 {
   struct flood *flood = argument;

@@ -19,8 +19,9 @@ import java.util.Set;
 import java.util.WeakHashMap;
 
 /**
- * What all callbacks with the same interfaces share: the loader of their proxies, and what a call of each
- * method does. The message of an IllegalArgumentException tells the client why a proxy is impossible.
+ * The common part of all callbacks with the same interfaces: the loader of their proxies, and what a call
+ * of each method does. An IllegalArgumentException's message, which the client gets, says why a proxy is
+ * impossible.
  */
 final class CallbackKind {
   static final int EQUALS = -1;

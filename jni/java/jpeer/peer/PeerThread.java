@@ -4,7 +4,7 @@ package jpeer.peer;
  * A thread of the peer. Its only native method is also the Java caller that Class.forName, ResourceBundle,
  * loggers and MethodHandles.lookup look for; code that C calls directly has no caller.
  *
- * Called code can reach these threads, by Thread.currentThread and by reflection. So C trusts nothing here:
+ * Application code can reach these threads, by Thread.currentThread and by reflection. So C trusts nothing here:
  * serve has no parameter, and the thread that calls it determines the work.
  */
 final class PeerThread extends Thread {
@@ -12,7 +12,7 @@ final class PeerThread extends Thread {
    * with 8 MiB. */
   private static final long STACK_BYTES = 3 << 19;
 
-  /* Whether called code has changed state of the thread that the next call would see. C reads it at each
+  /* Whether application code has changed state of the thread that the next call would see. C reads it at each
    * request. */
   private volatile boolean isChanged;
 

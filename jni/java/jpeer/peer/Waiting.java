@@ -6,7 +6,7 @@ import java.util.concurrent.locks.LockSupport;
  * The wait of one thread for the answer to a callback. A virtual thread leaves its carrier while it is parked
  * here.
  *
- * Called code can reach these objects by reflection. So C trusts nothing here: it accepts the number only
+ * Application code can reach these objects by reflection. So C trusts nothing here: it accepts the number only
  * from the object that it belongs to, and only on this thread.
  */
 final class Waiting {

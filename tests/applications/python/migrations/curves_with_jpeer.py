@@ -1,11 +1,12 @@
 """numpy and commons-math by jpeer: curves_with_jpype.py after its migration.
 
-What had to change:
+Changes:
 - `startJVM` is `jpeer.launch`, imports of Java classes begin with `jpeer.`, `@JImplements` is `@jpeer.implements`, and
-  `@JOverride` goes.
-- `JArray`, `JDouble` and `JInt` go: Java's declarations say what numpy arrays, lists and numbers become, also of views
-  (`X.T`, `x[::2]`) and of what a method returns. Texts are str.
-- An array that Java fills is a numpy array (`integrate(..., y)`), which need not be copied back. A list would be a copy.
+`@JOverride` is removed.
+- `JArray`, `JDouble` and `JInt` are removed: Java's declarations decide what numpy arrays, lists and numbers become,
+also views (`X.T`, `x[::2]`) and results of methods. Texts are str.
+- An array that Java fills is a numpy array (`integrate(..., y)`), which need not be copied back. A list would be a
+copy.
 """
 
 import os
@@ -89,7 +90,7 @@ def fit():
 
 @jpeer.implements("org.apache.commons.math3.ode.FirstOrderDifferentialEquations")
 class Pendulum:
-    """Java passes an array for the derivatives, to be filled."""
+    """Java passes an array that the function fills with the derivatives."""
 
     def getDimension(self):
         return 2
@@ -112,7 +113,7 @@ class Steps:
 
 
 def swing_by_numpy(steps=10_000):
-    """Runge and Kutta's classical method, in small steps."""
+    """The classical Runge-Kutta method, in small steps."""
     def slope(y):
         return np.array([y[1], -np.sin(y[0])])
 

@@ -1,5 +1,5 @@
-"""numpy and commons-math by JPype: regression, curves, differential equations, clusters. curves_with_jpeer.py is the same by
-jpeer."""
+"""numpy and commons-math by JPype: regression, curves, differential equations, clusters. curves_with_jpeer.py is the
+same program by jpeer."""
 
 import os
 
@@ -85,7 +85,7 @@ def fit():
 
 @jpype.JImplements("org.apache.commons.math3.ode.FirstOrderDifferentialEquations")
 class Pendulum:
-    """Java passes an array for the derivatives, to be filled."""
+    """Java passes an array that the function fills with the derivatives."""
 
     @jpype.JOverride
     def getDimension(self):
@@ -112,7 +112,7 @@ class Steps:
 
 
 def swing_by_numpy(steps=10_000):
-    """Runge and Kutta's classical method, in small steps."""
+    """The classical Runge-Kutta method, in small steps."""
     def slope(y):
         return np.array([y[1], -np.sin(y[0])])
 

@@ -1,13 +1,13 @@
 """Tika by jpeer: documents_with_jpype.py after its migration.
 
-What had to change:
+Changes:
 - `startJVM` is `jpeer.launch`, imports of Java classes begin with `jpeer.`, `@JImplements` is `@jpeer.implements`, and
-  `@JOverride` goes.
-- `JArray(JByte)(content)`, `JString` and `JInt` go: bytes, str and int are what Java declares. Texts that come are str, which
-  have no methods of Java's: `String.getBytes("text", charset)` in place of `JString("text").getBytes(charset)`.
-- A path of Python's goes where Java takes a Path or a File, and what Java can close is a context manager.
-- `AutoDetectParser()` is the constructor without parameters, as in Java.
-- What a Python class raises comes back as the exception itself, here as the cause of Tika's.
+`@JOverride` is removed.
+- `JArray(JByte)(content)`, `JString` and `JInt` are removed: bytes, str and int become the declared types. Texts from
+Java are str, without Java's methods: `String.getBytes("text", charset)` replaces `JString("text").getBytes(charset)`.
+- A Python path is accepted as a Path or a File, and objects that Java can close are context managers.
+- `AutoDetectParser()` calls the constructor without parameters, as in Java.
+- An exception of a Python class comes back as the same object, here as the cause of Tika's exception.
 """
 
 import io
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import jpeer
 
-# Neither library of logs has what it would log to, which it says on stdout.
+# Both logging libraries lack an implementation, and would print a warning to stdout.
 QUIET = "-Dlog4j2.loggerContextFactory=org.apache.logging.log4j.simple.SimpleLoggerContextFactory"
 java = jpeer.launch(classpath=os.environ["JARS"], jvm_options=["-Xmx512m", "-Djava.awt.headless=true", QUIET])
 
@@ -39,7 +39,7 @@ PDF_TEXT = b"BT /F1 24 Tf 72 700 Td (A page of text) Tj ET"
 
 
 def make_pdf():
-    """One page, written by hand."""
+    """A document of one page, written by hand."""
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
                b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
                b"<< /Length %d >>\nstream\n%s\nendstream" % (len(PDF_TEXT), PDF_TEXT),
@@ -120,7 +120,7 @@ def detect():
 
 @jpeer.implements("org.xml.sax.ContentHandler")
 class Outline:
-    """What Tika tells, event by event."""
+    """The events that Tika sends."""
 
     def __init__(self):
         self.opened = []
@@ -177,7 +177,7 @@ def follow_events():
 
 @jpeer.implements(EmbeddedDocumentExtractor)
 class Members:
-    """Takes the files of an archive in place of Tika."""
+    """Handles the files of an archive in place of Tika."""
 
     def __init__(self):
         self.found = {}

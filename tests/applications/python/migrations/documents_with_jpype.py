@@ -1,4 +1,5 @@
-"""Tika by JPype: documents of several kinds to text, metadata and events. documents_with_jpeer.py is the same by jpeer."""
+"""Tika by JPype: documents of several kinds to text, metadata and events. documents_with_jpeer.py is the same program
+by jpeer."""
 
 import io
 import os
@@ -10,7 +11,7 @@ import jpype
 import jpype.imports
 from jpype.types import JArray, JByte, JClass, JInt, JString
 
-# Neither library of logs has what it would log to, which it says on stdout.
+# Both logging libraries lack an implementation, and would print a warning to stdout.
 QUIET = "-Dlog4j2.loggerContextFactory=org.apache.logging.log4j.simple.SimpleLoggerContextFactory"
 jpype.startJVM("-Xmx512m", "-Djava.awt.headless=true", QUIET, classpath=os.environ["JARS"].split(":"))
 
@@ -31,7 +32,7 @@ PDF_TEXT = b"BT /F1 24 Tf 72 700 Td (A page of text) Tj ET"
 
 
 def make_pdf():
-    """One page, written by hand."""
+    """A document of one page, written by hand."""
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
                b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
                b"<< /Length %d >>\nstream\n%s\nendstream" % (len(PDF_TEXT), PDF_TEXT),
@@ -81,7 +82,7 @@ def parse(content, handler=None, name=None, context=None):
     handler = BodyContentHandler() if handler is None else handler
     stream = ByteArrayInputStream(BYTES(content))
     try:
-        # With no argument JPype runs the constructor that takes any number of parsers, and so has none.
+        # Without an argument JPype calls the constructor with variable arguments, and the parser has no parsers.
         AutoDetectParser(TikaConfig.getDefaultConfig()).parse(stream, handler, metadata, ParseContext() if context is None else context)
     finally:
         stream.close()
@@ -118,7 +119,7 @@ def detect():
 
 @jpype.JImplements("org.xml.sax.ContentHandler")
 class Outline:
-    """What Tika tells, event by event."""
+    """The events that Tika sends."""
 
     def __init__(self):
         self.opened = []
@@ -186,7 +187,7 @@ def follow_events():
 
 @jpype.JImplements(EmbeddedDocumentExtractor)
 class Members:
-    """Takes the files of an archive in place of Tika."""
+    """Handles the files of an archive in place of Tika."""
 
     def __init__(self):
         self.found = {}

@@ -1,13 +1,16 @@
 """A gateway with callbacks by jpeer: gateway_with_py4j.py after its migration.
 
-What had to change:
-- `launch_gateway`, `JavaGateway`, `GatewayParameters`, the callback server and `resetCallbackClient` are `jpeer.launch`;
-  `java_import` is an import from `jpeer.`, and `jvm.X` is `java.X`.
-- `class Java: implements = [...]` is `@jpeer.implements(...)`. A function stands for a class of one method.
-- A default method that a class has not is Java's. `equals`, `hashCode` and `toString` may be Python's `__eq__`, `__hash__` and
-  `__str__`; a listener is found without them, since it is one object for Java, and comes back as itself.
-- `ListConverter` and `SetConverter` go, and `new_array` in most places. A list that Java is to change is an ArrayList.
-- `Py4JJavaError` is Java's exception by its class, with what Python raised as its cause. `is_instance_of` is `isinstance`.
+Changes:
+- `launch_gateway`, `JavaGateway`, `GatewayParameters`, the callback server and `resetCallbackClient` are
+`jpeer.launch`; `java_import` is an import from `jpeer.`, and `jvm.X` is `java.X`.
+- `class Java: implements = [...]` is `@jpeer.implements(...)`. A function replaces a class of one method.
+- A default method that a class lacks runs in Java. `equals`, `hashCode` and `toString` may be Python's `__eq__`,
+`__hash__` and `__str__`. A listener is found without them, because it is one object in Java, and Java returns the same
+Python object.
+- `ListConverter` and `SetConverter` are removed, and `new_array` in most places. A list that Java changes is an
+ArrayList.
+- `Py4JJavaError` is the Java exception by its class, with the Python exception as its cause. `is_instance_of` is
+`isinstance`.
 """
 
 import os
@@ -70,7 +73,7 @@ def listen():
 
 
 def hear_from_java():
-    """Of a thread of Java's: the package has threads for that."""
+    """Called on a Java thread: the package has threads for such calls."""
     exchange = Exchange()
     recorder = Recorder()
     exchange.addListener(recorder)

@@ -1,4 +1,5 @@
-"""A gateway with callbacks by Py4J: Java's part is java/gateway/shop/Exchange.java. gateway_with_jpeer.py is the same by jpeer."""
+"""A gateway with callbacks by Py4J. Its Java part is java/gateway/shop/Exchange.java. gateway_with_jpeer.py is the same
+program by jpeer."""
 
 import os
 import threading
@@ -81,7 +82,7 @@ def listen():
     assert exchange.fees("tea") == 3
     assert dict(exchange.getPrices()) == {"tea": 250, "coffee": 2**40}
     assert str(exchange.getListeners().get(1)) == "Recorder 3"
-    # A proxy is a new object each time: it takes equals to find it again.
+    # A proxy is a new object each time: only equals finds it again.
     found = Recorder(fee=77)
     exchange.addListener(found)
     assert exchange.removeListener(found)
@@ -93,7 +94,7 @@ def listen():
 
 
 def hear_from_java():
-    """Of a thread of Java's: the callback server has threads of its own."""
+    """Called on a Java thread: the callback server has threads for such calls."""
     exchange = jvm.Exchange()
     recorder = Recorder()
     exchange.addListener(recorder)

@@ -1,12 +1,13 @@
 """numpy and ImageJ by jpeer: pictures_with_jpype.py after its migration.
 
-What had to change:
+Changes:
 - `startJVM` is `jpeer.launch`, imports of Java classes begin with `jpeer.`, `@JImplements` is `@jpeer.implements`,
-  `@JOverride` goes, and a function stands for a `JProxy` of one method.
-- `JArray`, `JByte`, `JInt` and their kin go: Java's declarations say what numpy arrays and numbers become. uint8 and uint16
-  go by their bits, so that no `view(np.int8)` is needed; what comes back is int8 and int16 in both.
-- `np.array(array[:])` is `np.asarray(array)`: a slice of Java's array is a list, which has lost the type.
-- `close` ends the JVM, whatever threads AWT has in it.
+`@JOverride` is removed, and a function replaces a `JProxy` of one method.
+- `JArray`, `JByte`, `JInt` and their kin are removed: Java's declarations decide what numpy arrays and numbers become.
+uint8 and uint16 are sent by their bits, so that no `view(np.int8)` is needed; results are int8 and int16 in both
+programs.
+- `np.array(array[:])` is `np.asarray(array)`: a slice of a Java array is a list, without the type.
+- `close` ends the JVM even if it has threads of AWT.
 """
 
 import os
@@ -45,7 +46,7 @@ PICTURE = make_picture()
 
 
 def to_processor(picture):
-    """numpy's unsigned numbers go by their bits to Java's signed ones."""
+    """numpy's unsigned numbers are sent by their bits as Java's signed numbers."""
     if picture.dtype == np.uint8:
         return ByteProcessor(WIDTH, HEIGHT, picture.ravel(), None)
     if picture.dtype == np.uint16:
@@ -96,7 +97,7 @@ def filter_picture():
 
 
 def otsu(histogram):
-    """The threshold that parts the histogram into classes with the least variance within."""
+    """The threshold that splits the histogram into two classes with the least variance inside them."""
     counts, levels = histogram.astype(float), np.arange(256)
     best, found = -1.0, 0
     for level in range(255):
@@ -104,7 +105,7 @@ def otsu(histogram):
         if low.sum() and high.sum():
             between = (low.sum() * high.sum()
                        * ((low * levels[:level + 1]).sum() / low.sum() - (high * levels[level + 1:]).sum() / high.sum()) ** 2)
-            if between >= best * (1 - 1e-12):  # of equal ones the last
+            if between >= best * (1 - 1e-12):  # of equal thresholds the last
                 best, found = between, level
     return found
 

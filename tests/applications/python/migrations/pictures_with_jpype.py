@@ -39,7 +39,7 @@ PICTURE = make_picture()
 
 
 def to_processor(picture):
-    """ImageJ has unsigned numbers in Java's signed arrays."""
+    """ImageJ keeps unsigned numbers in Java's signed arrays."""
     if picture.dtype == np.uint8:
         return ByteProcessor(WIDTH, HEIGHT, JArray(JByte)(picture.view(np.int8).ravel()), None)
     if picture.dtype == np.uint16:
@@ -90,7 +90,7 @@ def filter_picture():
 
 
 def otsu(histogram):
-    """The threshold that parts the histogram into classes with the least variance within."""
+    """The threshold that splits the histogram into two classes with the least variance inside them."""
     counts, levels = histogram.astype(float), np.arange(256)
     best, found = -1.0, 0
     for level in range(255):
@@ -98,7 +98,7 @@ def otsu(histogram):
         if low.sum() and high.sum():
             between = (low.sum() * high.sum()
                        * ((low * levels[:level + 1]).sum() / low.sum() - (high * levels[level + 1:]).sum() / high.sum()) ** 2)
-            if between >= best * (1 - 1e-12):  # of equal ones the last
+            if between >= best * (1 - 1e-12):  # of equal thresholds the last
                 best, found = between, level
     return found
 

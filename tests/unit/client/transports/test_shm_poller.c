@@ -57,7 +57,7 @@ UNIT_TEST(test_useless_polls_become_rare)
   assert_int_equal(pair.poller.policy.to_skip, 0);
 }
 
-/* The first polls would end before the peer is awake. */
+/* The first polls would end before the peer has woken up. */
 UNIT_TEST(test_no_polls_for_a_sleeping_peer)
 {
   struct pair pair;

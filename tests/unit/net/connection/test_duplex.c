@@ -186,7 +186,7 @@ DUPLEX_TEST(a_nested_request_runs_on_the_thread_that_waits, one_thread)
   }
 }
 
-/* No thread waits for the nested request, so it must not wait behind the request that is inside the service. */
+/* No thread waits for the nested request, so it must not wait for the request that is inside the service. */
 DUPLEX_TEST(a_nested_request_without_a_call_is_answered_at_once, one_thread)
 {
   int fd = duplex_connect(f);

@@ -51,7 +51,7 @@ UNIT_TEST(refuses_malformed_targets)
   for (size_t i = 0; i < COUNT_OF(bad); i++) {
     struct buffer message = {0};
     if (http_query_to_call(text_of(bad[i].procedure), text_of(bad[i].query), &message) == NULL)
-      fail_msg("%s?%s was taken", bad[i].procedure, bad[i].query);
+      fail_msg("%s?%s was accepted", bad[i].procedure, bad[i].query);
     assert_int_equal(message.len, 0);
     buffer_fini(&message);
   }

@@ -405,7 +405,7 @@ CREW_TEST(waiting_members_do_not_count_in_threads_max, .threads = 1, .threads_ma
 
 /* A source whose member reads bytes while it waits. */
 struct reading_job {
-  struct job job; /* first: a source is its job */
+  struct job job; /* the first member, so that a source can be cast to its job */
   int fd;
   bool is_at_end;
 };

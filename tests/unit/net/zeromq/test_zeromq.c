@@ -356,7 +356,7 @@ static struct backlog settle(const struct deaf *deaf)
     int done = atomic_load(&stub->served) - deaf->others + atomic_load(&stub->refused);
     if (done >= deaf->sent || (backlog.held_bytes > 0 && done + (int)backlog.pending >= deaf->sent))
       return backlog;
-    AWAIT_PAUSE(since_ms, "all requests to be served, refused or kept behind held answers");
+    AWAIT_PAUSE(since_ms, "all requests to be served, refused or queued after held answers");
   }
 }
 

@@ -2,7 +2,7 @@ package jpeer.test;
 
 import java.util.concurrent.CountDownLatch;
 
-/** What called code can observe on its thread, and threads that block. */
+/** What application code can observe on its thread, and threads that block. */
 public final class Threads {
   private static final CountDownLatch NEVER = new CountDownLatch(1);
 

@@ -7,7 +7,7 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
-/** Tells what it was started with. */
+/** Shows its arguments and properties. */
 @SpringBootApplication
 @RestController
 public class Application {
