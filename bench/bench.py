@@ -59,7 +59,7 @@ def measured():
 
 
 def show(title, module, rows, kept):
-    """Prints each row when it is measured, and keeps it."""
+    """Prints each row when it is measured, and appends the row to `kept`."""
     print(f"\n## {title}\n")
     print_head(module.COLUMNS)
     for row in rows:
@@ -68,7 +68,7 @@ def show(title, module, rows, kept):
 
 
 def tables(facts):
-    """All figures, as a page."""
+    """The text of the page with the tables of all parts."""
     machine_ = facts["machine"]
     yield (f"# All tables of a run\n\nCommit {facts['commit']}, {facts['runs']} runs of {facts['seconds']} s for a figure; "
            f"{machine_['cores']} cores ({', '.join(machine_['processor'])}), Linux {machine_['kernel']}, {facts['system']}, "
@@ -85,7 +85,7 @@ def write(facts, folder):
     print("")
     for name, words in written.items():
         if words is None:
-            (folder / name).unlink(missing_ok=True)  # of an earlier run, with other figures
+            (folder / name).unlink(missing_ok=True)  # written by an earlier run, with other figures
             continue
         (folder / name).write_text(words, encoding="utf-8")
         print(f"written: {folder / name}")
@@ -107,7 +107,8 @@ def bench(options):
 
 
 def some_of(names):
-    """A reader of `a,b,c` whose words are among the names; in the order of the names."""
+    """Returns a parser of the option's text `a,b,c`. It accepts only these names, and returns them in their own
+    order."""
     names = tuple(names)
 
     def read(text):

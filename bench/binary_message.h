@@ -20,19 +20,19 @@ struct binary_call {
   struct text id;
   struct text class_name;
   struct text method;
-  uint32_t receiver; /* its ref; 0: the method is static */
+  uint32_t receiver; /* the ref of the object; 0: the method is static */
   struct binary_value args[BINARY_ARGS_MAX];
   unsigned arg_count;
 };
 
 void binary_append_call(const struct binary_call *call, struct buffer *out);
-/* A new object of the call's class, by the constructor without arguments. */
+/* Appends a request for a new object of the call's class, by the constructor without arguments. */
 void binary_append_new(const struct binary_call *call, struct buffer *out);
-/* The peer's answer to the call in a message of that id: the method is public, and its result this value. */
+/* Appends the peer's answer to the call whose message has this id: the method is public, and has this result. */
 void binary_append_return(const struct binary_call *call, struct text id, const struct binary_value *result,
                           struct buffer *out);
 
-/* The ref of the object that the answer gives; 0: none. */
+/* Returns the ref in the answer; 0: the answer has no ref. */
 uint32_t binary_ref_in(struct text answer);
 /* True if both are messages that differ only in their ids. */
 bool binary_equal_except_id(struct text one, struct text other);

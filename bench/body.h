@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 /*
- * Appends the part of that name:
+ * Appends the part with this name:
  *   E  1 KiB of text of many scripts, also from beyond the Basic Multilingual Plane
  *   J  1,000 ints with commas between; they sum up to -678781
  *   B  1 MiB of bytes in base64; their CRC-32 is 325009406

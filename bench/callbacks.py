@@ -1,7 +1,7 @@
 """Calls from Java to a client in C: a call with one callback, a sort with a comparator, events, and threads that wait.
 
 The client is bench/callbacks.c, on libjpeer-client. Py4J sorts through its own package (PyPI) with a comparator in
-Python, as its users write it, because it has no other callbacks. Rows are those of the part `process`.
+Python, as its users write it, because Py4J has no other callbacks. Rows are those of the part `process`.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ def quiet_peer(core):
 
 def call_rows(peer, scheme, where, core, runs):
     measured = medians([run_program(address(peer, scheme), "calls", CALLS, core) for _ in range(runs)])
-    yield row("one-callback", f"p50 of a call with one callback; floor: without ({scheme}, {where})",
+    yield row("one-callback", f"p50 of a call with one callback; floor: without a callback ({scheme}, {where})",
               measured["callback_us"], "us", measured["plain_us"])
 
 
@@ -69,7 +69,7 @@ def event_rows(peer, scheme, where, cores, runs):
 
 
 def py4j_us(server_core, client_core):
-    """A comparison through Py4J in that placement; None if its package cannot be fetched."""
+    """The microseconds of a comparison through Py4J in that placement; None if Py4J's package cannot be fetched."""
     package = subprocess.run([ROOT / "tools/fetch-python", PY4J], stdout=subprocess.PIPE, text=True, check=False)
     if package.returncode != 0:
         return None
@@ -117,7 +117,7 @@ def waiting_rows(peer, where, core, options):
         alone.append(p99())
         with waiting_threads(peer, WAITING, core):
             beside.append(p99())
-    what = f"p99 of another client while {WAITING} Java threads wait in callbacks; floor: none ({where})"
+    what = f"p99 of a client while {WAITING} Java threads wait in callbacks; floor: without ({where})"
     yield row("waiting-p99", what, statistics.median(beside), "us", statistics.median(alone))
 
 
@@ -137,7 +137,7 @@ def measure(options):
 
 
 def smoke():
-    """Every measure once, with meaningless figures."""
+    """Runs every measure once; the figures mean nothing."""
     where, server_core, client_core = placements()[-1]
     with quiet_peer(server_core) as peer:
         for scheme in SCHEMES:

@@ -29,7 +29,7 @@ void canned_fini(struct canned *canned)
   }
 }
 
-/* All requests have their id at one place, so it is found without parsing. Returns the rest after it. */
+/* Reads the id, which is at the same place in all requests. Returns the text after the id. */
 static struct text read_id(struct text message, size_t at, uint64_t *id)
 {
   *id = 0;

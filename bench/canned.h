@@ -7,15 +7,16 @@
 #include "workload.h"
 
 struct canned_step {
-  unsigned id_hole; /* of the request */
-  size_t id_at;     /* where its digits begin in each request */
+  unsigned id_hole; /* the index of the id's hole in the request */
+  size_t id_at;     /* where the id's digits begin in each request */
   struct workload_text request;
   struct workload_text answer;
 };
 
 struct canned {
   unsigned count;
-  struct canned_step steps[1 + WORKLOAD_STEPS_MAX]; /* the setup, where there is one, then the steps */
+  struct canned_step
+      steps[1 + WORKLOAD_STEPS_MAX]; /* first the setup, if the workload has one, then its steps */
 };
 
 /* False if no workload has that name, or its text is wrong. Free with canned_fini in both cases. */

@@ -1,5 +1,5 @@
-"""Ten steps that need one another, over a link with a delay: ten calls, and one batch in which each step names the
-result of the one before.
+"""Ten steps, of which each needs the result of the step before, over a link with a delay: ten calls, and one batch in
+which each step names the result that it needs.
 
 A row has a `key`, what was `measured` in `unit`, its `floor` from the same run (one round trip of a ping over the same
 link), and the `figure` to compare with a target.
@@ -16,7 +16,7 @@ from support.clients import WebSocketClient
 from support.peer import Peer
 
 NAME = "chains"
-WHAT = "ten steps that need one another, over a link with 1 ms of delay each way"
+WHAT = "ten steps, each of which needs the result before it, over a link with 1 ms of delay each way"
 
 DELAY_SECONDS = 0.001
 CLASS = "java.lang.StringBuilder"
@@ -28,7 +28,7 @@ cells = process.cells
 
 
 class LinkedPeer:
-    """A peer's address at the near end of a link, for clients."""
+    """Stands in for the peer when a client is made: the client then connects to the near end of the link."""
 
     def __init__(self, peer, link):
         self.clients = peer.clients

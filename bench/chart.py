@@ -2,7 +2,7 @@
 
 A chart has two panels side by side, with a band for each compared case and in it a bar for each server or library, all on
 logarithmic scales: the figures span orders of magnitude. Colours and grey are of medium lightness, and there is no
-background, so that it can be read on light and on dark pages.
+background, so that a chart can be read on light and on dark pages.
 """
 
 import dataclasses
@@ -30,12 +30,13 @@ WIDTH = LEFT + 2 * PANEL + GAP
 @dataclasses.dataclass
 class Panel:
     title: str
-    values: dict  # (band, series): the value
-    say: object  # makes a value a few words
+    values: dict  # the keys are (band, series)
+    say: object  # a function: the text for a value
 
 
 class Scale:
-    """From a figure to a width, logarithmic from the power of ten below the least."""
+    """Converts a figure to a width. The scale is logarithmic, and begins at the power of ten below the smallest
+    figure."""
 
     def __init__(self, values, width):
         self.first = math.floor(math.log10(min(values)))
@@ -50,7 +51,7 @@ class Scale:
 
 
 def say_count(value):
-    """Three digits, with k or M."""
+    """The figure with three digits, and k or M."""
     for size, suffix in ((1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:.3g}{suffix}"
@@ -71,7 +72,7 @@ def text(x, y, words, anchor="start", size=10, weight="normal"):
 
 
 def bands_of(panels, series):
-    """Band, the top of its heading, its series; and the end of all."""
+    """Returns a list of (band, top of the band's heading, series in the band), and the bottom of the last band."""
     made, y = [], TOP
     for band in dict.fromkeys(band for panel in panels for band, _ in panel.values):
         names = [name for name in series if any((band, name) in panel.values for panel in panels)]
@@ -128,7 +129,7 @@ def draw(title, panels):
 
 
 def draw_calls(parts):
-    """The parts `load` and `rivals`: calls of `add` over jpeer's transports and through each rival."""
+    """Draws the parts `load` and `rivals`: calls of `add` over jpeer's transports and through each rival."""
     found = {}
     for part in ("load", "rivals"):
         for row in parts.get(part, ()):
@@ -149,7 +150,7 @@ LIBRARIES = {python.SHM: "jpeer, shared memory", python.WEBSOCKET: "jpeer, WebSo
 
 
 def draw_python(parts):
-    """The part `python`. For the row with another way only of Py4J, only its bar."""
+    """Draws the part `python`. The row that only Py4J has gets only Py4J's bar."""
     panels = []
     for placement, title in PLACEMENTS.items():
         values = {}
@@ -171,13 +172,13 @@ CHARTS = {"calls.svg": (("load", "rivals"), draw_calls), "python.svg": ((python.
 
 
 def charts(parts):
-    """The text of each chart by its name; None if a part of it was not measured."""
+    """The text of each chart by the chart's name; None if a part that the chart needs was not measured."""
     return {name: draw_it(parts) if all(parts.get(part) for part in needed) else None
             for name, (needed, draw_it) in CHARTS.items()}
 
 
 def smoke():
-    """Charts of a few invented figures are XML documents that have them all."""
+    """Checks that charts of a few invented figures are XML documents that contain all figures."""
     figures = {"calls_per_second": 12345.0, "p50_us": 6.5}
     row = {"placement": "apart", "transport": "HTTP", "workload": WORKLOAD, "connections": 1, "in_flight": 1}
     of_sort = {python.SHM: 2.5, python.WEBSOCKET: 33.0, python.PY4J: None, python.JPYPE: 0.5}

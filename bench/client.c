@@ -1,8 +1,8 @@
 /*
  * jpeer-bench-client: calls of one peer by libjpeer-client, as a program makes them; see --help.
  *
- * Each connection is a client on a thread of its own. With one call in flight it is jp_client_call; with more,
- * completions that send the next call, on a loop that polls the client's descriptor.
+ * Each connection is a client on a thread of its own. With one call in flight the thread uses jp_client_call. With
+ * more, a loop polls the client's descriptor, and each completion sends the next call.
  */
 #include "histogram.h"
 #include "processor_time.h"
@@ -24,16 +24,16 @@ enum { TIMEOUT_MS = 10000, IN_FLIGHT_MAX = 65536, CONNECTIONS_MAX = 1024, TEXT_M
 
 struct load;
 
-/* The calls and their number; all connections share it. */
+/* What all connections do. They share this struct. */
 struct plan {
   const char *address;
   pid_t peer;
   size_t connections;
   size_t in_flight;
-  uint64_t warm_up; /* of each connection */
+  uint64_t warm_up; /* calls of each connection that are not measured */
   int64_t measured_ns;
-  int64_t every_ns; /* one call in this time; 0: the next call directly after an answer */
-  size_t text_size; /* echoString with a text so long; 0: add */
+  int64_t every_ns; /* the time between the starts of two calls; 0: a call follows directly after an answer */
+  size_t text_size; /* the calls are echoString with a text of this length; 0: add */
   bool is_canned;
   bool pins; /* each connection has a Java thread of its own */
   char *text;
@@ -58,7 +58,7 @@ struct load {
   struct jp_client_error error;
   struct call *calls;
   size_t open;
-  int64_t now_ns; /* of the answers that are being handled */
+  int64_t now_ns; /* when the answers that are being handled were read */
   int64_t begins_ns;
   int64_t ends_ns; /* INT64_MAX: the warm-up is not over */
   uint64_t begun;
@@ -95,7 +95,8 @@ static void begin_measuring(struct load *load)
   load->ends_ns = load->now_ns + plan->measured_ns;
 }
 
-/* A call that begins and ends in one turn of the loop has no duration by its clock: the clock is read again. */
+/* The loop reads the clock once in a turn. For a call that begins and ends in one turn the clock is read again, because
+ * its duration would be 0. */
 static void read_clock(struct load *load, const struct call *call)
 {
   if (call->since_ns == load->now_ns)
@@ -131,7 +132,7 @@ static bool may_begin(const struct load *load)
   return load->now_ns < load->ends_ns && !load->has_failed;
 }
 
-/* The operands are new each time. */
+/* Each call has new operands. */
 static struct jp_request next_request(struct load *load, struct call *call, struct jp_argument *arguments)
 {
   struct plan *plan = load->plan;
@@ -229,8 +230,8 @@ static void fill_window(struct load *load, struct pollfd *polled, jp_client_comp
     turn_loop(load, polled);
 }
 
-/* The first window's answers are freed together: then there is memory for all answers at once, and any later
- * allocation belongs to a call. */
+/* The answers of the first window are freed together. The client then has memory for all answers at once, and each
+ * later allocation counts as one of a call. */
 static void run_loop(struct load *load)
 {
   struct pollfd polled = {.fd = jp_client_descriptor(load->client), .events = POLLIN};
@@ -243,7 +244,7 @@ static void run_loop(struct load *load)
 
 /* ---- the program ---- */
 
-/* A load that fails before it is warm would block the others. */
+/* Ends the process if the load fails before it is warm, because the other loads would wait for this one. */
 static void *run_load(void *context)
 {
   struct load *load = context;
@@ -308,7 +309,8 @@ static bool open_load(struct plan *plan, struct load *load)
   return !load->has_failed;
 }
 
-/* Of several connections each has a thread; the only one has this thread, whose allocations are counted. */
+/* Several connections have a thread each. A single connection runs on this thread, the only one whose allocations are
+ * counted. */
 static bool run_loads(struct plan *plan, struct load *loads)
 {
   size_t opened = 0;

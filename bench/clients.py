@@ -1,8 +1,8 @@
-"""The client library (bench/client.c) beside the bench's own generator, which call `add` of one peer alternately.
+"""The client library (bench/client.c) beside the bench's own generator, which take turns at calling `add` of one peer.
 
 With one call in flight the program uses jp_client_call; with 64 it sends the next call when a call completes. A row:
-placement, transport, workload, connections, in_flight, and `figures`: those of "jpeer" through the library, and of the
-"generator". Its `key` names the shape, and its `figure` is the number of memory allocations per call of the library.
+placement, transport, workload, connections, in_flight, and `figures`: "jpeer" (through the library) and "generator".
+Its `key` names the shape, and its `figure` is the number of the library's memory allocations per call.
 """
 
 import json
@@ -25,7 +25,8 @@ WARM_SECONDS = 1
 
 
 def run_client(address, pid, in_flight, core, seconds, warm_up, **options):
-    """The figures that the library's program prints. options: its other options, such as connections=16 or canned=True."""
+    """Returns the figures that bench/client.c prints. options: further options of that program, such as connections=16
+    or canned=True."""
     command = [PROGRAM, "--to", address, "--watch", str(pid), "--in-flight", str(in_flight), "--warm-up", str(warm_up),
                "--seconds", str(seconds)]
     for name, value in options.items():
@@ -73,7 +74,7 @@ def measure(options):
 
 
 COLUMNS = ("placement", "transport", "shape", "calls/s", "p50 us", "p99 us", "client us", "generator calls/s",
-           "generator p50", "generator us", "calls/s over", "p50 over", "allocations")
+           "generator p50", "generator us", "calls/s ratio", "p50 ratio", "allocations")
 
 
 def cells(row):
@@ -93,5 +94,5 @@ def smoke():
             for in_flight in IN_FLIGHT:
                 made = run_client(peer.address(scheme), peer.pid, in_flight, None, 0.05, 100)
                 assert made["calls"] > 0 and made["calls_per_second"] > 0, made
-                # A buffer or two may grow when more answers arrive together than before.
+                # A buffer or two may grow when more answers than ever before arrive together.
                 assert made["allocations_per_call"] is None or made["allocations_per_call"] < 0.01, made

@@ -1,4 +1,4 @@
-"""A TCP proxy that delays all data: a link with a delay, and no bound on its rate."""
+"""A TCP proxy that delays all data, but does not limit the data rate."""
 
 import queue
 import socket
@@ -7,7 +7,7 @@ import time
 
 
 class DelayedLink:
-    """Between its `port` and an address, with `seconds` of delay each way. Ends with the block."""
+    """Listens at `port` and connects to an address, with `seconds` of delay each way. Ends with the `with` block."""
 
     def __init__(self, host, port, seconds):
         self.target = (host, port)

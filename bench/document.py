@@ -2,8 +2,8 @@
 
 usage: PYTHONPATH=tests python3 -m bench.document [BENCH_JSON]
 
-Each figure is written with the command and the commit of its run. Figures that the run has not measured stay. The page has
-no other figures, which a test checks.
+Each figure is written with the command and the commit of its run. Figures that the run has not measured stay in the
+page. The page has no other figures, which a test checks.
 """
 
 import dataclasses
@@ -30,12 +30,13 @@ WIDTH = 120
 class Cost:
     what: str
     part: str
-    find: Callable  # of the part's rows: the figure as words, "" if they do not have it
-    options: str = ""  # of the run, if it needs some
+    find: Callable  # gets the part's rows, and returns the figure as text; "" if the rows do not have the figure
+    options: str = ""  # further options of tools/bench, if the figure needs them
 
 
 def by_placement(figure_in, wording):
-    """The figure with a core each, then on one core; figure_in returns that of a row, None for a row of another case."""
+    """The figure when server and client have a core each, then when they share one. figure_in(row) returns the row's
+    figure, or None if the row is not about this cost."""
     def find(rows):
         found = {}
         for row in rows:
@@ -49,7 +50,8 @@ def by_placement(figure_in, wording):
 
 
 def called(workload, transport, shape, figure="p50_us", calls=1):
-    """A figure of jpeer in a row of calls, for each of so many requests in a call."""
+    """A figure of jpeer from a row of the load table. calls: the number of requests in a call; the figure is divided by
+    it."""
     def figure_in(row):
         if (row.get("workload"), row.get("transport")) != (workload, transport):
             return None
@@ -63,7 +65,8 @@ def through_python(workload):
 
 
 def keyed(*keys, words="{}", of=""):
-    """The measured values of the rows with these keys, then the floor of the last; `of` is part of their text."""
+    """The measured values of the rows with these keys, then the floor of the last row. The text of each row contains
+    `of`."""
     def find(rows):
         found = [next((row for row in rows if row.get("key") == key and of in row["what"]), None) for key in keys]
         if None in found:
@@ -133,7 +136,7 @@ def command(facts, *parts):
 
 
 def run_sentence(facts, *parts):
-    """A sentence: how to repeat a chart, and where it was measured."""
+    """A sentence that says how to repeat a chart, and where the chart's figures were measured."""
     machine = facts["machine"]
     said = (f"{command(facts, *parts)}, commit {facts['commit']}; {machine['cores']} cores ({', '.join(machine['processor'])}), "
             f"Linux {machine['kernel'].split('-')[0]}, {facts['system']}, {facts['java']}.")
@@ -141,7 +144,7 @@ def run_sentence(facts, *parts):
 
 
 def costs_table(facts, written):
-    """The lines of the table, with those replaced that the run has measured."""
+    """The lines of the table. A line that the run has measured replaces the written line."""
     lines = {line.removeprefix("| ").split(" | ")[0]: line for line in written.splitlines(keepends=True)
              if line.startswith("| ")}
     for cost in COSTS:
@@ -175,7 +178,7 @@ def write(facts, docs=DOCS):
 
 
 def smoke():
-    """The pages of two runs: one that has measured nothing, which changes nothing, and one with a single figure."""
+    """Writes the page twice: a run without figures must change nothing, and a run with one figure changes one line."""
     facts = {"commit": "none", "system": "none", "java": "none", "machine": {"processor": [], "kernel": "0", "cores": 1},
              "runs": 0, "seconds": 0, "parts": {}}
     with tempfile.TemporaryDirectory() as folder:

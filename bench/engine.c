@@ -19,7 +19,7 @@ enum { EVENTS_MAX = 256 };
 struct pending {
   uint64_t id;
   uint64_t object;
-  int64_t since_ns; /* of the call's first step */
+  int64_t since_ns; /* when the call's first step began */
   unsigned step;
 };
 
@@ -47,15 +47,15 @@ struct engine {
   struct connection *connections;
   struct buffer message; /* the message being made */
   int epoll_fd;
-  int64_t now_ns; /* of the current read; 0: not read yet */
+  int64_t now_ns; /* the time of the current read; 0: the clock was not read yet */
   int64_t begins_ns;
   int64_t server_begins_ns; /* processor time of the watched process */
-  int64_t client_begins_ns; /* our own */
-  int64_t ends_ns;          /* INT64_MAX: when `calls` are done */
+  int64_t client_begins_ns; /* processor time of this process */
+  int64_t ends_ns;          /* INT64_MAX: the run ends when `calls` are done */
   uint64_t begun;           /* calls, warm-up included */
   uint64_t done;
   uint64_t open;             /* requests without an answer */
-  uint64_t next_memory_read; /* `done` at which memory is read next */
+  uint64_t next_memory_read; /* memory is read again when `done` has this value */
 };
 
 static int64_t now_of(struct engine *engine)
@@ -81,7 +81,7 @@ static uint64_t resident_kib(int pid)
   return pages * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Every hundredth of the calls, from the first tenth on. */
+/* Called after the first tenth of the calls, and then after each hundredth of them. */
 static void read_memory(struct engine *engine)
 {
   const struct engine_config *config = engine->config;
@@ -350,7 +350,7 @@ static enum jp_status fill_windows(struct engine *engine, struct jp_error *error
   return status;
 }
 
-/* Polls each connection once, and serves those that have something. */
+/* Polls each connection once, and serves the connections that have received something. */
 static enum jp_status poll_all(struct engine *engine, bool *found, struct jp_error *error)
 {
   enum jp_status status = JP_OK;
@@ -407,7 +407,7 @@ static enum jp_status busy_poll(struct engine *engine, struct jp_error *error)
   return status;
 }
 
-/* False: one of them has something; those after it do not sleep. */
+/* Lets the connections sleep. False: a connection has received something, and the connections after it do not sleep. */
 static bool sleep_all(struct engine *engine)
 {
   for (unsigned i = 0; i < engine->config->connections; i++) {

@@ -19,20 +19,21 @@ struct engine_config {
   const char *address;
   const struct workload_row *workload;
   unsigned connections;
-  unsigned in_flight; /* calls a connection */
+  unsigned in_flight; /* calls in flight on each connection */
   uint64_t warm_up;   /* calls that are not measured, all connections together */
-  uint64_t calls;     /* calls that are; 0: `seconds` counts */
+  uint64_t calls;     /* calls that are measured; 0: the run lasts `seconds` */
   double seconds;
   int stall_ms;  /* without an answer for this time the run ends with an error */
   int watch_pid; /* the process whose resident memory and processor time are read; 0: none */
   bool canned;   /* the server is jpeer-bench-floor */
 };
 
-/* Resident memory of the watched process, in KiB; all 0 without one. */
+/* Resident memory of the watched process, in KiB; all 0 if no process is watched. */
 struct engine_memory {
   uint64_t at_tenth; /* when a tenth of the calls was done; with `calls` only */
   uint64_t at_end;
-  uint64_t most; /* of all reads, one in each hundredth, from the first tenth on */
+  uint64_t
+      most; /* the largest value that was read: after the first tenth, and then after each hundredth of the calls */
 };
 
 struct engine_result {
@@ -40,7 +41,7 @@ struct engine_result {
   double seconds;
   struct histogram latencies;
   struct engine_memory memory;
-  double client_seconds; /* our own processor time while calls were measured */
+  double client_seconds; /* processor time of this process while calls were measured */
   double server_seconds; /* processor time of the watched process while calls were measured; else 0 */
 };
 

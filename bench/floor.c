@@ -1,6 +1,7 @@
 /*
- * jpeer-bench-floor: the peer's transports over a service that gives a canned answer: no reader, no policy, no JVM.
- * The peer's cost beyond the floor is the cost of serving a request; the common cost is the transport's.
+ * jpeer-bench-floor: the peer's transports, with a service that only sends a canned answer: no reader, no policy, no
+ * JVM. The difference between the peer's cost and this cost is the cost of serving a request; the rest is the
+ * transport's.
  *
  * usage: jpeer-bench-floor WORKLOAD FOLDER [THREADS]
  * Listens on ports, and on Unix sockets in the folder. Prints its addresses, one a line; ends when its standard

@@ -17,8 +17,8 @@ struct link;
 
 struct link_target {
   const char *address;     /* "ws://127.0.0.1:4711/rpc", "ws+unix:/run/peer" */
-  const char *socket_path; /* of a Unix socket; NULL: TCP */
-  char host[64];           /* numeric IPv4; with a Unix socket only the name for HTTP's Host */
+  const char *socket_path; /* the path of the Unix socket; NULL: TCP */
+  char host[64];           /* numeric IPv4; with a Unix socket only the value of HTTP's field Host */
   char port[8];
   char path[64];
   unsigned in_flight; /* the most requests that are open at a time */
@@ -32,8 +32,9 @@ struct link_listener {
 
 struct link_kind {
   const char *scheme;
-  const char *unix_scheme; /* over a Unix socket, without its last ":"; NULL: it has none */
-  /* Connects, and shakes hands, blocking. */
+  const char
+      *unix_scheme; /* the scheme over a Unix socket, without the last ":"; NULL: not over Unix sockets */
+  /* Connects and does the handshake; blocks until both are done. */
   enum jp_status (*open)(const struct link_target *target, struct link **link, struct jp_error *error);
   void (*close)(struct link *link);
   /* Level-triggered: readable when `receive` may find something. */

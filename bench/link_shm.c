@@ -18,7 +18,7 @@ struct link {
   uint32_t kind;
 };
 
-enum { UNPUBLISHED_SHARE = 4 }; /* publish at the latest when a quarter of the ring was read */
+enum { UNPUBLISHED_SHARE = 4 }; /* the read position is published at the latest after a quarter of the ring */
 
 #define RING_FIELD "jpeer-shm-ring: "
 

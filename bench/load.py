@@ -1,4 +1,4 @@
-"""Runs the load generator, and the servers that it is pointed at, on cores of our choice."""
+"""Runs the load generator, and the servers that it calls, on chosen cores."""
 
 import contextlib
 import json
@@ -12,15 +12,15 @@ GENERATOR = BUILD / "bench/jpeer-bench"
 
 TRANSPORTS = {"ws": "WebSocket", "http": "HTTP", "tcp": "ZeroMQ"}
 UNIX_TRANSPORTS = {"ws+unix": "WebSocket-unix", "http+unix": "HTTP-unix", "ipc": "ZeroMQ-ipc"}
-# The figures that any client reports for a run, and a row keeps.
+# The figures that every client reports for a run. A row has the same figures.
 FIGURES = ("calls_per_second", "p50_us", "p99_us", "p999_us", "max_us", "server_us_per_call")
-# Further figures of the generator: its own cost.
+# Further figures, which only the generator reports: what the generator itself costs.
 OWN_FIGURES = ("client_us_per_call",)
 
 
 @contextlib.contextmanager
 def pinned(core):
-    """Processes started inside run only on this core; None: on any."""
+    """Processes that are started in the `with` block run only on this core; None: on any core."""
     before = os.sched_getaffinity(0)
     if core is not None:
         os.sched_setaffinity(0, {core})
@@ -31,7 +31,8 @@ def pinned(core):
 
 
 def run_load(address, pid, workload, connections=1, in_flight=1, core=None, **options):
-    """The generator's figures. Options as the generator has them: calls=1000, warm_up=0, canned=True."""
+    """Runs the generator, and returns its figures. options: those of the generator, such as calls=1000, warm_up=0,
+    canned=True."""
     command = [GENERATOR, "--json", "--to", address, "--watch", str(pid), "--workload", workload,
                "--connections", str(connections), "--in-flight", str(in_flight)]
     for name, value in options.items():

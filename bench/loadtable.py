@@ -25,7 +25,7 @@ WORKLOADS = ("add", "add-anew", "ping", "instance", "echo", "get", "put", "new-d
 BINARY = {"add-binary": ("add", ((1, 1), (1, 64), (16, 16))), "echo-binary": ("echo", ((1, 1),)),
           "ints-binary": ("ints", ((1, 1),))}
 BINARY_TRANSPORTS = {"tcp": TRANSPORTS["tcp"]}
-# The workloads and shapes that are also measured over Unix sockets, which change nothing above the connection.
+# Only this workload and these shapes are also measured over Unix sockets: a Unix socket changes only the connection.
 UNIX_WORKLOAD = "add"
 UNIX_SHAPES = ((1, 1), (1, 64), (16, 16))
 # Workloads of which one call in flight already uses a whole core, and the divisor of their warm-up calls.
@@ -38,7 +38,8 @@ WARM_SECONDS = 1
 
 
 def placements(wanted=None):
-    """Name, the server's core, the generator's core; those that are wanted, None for all."""
+    """Returns (name, the server's core, the generator's core) for each placement that is in `wanted`; None: all
+    placements."""
     cores = sorted(os.sched_getaffinity(0))
     every = [("apart", cores[0], cores[1])] if len(cores) > 1 else []
     every.append(("together", cores[0], cores[0]))
@@ -68,7 +69,7 @@ def shapes_of(workload, transport, full):
 
 
 def cases(options, workload):
-    """Scheme, connections, in flight: the selected cases of a workload."""
+    """Yields (scheme, connections, in flight) for each selected case of a workload."""
     for scheme, transport in transports_of(workload).items():
         for shape in shapes_of(workload, transport, options.full):
             if transport in options.transports and shape_name(*shape) in options.shapes:
@@ -123,8 +124,8 @@ def measure(options):
 
 
 COLUMNS = ("placement", "transport", "workload", "shape", "calls/s", "p50 us", "p99 us", "p99.9 us", "max us",
-           "server us", "floor calls/s", "floor p50", "calls/s over (a)", "p50 over (a)", "calls/s over (c)",
-           "p50 over (c)")
+           "server us", "floor calls/s", "floor p50", "calls/s / (a)", "p50 / (a)", "calls/s / (c)",
+           "p50 / (c)")
 
 
 def cells(row):
@@ -140,7 +141,7 @@ def cells(row):
 
 
 def smoke():
-    """Every workload on every transport of the peer and of the floors, a few calls each."""
+    """Runs a few calls of every workload on every transport of the peer and of the floors."""
     with contextlib.ExitStack() as stack:
         peer = stack.enter_context(Peer("--log-level", "warn", sockets=True))
         for workload in WORKLOADS:

@@ -1,8 +1,8 @@
 """Good, slow, hostile and vanishing clients of one peer at once, over all transports, while its policy changes.
 
-Each answer to a client that behaves is checked. When all have left, the peer has to be as it was after the first tenth of
-the time, when as many clients had left: its descriptors, its threads, and nearly its memory. Its JVM has the fixed heap of
-soak.py.
+Each answer to a client that behaves well is checked. When all have left, the peer has to be as it was after the first
+tenth of the time, when as many clients had left: its descriptors, its threads, and nearly its memory. Its JVM has the
+fixed heap of soak.py.
 """
 
 import collections
@@ -31,9 +31,9 @@ TOGGLED = "java.util.BitSet"  # a class that the policy denies by turns
 OPTIONS = ("--log-level", "error", "--session-ttl", "15s", "--header-timeout", "10s", "--body-timeout", "10s",
            "--rpc-policy-watch-interval", "200")
 SESSION_SECONDS = 16  # longer than --session-ttl, which is longer than a client stops on a loaded machine
-FAULTS_MAX = 20      # that are shown; all are counted
-MEMORY_MOST_KIB = 40 * 1024  # of stacks: glibc keeps so much of those of threads that have ended
-THREADS_MOST = 8     # beyond those at the start: the crew keeps some for a while
+FAULTS_MAX = 20      # faults that are shown; all faults are counted
+MEMORY_MOST_KIB = 40 * 1024  # glibc keeps so much memory of the stacks of threads that have ended
+THREADS_MOST = 8     # threads more than at the start: the crew keeps some threads for a while
 
 
 class Mix:
@@ -60,10 +60,10 @@ class Mix:
         if found != expected:
             self.note_fault(f"{name}: {found!r} instead of {expected!r}")
 
-    # ---- clients that behave ----
+    # ---- clients that behave well ----
 
     def behave(self, kind, chance):
-        """A client's life of some hundred calls."""
+        """Connects a client, makes up to some hundred calls, and closes the client."""
         with kind(self.peer) as client:
             held = []
             for number in range(chance.randrange(20, 300)):
@@ -106,7 +106,7 @@ class Mix:
             self.check(client.name, [int(one["result"]["value"]["value"]) for one in answers], [a + i for i in range(20)])
 
     def call_back(self, kind, chance):
-        """Java calls the client, which calls Java inside that."""
+        """Lets Java call the client, which calls Java before it answers."""
         with kind(self.peer) as client:
             for number in range(chance.randrange(5, 50)):
                 if self.is_over:
@@ -117,7 +117,7 @@ class Mix:
                 self.check(f"callback {client.name}", client.call(CALLING, "here", client.give(answer)), str(number + 1))
 
     def be_slow(self, chance):
-        """A request byte by byte, and an answer that is read in small pieces."""
+        """Sends a request byte by byte, and reads a long answer in small pieces."""
         with RawWebSocket(self.peer) as client:
             number = chance.randrange(1000)
             text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {
@@ -135,10 +135,11 @@ class Mix:
                 time.sleep(0.002)
             self.check("slow", long.encode() in received, True)
 
-    # ---- others ----
+    # ---- clients that do not behave well ----
 
     def be_hostile(self, chance):
-        """Bytes of all kinds. What comes of them is not looked at: the peer has to serve the others."""
+        """Sends malformed bytes of all kinds. The answers are not checked, because only the other clients must be
+        served."""
         with contextlib.suppress(OSError, EOFError, AssertionError, struct.error):
             way = chance.randrange(7)
             with socket.socket(socket.AF_UNIX) as plain:
@@ -166,7 +167,7 @@ class Mix:
         self.count("hostile")
 
     def vanish(self, chance):
-        """In the middle of a frame, a body, a call or a callback."""
+        """Closes the connection in the middle of a frame, a body, a call or a callback."""
         way = chance.randrange(4)
         if way == 0:
             with RawWebSocket(self.peer) as client:
@@ -208,7 +209,7 @@ class Mix:
         while not self.is_over:
             try:
                 act(*arguments, chance)
-            except Exception as error:  # whatever it is, the soak fails by it
+            except Exception as error:  # any exception is a fault, so that the soak fails
                 self.note_fault(f"{act.__name__} {arguments}: {error!r}")
                 time.sleep(0.1)
 
@@ -232,7 +233,7 @@ class Mix:
         self.peer.clients.clear()
 
     def state(self):
-        """When all clients have left."""
+        """Returns what the peer uses when all clients have left."""
         time.sleep(SESSION_SECONDS + 2)
         with UnixWebSocketClient(self.peer) as unix, WebSocketClient(self.peer) as tcp:
             for client in (unix, tcp):
@@ -247,7 +248,7 @@ class Mix:
 
 
 def run_mixed(minutes, seed, jvm_options):
-    """Whether all was right. Prints what it has found."""
+    """Runs the mix, and prints its figures and faults. True: there were no faults, and nothing has grown too much."""
     with tempfile.TemporaryDirectory(prefix="jpeer-soak-") as folder:
         policy = Path(folder, "policy.yaml")
         put_policy(policy, allow("**"))

@@ -1,8 +1,8 @@
 """The costs of the process beside its calls: start, memory, many objects, collections, idle and sleeping clients.
 
-A row has a `key`; what was `measured`, in which `unit`; its `floor` from the same run, None for an absolute limit; and the
-`figure` to compare with a target. A key may be in several rows (placements, collectors): the worst of them counts.
-Everything runs through the real binary; the helper programs are in bench/process.
+A row has a `key`; the `measured` value and its `unit`; the `floor` from the same run, which is None for an absolute
+limit; and the `figure` to compare with a target. A key may be in several rows (placements, collectors): the worst of
+them counts. Everything runs through the real binary; the helper programs are in bench/process.
 """
 
 import argparse
@@ -44,21 +44,21 @@ KIB_PER_MIB = 1024
 
 @dataclasses.dataclass
 class Sizes:
-    """How much each measure does."""
+    """The numbers of repetitions, objects and clients for each measure."""
 
     starts: int = 15
     objects: int = 1000000
     garbage_mib: int = 2048
     idle: int = 10000
     settle_seconds: float = 0.5
-    soak_divide: int = 5  # of the target's calls, one in so many; all (1) need minutes
+    soak_divide: int = 5  # the target's number of calls is divided by this; with 1 the measure needs minutes
 
 
 SMOKE = Sizes(starts=1, objects=2000, garbage_mib=256, idle=20, settle_seconds=0.05, soak_divide=5000)
 
 
 def row(key, what, measured, unit, floor=None, figure=None):
-    """The default figure is the ratio to the floor, or the measured value without a floor."""
+    """Makes a row. The default figure is the ratio to the floor; without a floor, the measured value."""
     if figure is None:
         figure = measured if floor is None else measured / floor
     return {"key": key, "what": what, "measured": measured, "unit": unit, "floor": floor, "figure": figure}
@@ -101,7 +101,8 @@ def request(method, /, **params):
 
 
 def ask(peer, text):
-    """The answer's bytes, over HTTP: reading it is not part of the measurement."""
+    """Sends a request over HTTP, and returns the bytes of the answer. Parsing the answer is not part of the
+    measurement."""
     address = urlsplit(peer.address("http"))
     with contextlib.closing(http.client.HTTPConnection(address.hostname, address.port)) as connection:
         connection.request("POST", address.path, text, {"Content-Type": "application/json"})
@@ -117,7 +118,7 @@ def call(peer, class_name, method, *arguments):
 # ---- start ----
 
 def start_rows(options, sizes):
-    """java and jpeer alternate, so that other load affects both."""
+    """Runs java and jpeer alternately, so that other load affects both."""
     java = ("java", "-cp", CLASS_PATH, "Hello")
     jpeer = (BINARY, "run", "--json-rpc", "auto", "--rpc-default-action", "ALLOW", "-cp", CLASS_PATH,
              "com.example.Main")
@@ -135,7 +136,7 @@ def libjvm_of(pid):
 
 
 def ready_memory(sizes):
-    """MiB of a ready peer, and of a JVM alone with the same options."""
+    """Returns the resident MiB of a ready peer, and of a process that has only a JVM with the same options."""
     with quiet_peer() as peer:
         time.sleep(sizes.settle_seconds)
         jpeer, libjvm = memory_kib(peer.pid), libjvm_of(peer.pid)
@@ -146,7 +147,8 @@ def ready_memory(sizes):
 
 def ready_rows(options, sizes):
     jpeer, floor = map(statistics.median, zip(*(ready_memory(sizes) for _ in range(options.runs))))
-    yield row("ready-rss-mib", "resident when ready, above a JVM alone", jpeer, "MiB", floor, jpeer - floor)
+    yield row("ready-rss-mib", "resident memory when ready; floor: a process with only a JVM", jpeer, "MiB", floor,
+              jpeer - floor)
 
 
 def growth_rows(options, sizes):
@@ -154,14 +156,14 @@ def growth_rows(options, sizes):
     key = "rss-growth-mib" if sizes.soak_divide == 1 else "rss-growth-of-fewer-mib"
     for what, memory in soak.growths("ws", sizes.soak_divide):
         at_tenth, at_end = (memory[name] / KIB_PER_MIB for name in ("at_tenth", "at_end"))
-        yield row(key, f"resident in {what}, above the first tenth", at_end, "MiB",
+        yield row(key, f"resident memory in {what}; floor: after the first tenth", at_end, "MiB",
                   at_tenth, at_end - at_tenth)
 
 
 # ---- objects ----
 
 def object_rows(options, sizes):
-    """Processor time of the server: much of the elapsed time is the client's."""
+    """Measures the server's processor time, because much of the elapsed time is the client's work."""
     few, many = [], []
     with quiet_peer() as peer:
         def cost(held):
@@ -201,7 +203,8 @@ class Pauses:
 
 
 def collection_rows(options, sizes):
-    """The peers alternate; the median over all pauses, so that other load changes it little."""
+    """Runs the peers alternately. A figure is the median of all pauses, so that other load changes the figure
+    little."""
     for collector in ("Serial", "G1"):
         with contextlib.ExitStack() as stack:
             session, array = Pauses(collector, stack), Pauses(collector, stack)
@@ -231,7 +234,7 @@ def stopped(peer):
 
 
 def p99_of_two(first, second, core, options):
-    """The p99 of one connection to each peer. The peers alternate; the one that is not measured is stopped."""
+    """Measures the p99 of one connection to each peer, alternately. The peer that is not being measured is stopped."""
     elapsed = {first: [], second: []}
     for _ in range(options.runs):
         for peer, other in ((first, second), (second, first)):
@@ -243,7 +246,8 @@ def p99_of_two(first, second, core, options):
 
 
 def p99_rows(options, key, what, crowd, *peer_options):
-    """crowd(peer, stack) opens the clients beside the busy connection, and returns its own rows, or none."""
+    """Compares a peer that has only a busy connection with a peer that also has a crowd of other clients. crowd(peer,
+    stack) opens these clients, and yields rows of its own, if it has any."""
     for placement, server_core, client_core in placements():
         with contextlib.ExitStack() as stack:
             with pinned(server_core):
@@ -255,7 +259,8 @@ def p99_rows(options, key, what, crowd, *peer_options):
 
 
 def has_descriptors(count):
-    """True if the hard limit allows so many connections and some more; the programs raise their own soft limit to it."""
+    """True if the hard limit allows `count` connections and some more. The programs raise their own soft limit to the
+    hard limit."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return hard == resource.RLIM_INFINITY or hard >= count + SPARE_DESCRIPTORS
 

@@ -3,8 +3,8 @@
 Each workload through each library is a separate program (bench/python/client.py), which is warm before it is measured; the
 programs of one workload alternate. The package calls one peer, over shared memory and over WebSocket; the peer, Py4J's JVM
 and the other end of the bare socket have the server's core. JPype's JVM is in its program, all on the client's core, and so
-are the JVMs whose start is measured. Workloads of seconds run once. Py4J and JPype come from PyPI; one that cannot be
-fetched is left out, and its cells say so.
+are the JVMs whose start is measured. A workload that takes seconds runs once. Py4J and JPype come from PyPI. A library
+that cannot be fetched is left out, and its cells say so.
 
 A row: placement, workload, unit, and `figures`: the medians by the names below, None for what is left out.
 """
@@ -35,7 +35,7 @@ SHM, WEBSOCKET, SOCKET, PY4J, JPYPE = "shm", "ws", "socket", "Py4J", "JPype"
 LIBRARIES = (SHM, WEBSOCKET, PY4J, JPYPE, SOCKET)
 DOUBLES = 1000000
 ADD, AS_BYTES = "add", "doubles-as-bytes"
-# The workload, the unit of its figures, and its text in the table.
+# For each workload: the unit of its figures, and its text in the table.
 WORKLOADS = {
     ADD: ("us", "one call, add: p50"),
     "doubles": ("ms", "1,000,000 doubles there and back; by Py4J, where each is a call, 1,000 of them times 1,000"),
@@ -49,15 +49,15 @@ WORKLOADS = {
     "start": ("ms", "start of a JVM to the end of the first call"),
     "close": ("ms", "end of that JVM"),
 }
-STEPS = ("import", "start", "close")  # independent of a transport
+STEPS = ("import", "start", "close")  # workloads that do not depend on the transport
 WARM_SECONDS = {ADD: 1.5, "exception": 1.5, "new": 1.5}
 WARM_SECONDS_ELSE = 0.5
-# Workloads of seconds: a figure of so many round trips varies little.
+# These workloads take seconds, and run once: a figure of so many round trips varies little.
 ONCE = (("iterate", PY4J), ("entries", PY4J), ("sort", PY4J), ("sort", WEBSOCKET))
 
 
 class Rivals:
-    """The folders of the rivals' packages; None for one that is not available."""
+    """The folders of the rivals' packages; None for a package that is not available."""
 
     def __init__(self):
         self.py4j, self.jpype = map(fetched, PACKAGES)
@@ -69,7 +69,7 @@ class Rivals:
 
 
 def fetched(package):
-    """The folder to import it from; None if it cannot be fetched."""
+    """Fetches a package, and returns the folder to import it from; None if the package cannot be fetched."""
     done = subprocess.run([ROOT / "tools/fetch-python", package], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(f"{package} is left out: {(done.stderr.strip().splitlines() or ['not fetched'])[-1]}", file=sys.stderr)
@@ -78,7 +78,7 @@ def fetched(package):
 
 
 class Client(rivals.Program):
-    """A program of bench/python, once it is warm."""
+    """A running program of bench/python. It is warm when the constructor returns."""
 
     def __init__(self, core, module, workload, warm_seconds, *arguments, path):
         super().__init__(core, PYTHON, PROGRAMS / "client.py", module, workload, warm_seconds, *arguments,
@@ -91,7 +91,7 @@ class Client(rivals.Program):
 
 
 def preloaded(path):
-    """A build for a sanitizer needs its runtime in the interpreter."""
+    """Environment variables that load the sanitizer's runtime into the interpreter, if the build needs the runtime."""
     if path != PACKAGE:
         return {}
     output = subprocess.run(["ldd", PACKAGE / "jpeer/_native.abi3.so"], capture_output=True, text=True, check=True).stdout
@@ -102,13 +102,15 @@ def preloaded(path):
 # ---- a workload in a placement ----
 
 def bare_socket(start, stack, server_core, lengths):
-    """A program that sends and awaits as many bytes as a call of jpeer's, and the other end."""
+    """Starts the other end of a bare socket, and returns a client that sends and awaits as many bytes as a call of
+    jpeer."""
     other_end = stack.enter_context(rivals.Program(server_core, PYTHON, PROGRAMS / "socket_library.py", *lengths))
     return start("socket_library", other_end.await_line(""), *lengths, path=PROGRAMS)
 
 
 def open_clients(stack, peer, workload, cores, found):
-    """Programs, by the name of the row and that of the library; found: the rivals, None for without them."""
+    """Starts the programs for a workload. The keys are (name of the row, name of the library). found: the rivals; None:
+    no rivals."""
     server_core, client_core = cores
     warm_seconds = 0 if found is None else WARM_SECONDS.get(workload, WARM_SECONDS_ELSE)
 
@@ -169,7 +171,7 @@ def measure(options):
 
 
 COLUMNS = ("placement", "what", "jpeer, shared memory", "jpeer, WebSocket", "Py4J", "JPype", "bare socket",
-           "shared memory over JPype", "Py4J over shared memory", "Py4J over WebSocket", "WebSocket over bare socket")
+           "shared memory / JPype", "Py4J / shared memory", "Py4J / WebSocket", "WebSocket / bare socket")
 
 
 def figure_cell(row, name):
@@ -188,7 +190,7 @@ def cells(row):
 
 
 def smoke():
-    """Every workload once over both transports, without the rivals; the programs check the results."""
+    """Runs every workload once over both transports, without the rivals; the programs check the results."""
     if not is_built():
         return
     options = argparse.Namespace(runs=1, seconds=0)

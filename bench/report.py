@@ -1,4 +1,4 @@
-"""Tables as Markdown, whole and line by line during a run, and the few formats of figures."""
+"""Writes tables as Markdown, as a whole or line by line during a run, and formats figures."""
 
 import statistics
 
@@ -20,10 +20,10 @@ def print_head(columns):
 
 
 def median_of(runs):
-    """One dictionary of figures, each the median over the runs; every run has the same ones."""
+    """Returns the median of each figure of the runs. All runs have the same figures."""
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
 def ratio(figure, base):
-    """Two decimals, or a dash without a divisor."""
+    """Returns figure / base with two decimals; a dash if there is no base."""
     return f"{figure / base:.2f}" if figure is not None and base else "-"

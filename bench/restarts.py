@@ -1,8 +1,9 @@
 """A peer that is killed every minute, and started again at its address: no answer may name a wrong object.
 
-Refs begin at 1 in each peer, so that each number that a client has kept soon names another object. Threads hold lists, each
-with words of its own, of this peer and of those before it, and each thread uses those of the others, too. A read word must
-be the one that was written, or the object must be stale; and only objects of a former peer may be stale.
+Refs begin at 1 in each peer, so that each number that a client has kept soon names another object. The threads hold
+lists in the present peer and in earlier peers, and each list has words of its own. Each thread also uses the lists of
+the other threads. A thread must read the word that was written, or the object must be stale; and only objects of an
+earlier peer may be stale.
 """
 
 import json
@@ -17,17 +18,18 @@ import jpeer
 from support.peer import BINARY, START_SECONDS, environment
 
 SCHEMES = ("ws+unix", "http+unix", "shm")
-THREADS = 3  # of each connection
-HELD_MAX = 60  # lists of a connection in each life; half of them stay, so that they have the smallest numbers
-WORDS_MAX = 8  # of a list
-FAULTS_MAX = 20  # that are reported; all are counted
-LIVES = 4  # of which lists are held
+THREADS = 3  # for each connection
+# Lists of a connection in each life. Half of them are never dropped, so that their refs are the smallest numbers.
+HELD_MAX = 60
+WORDS_MAX = 8  # in a list
+FAULTS_MAX = 20  # faults that are reported; all faults are counted
+LIVES = 4  # lists are held in the present life and the lives before it, so many in all
 CALL_SECONDS = 30
 COUNTS = ("read", "written", "stale", "refused", "made", "wrong")
 
 
 class Life:
-    """The peer that runs, and its number."""
+    """The running peer. `number` is how many peers have run before it."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -56,7 +58,7 @@ class Life:
 
     def restart(self):
         self.kill()
-        self.number += 1  # while no peer runs: all objects so far are of a former one
+        self.number += 1  # now, while no peer runs: all objects so far belong to an earlier peer
         self.start()
 
     def kill(self):
@@ -65,12 +67,12 @@ class Life:
 
 
 class Held:
-    """A list in the peer. Only the holder of the lock uses it."""
+    """A list in the peer. Only the thread that has `lock` uses the list."""
 
     def __init__(self, handle, words, life):
         self.handle, self.words, self.life = handle, words, life
         self.lock = threading.Lock()
-        self.is_unsure = False  # a call that writes has had no answer: its peer has ended, or may not have run it
+        self.is_unsure = False  # a call that writes got no answer, so the peer may have run the call or not
 
 
 class Crowd:
@@ -80,7 +82,7 @@ class Crowd:
         self.scheme, self.life = scheme, life
         self.java = jpeer.connect(life.url(scheme), timeout=CALL_SECONDS, reconnects=True)
         self.list_class = self.java.java.util.ArrayList
-        self.held = {}  # by life
+        self.held = {}  # the lists, by the number of the life
         self.lock = threading.Lock()
         self.counts = dict.fromkeys(COUNTS, 0)
         self.faults = []
@@ -136,7 +138,7 @@ class Crowd:
             time.sleep(0.01)
             return
         if self.life.number != before:
-            return  # it may be of either peer; it is dropped without a check
+            return  # the list may belong to the old or to the new peer, so it is dropped without a check
         with self.lock:
             self.counts["made"] += 1
             self.held.setdefault(before, []).append(Held(handle, [word], before))
@@ -183,7 +185,7 @@ class Crowd:
 
 
 def run_restarts(seconds, every, seed):
-    """The number of kills, and for each scheme the counts of its threads and the faults."""
+    """Returns the number of kills, and for each scheme the counts and the faults of its threads."""
     with tempfile.TemporaryDirectory(prefix="jpeer-soak-") as folder:
         life = Life(folder)
         crowds = []

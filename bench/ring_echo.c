@@ -42,7 +42,7 @@ struct shared {
   } connections[CONNECTIONS_MAX];
 };
 
-/* The own place in a ring, and the other side's position at the last poll. */
+/* One side of a ring: this side's position `at`, and the other side's position `seen` at the last poll. */
 struct end {
   struct ring *ring;
   uint64_t at;
@@ -58,14 +58,14 @@ struct echo {
   int64_t measured_ns;
   int server_core;
   int client_core;
-  unsigned pauses; /* polls before a side yields its core; 0 if both sides share one */
+  unsigned pauses; /* polls before a side yields its core; 0 if both sides share a core */
 };
 
 struct load {
   const struct echo *echo;
   struct end requests[CONNECTIONS_MAX];
   struct end answers[CONNECTIONS_MAX];
-  int64_t since_ns[CONNECTIONS_MAX][IN_FLIGHT_MAX]; /* by the number of the call */
+  int64_t since_ns[CONNECTIONS_MAX][IN_FLIGHT_MAX]; /* when each call began, by the call's number */
   uint64_t begun[CONNECTIONS_MAX];
   uint64_t answered[CONNECTIONS_MAX];
   uint64_t done;
@@ -130,7 +130,7 @@ static void pause_core(void)
 #endif
 }
 
-/* Between two polls that found nothing; polls: how many consecutive polls did so. */
+/* Call between two polls that find nothing. polls: the number of consecutive polls that found nothing. */
 static void pause_polling(const struct echo *echo, unsigned *polls)
 {
   if ((*polls)++ < echo->pauses)
@@ -161,7 +161,7 @@ static void burn(int64_t burn_ns)
     ;
 }
 
-/* Answers all available requests: each has its number at its beginning, and so has its answer. */
+/* Answers all available requests. A request begins with its number, and its answer begins with the same number. */
 static bool serve(const struct echo *echo, struct end *requests, struct end *answers)
 {
   char request[REQUEST_BYTES];
@@ -223,8 +223,8 @@ static void handle_answer(struct load *load, unsigned connection, const char *an
   }
 }
 
-/* Handles the answers of one connection; each makes room for the next call. The clock is read once for a window of
- * them. */
+/* Handles the answers of one connection. Each answer makes room for the next call. The clock is read once for a window
+ * of answers. */
 static bool handle_answers(struct load *load, unsigned connection)
 {
   char answer[ANSWER_BYTES];

@@ -2,8 +2,8 @@
 
 A rival's server runs like the peer: on the server's core, in a JVM with default options. Its client runs on the
 generator's core. The client is the generator where the generator speaks the rival's protocol. Otherwise it is a program in
-Java, one process for all runs, so that its code is compiled. Measuring begins when server and client become no faster.
-A rival that cannot be fetched is left out, with a message.
+Java, one process for all runs, so that its code is compiled. Measuring begins when server and client do not become
+faster any more. A rival that cannot be fetched is left out, with a message.
 
 The generator speaks the protocols of Py4J's gateway and of Jolokia's agent (over HTTP) itself. For Java RMI a call in
 flight is a thread and a connection; for gRPC-java a connection is a channel with asynchronous calls, and a message is a
@@ -47,9 +47,9 @@ GRPC_LIBRARIES = tuple(f"io.grpc:grpc-{part}:{GRPC}" for part in ("netty-shaded"
 @dataclasses.dataclass(frozen=True)
 class Rival:
     name: str
-    server: str  # the class with its main
+    server: str  # the class with the server's main
     beside: tuple = ()  # classes that the server needs, except Serving
-    client: str = ""  # the class with its main; empty: the generator is the client
+    client: str = ""  # the class with the client's main; empty: the generator is the client
     libraries: tuple = ()
     agent: str = ""  # a library that the server's JVM starts with
     agent_options: str = ""
@@ -79,7 +79,7 @@ TRANSPORTS = {"ws": "WebSocket", "http": "HTTP"}
 
 
 class LeftOut(Exception):
-    """A library could not be fetched, or the rival failed."""
+    """Raised if a library cannot be fetched, or if the rival fails."""
 
 
 def fetched(coordinates):
@@ -114,7 +114,7 @@ class Program:
         self.process.stdin.flush()
 
     def await_line(self, begins):
-        """The next line that begins so; other lines are ignored."""
+        """Returns the next line that begins with this text; other lines are ignored."""
         for line in self.process.stdout:
             if line.startswith(begins):
                 return line.strip()
@@ -169,7 +169,8 @@ class Running:
             self.client.move(client_core)
 
     def run(self, workload, connections, in_flight, warm_up, seconds):
-        """The figures, in the generator's form. A rival's failure must not end a long run."""
+        """Returns figures with the generator's names. If the rival fails, raises LeftOut, because a long run must go
+        on."""
         try:
             if not self.client:
                 return run_load(self.address, self.server.pid, self.rival.workloads[workload], connections, in_flight,
@@ -181,7 +182,7 @@ class Running:
 
 
 class RunningPeer:
-    """The peer, with the same interface."""
+    """The peer, with the interface of Running."""
 
     def __init__(self, peer, scheme, client_core):
         self.peer = peer
@@ -197,7 +198,7 @@ class RunningPeer:
 
 
 def alternate(sides, case, options):
-    """The medians of both sides (name: side), run by run alternately."""
+    """Measures both sides alternately, and returns the medians of each side. sides: {name: side}."""
     warm_up = options.warm_up // LARGE.get(case[0], 1)
     runs = {name: [] for name in sides}
     for _ in range(options.runs):
@@ -208,7 +209,7 @@ def alternate(sides, case, options):
 
 
 def warm(side, workloads):
-    """Runs `add` until it becomes no faster, and then each of the workloads once."""
+    """Runs `add` until it does not become faster any more, and then each of the workloads once."""
     best = 0
     without_gain = 0
     for _ in range(WARM_RUNS_MAX):
@@ -248,7 +249,7 @@ def measure_rival(rival, peer, places, options):
 
 
 def measure(options):
-    places = placements(options.placements)  # the server's core is the same in all
+    places = placements(options.placements)  # the server's core is the same in all placements
     with pinned(places[0][1]):
         peer = Peer("--log-level", "warn")
     with peer:
@@ -262,7 +263,7 @@ def measure(options):
 
 
 def smoke():
-    """A short run of the rival that needs no library."""
+    """Measures, for a short time, the rival that needs no library."""
     core = min(os.sched_getaffinity(0))
     rival = next(rival for rival in RIVALS if not rival.libraries and not rival.agent)
     with contextlib.ExitStack() as stack:
@@ -271,7 +272,7 @@ def smoke():
 
 
 COLUMNS = ("placement", "rival", "jpeer over", "workload", "shape", "jpeer calls/s", "p50 us", "p99 us",
-           "server us", "rival calls/s", "p50 us", "p99 us", "server us", "calls/s over rival", "p50 over rival")
+           "server us", "rival calls/s", "p50 us", "p99 us", "server us", "calls/s / rival", "p50 / rival")
 
 
 def side_cells(figures):

@@ -3,13 +3,13 @@
 Two clients call the peer over `shm:` and over `ws+unix:` in turns: the bench's own generator, one thread whose requests
 are templates and whose answers are compared byte by byte (transport "shm"), and libjpeer-client, a thread for each
 connection (transport "shm-library"). The echo (bench/ring_echo.c) shares no code with the peer or the clients. It is
-measured twice: "echo" answers at once; "echo-whole" first computes for as long as the peer needs for a call without a
-transport (the row "whole" of the part `stages`). All alternate, and comparisons with an echo are made turn by turn: a
-host may move a virtual machine's processors at any time to cores without a common cache.
+measured twice: "echo" answers at once; "echo-whole" first computes for as long as the peer needs to serve a call,
+without the transport (the row "whole" of the part `stages`). All measurements alternate, and figures of the same turn
+are compared: a host may move a virtual machine's processors at any time to cores without a common cache.
 
 Rows of calls: placement, transport, workload, connections, in_flight, and `figures`: "jpeer" over shared memory,
-"unix", and for the workload `add` also "echo" and "echo-whole". Rows of one figure have a `key` and a `figure`, as
-those of `process`.
+"unix", and for the workload `add` also "echo" and "echo-whole". Rows with a single figure have a `key` and a `figure`,
+like the rows of `process`.
 """
 
 import argparse
@@ -39,7 +39,7 @@ ECHO = BUILD / "bench/jpeer-bench-ring-echo"
 GENERATOR, LIBRARY = "shm", "shm-library"
 SCHEMES = {"jpeer": "shm", "unix": "ws+unix"}
 ADD = "add"
-TEXT = "text"  # 1 MiB there and back
+TEXT = "text"  # sends 1 MiB and gets it back
 CANNED_TEXT = "text-canned"
 SHAPES = ((1, 1), (1, 64), (16, 1))
 TEXT_BYTES = 1 << 20
@@ -57,12 +57,12 @@ TIMED = ("calls_per_second", "p50_us", "p99_us", "p999_us", "max_us")
 
 
 def address(server, scheme):
-    """Shared memory is asked for on the Unix socket of the JSON-RPC listener."""
+    """The address for a scheme. Clients ask for shared memory on the Unix socket of the JSON-RPC listener."""
     return f"{scheme}:{server.address('ws+unix').partition(':')[2]}"
 
 
 def whole_ns():
-    """A call of `add` in the process, bytes in and bytes out."""
+    """Nanoseconds of a call of `add` in the process, from the request's bytes to the answer's."""
     workload, = run_stages(only=(ADD,), rounds=WHOLE_ROUNDS)["workloads"]
     return workload["stages"]["whole"]["median_ns"]
 
@@ -143,7 +143,7 @@ def middle(pairs, figure):
 
 
 def latency_over_echo(transport, runs):
-    """The time of a call; floor: the echo's round trip and the call in the process."""
+    """Compares the time of a call with its floor: the echo's round trip plus the call in the process."""
     pairs = [(jpeer["p50_us"], echo["p50_us"] + burning["whole_ns"] / 1e3)
              for jpeer, echo, burning in zip(runs["jpeer"], runs["echo"], runs["echo-whole"])]
     measured, floor = middle(pairs, sub)
@@ -155,7 +155,7 @@ def rate_over_echo(transport, runs):
     pairs = [(jpeer["calls_per_second"], burning["calls_per_second"])
              for jpeer, burning in zip(runs["jpeer"], runs["echo-whole"])]
     measured, floor = middle(pairs, truediv)
-    what = f"{transport}, add, 1x64, apart: calls; floor: those of echo-whole"
+    what = f"{transport}, add, 1x64, apart: calls; floor: calls of echo-whole"
     return row(f"{transport}-over-echo-rate", what, measured, "/s", floor)
 
 
@@ -192,7 +192,7 @@ def calling(peer, scheme, count, core, seconds):
 
 
 def crowd_rows(placement, options):
-    """The p99 of a WebSocket over TCP beside the crowd; the transports of the crowd alternate."""
+    """Measures the p99 of a WebSocket over TCP beside the crowd, which uses one transport, then the other, in turns."""
     with pinned(placement[1]):
         peer = quiet_peer(sockets=True)
     with peer:
@@ -213,7 +213,7 @@ def crowd_rows(placement, options):
 # ---- idle ----
 
 def switches_of(pid):
-    """How often each of its threads has slept or been interrupted."""
+    """How often each thread of the process has slept or been interrupted."""
     counts = {}
     for status in Path(f"/proc/{pid}/task").glob("*/status"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -231,7 +231,7 @@ def switches_a_second(pid, seconds):
 def idle_rows(count, calls, seconds):
     if not has_descriptors(2 * count):
         return
-    heap = [word for option in soak.JVM for word in ("-J", option)]  # without Java's garbage
+    heap = [word for option in soak.JVM for word in ("-J", option)]  # so that Java's garbage does not count
     with quiet_peer("--connections-max", str(count + 100), "--shm-total", "4G", *heap, sockets=True) as peer:
         run_client(address(peer, "shm"), peer.pid, 16, None, WARM_SECONDS, WARM_CALLS)
         time.sleep(seconds)
@@ -242,8 +242,8 @@ def idle_rows(count, calls, seconds):
             own = switches_a_second(clients.pid, seconds)
             grown = memory_kib(peer.pid) - before
     what = f"{count:,} idle shm connections after {calls:,} adds each"
-    yield row("idle-kib", f"resident in the peer for each of {what}", grown / count, "KiB")
-    yield row("idle-switches", f"the peer's context switches a second with {what}; floor: with none", measured, "/s", floor)
+    yield row("idle-kib", f"the peer's resident memory for each of {what}", grown / count, "KiB")
+    yield row("idle-switches", f"the peer's context switches a second with {what}; floor: without", measured, "/s", floor)
     yield row("idle-client-switches", f"the clients' context switches a second, with {what}", own, "/s")
 
 
@@ -256,8 +256,8 @@ def measure(options):
     yield from idle_rows(IDLE, IDLE_CALLS, COUNTED_SECONDS)
 
 
-COLUMNS = ("what", "calls/s or measured", "p50 us", "p99 us", "server us", "calls/s over unix", "p50 over unix",
-           "calls/s over echo", "p50 over echo", "calls/s over echo and whole", "floor", "for the target")
+COLUMNS = ("what", "calls/s or measured", "p50 us", "p99 us", "server us", "calls/s / unix", "p50 / unix",
+           "calls/s / echo", "p50 / echo", "calls/s / echo-whole", "floor", "for the target")
 
 
 def cells(made):
@@ -275,7 +275,7 @@ def cells(made):
 
 
 def smoke():
-    """Each kind of row, with meaningless figures."""
+    """Makes each kind of row; the figures mean nothing."""
     options = argparse.Namespace(runs=1, seconds=0.05, warm_up=20)
     for placement in placements():
         rows = list(call_rows(placement, options))

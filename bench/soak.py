@@ -1,14 +1,15 @@
-"""Many calls of each kind: the peer's memory stays flat.
+"""Makes many calls of each kind, and checks that the peer's memory does not grow.
 
 The JVM's heap has a fixed size and is touched whole at the start. The question is whether the peer keeps native memory, or
 entries in its object tables, for each call. The collector decides how long Java's garbage stays in the heap, and a growing
-heap would hide a leak of the peer or look like one. A Java object that a session kept would not show here, since 100,000
-small ones fit into that heap: the integration tests check with PhantomReferences that none is kept. The collector is the
-serial one because the others keep tables outside the heap that grow with it. With fewer than 2,000 large calls the first
-tenth ends while the JVM still compiles their code, and its memory shows as growth.
+heap would hide a leak of the peer or look like one. A Java object that a session kept would not show here, because
+100,000 small objects fit into that heap. The integration tests check with PhantomReferences that no object is kept. The
+collector is the serial one, because the other collectors have tables outside the heap, which grow with the heap. With
+fewer than 2,000 large calls the first tenth ends while the JVM still compiles their code, and the JVM's memory shows as
+growth.
 
-Before that a peer is killed every minute and started again, under clients of the Python package: restarts.py. With
---mixed only clients of all kinds run, at once: mixed.py.
+Before these calls, a peer is killed and started again every minute while clients of the Python package use it
+(restarts.py). With --mixed only mixed.py runs: clients of all kinds at once.
 """
 
 import argparse
@@ -22,9 +23,9 @@ LIMIT_KIB = 2 * 1024
 HEAP = "64m"
 JVM = (f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC")
 
-# Workload, calls, connections, in flight. new-delete is there for the object tables. The last three are the large
-# ones, over several connections, so that every thread of the crew serves some in the first tenth: the C library keeps
-# up to 2.8 MiB for each thread that has served one, and a later thread would show as growth.
+# Workload, calls, connections, in flight. new-delete is there for the object tables. The last three workloads are
+# large, and use several connections, so that every thread of the crew serves some in the first tenth: the C library
+# keeps up to 2.8 MiB for each thread that has served a large call, and a later thread would show as growth.
 RUNS = (
     ("add", 10000000, 1, 16),
     ("new-delete", 1000000, 1, 16),
@@ -38,8 +39,8 @@ RESTART_SECONDS = 60
 
 
 def growths(scheme, divide):
-    """The workload, and resident memory in KiB without calls in flight: after a tenth of the calls, and after the rest. A
-    peer for each, so that no run warms the memory of another."""
+    """For each workload: its text, and the resident memory in KiB without calls in flight, after a tenth of the calls
+    and after all. Each workload has a peer of its own, so that no run uses memory that another has allocated."""
     options = [word for option in JVM for word in ("-J", option)]
     for workload, calls, connections, in_flight in RUNS:
         calls = max(calls // divide, LEAST_CALLS)
@@ -57,7 +58,7 @@ def is_flat(memory):
 
 
 def survives_restarts(minutes, seed):
-    """Whether no answer named a wrong object. If no object was stale, nothing was tested."""
+    """True if no answer named a wrong object. False also if no object was stale, because then nothing was tested."""
     from bench.restarts import run_restarts  # here, because the benchmarks have no use for the Python package
 
     lives, crowds = run_restarts(minutes * 60, RESTART_SECONDS, seed)
@@ -84,7 +85,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of what the clients do (default %(default)s)")
     options = parser.parse_args()
     if options.mixed is not None:
-        from bench.mixed import run_mixed  # needs the tests' clients
+        from bench.mixed import run_mixed  # here, because the module needs the clients of the tests
 
         return 0 if run_mixed(options.mixed, options.seed, [word for option in JVM for word in ("-J", option)]) else 1
     good = options.only == "memory" or survives_restarts(options.minutes, options.seed)

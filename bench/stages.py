@@ -1,10 +1,10 @@
 """The cost of each stage of a call in one process, without sockets (bench/stages).
 
-Three rows a workload, by their `key`: NAME-ns and NAME-allocations are the whole call's, with those of each stage beside
-them; NAME-ratio is its time over its floor, the JNI calls that it needs (of `ints` after a bare parse of its numbers). The
-same calls are cut off after each stage: the difference of two cuts is a stage. "general" is the sum of all stages, "whole"
-is serving with the fast path. Times are the thread's processor time. Every allocation of the C heap on the thread is
-counted, also those of the JVM.
+Each workload has three rows. The row with the `key` NAME-ns has the time of the whole call and of each stage, and
+NAME-allocations their allocations. NAME-ratio is the time of the call divided by its floor: the JNI calls that it needs
+(for `ints` also a bare parse of the numbers). The same calls are cut off after each stage: the difference of two cuts
+is a stage. "general" is the sum of all stages, "whole" is serving with the fast path. Times are the thread's processor
+time. Every allocation of the C heap on the thread is counted, also those of the JVM.
 """
 
 import json
@@ -22,10 +22,9 @@ ROUNDS_A_RUN = 21
 
 
 def run_stages(only=(), **options):
-    """The executable's figures: its options by their names (rounds=101, iterations=2000).
-
-    {"rounds", "iterations", "workloads": [{"name", "what", "stages": {stage: figure}}]}, a figure None if the workload has
-    no such stage, else {"median_ns", "least_ns", "allocations"}.
+    """Runs the executable, and returns its figures. The arguments are its options (rounds=101, iterations=2000). The
+    result is {"rounds", "iterations", "workloads": [{"name", "what", "stages": {stage: figure}}]}, a figure is None if
+    the workload has no such stage, else {"median_ns", "least_ns", "allocations"}.
     """
     command = [STAGES, "--json"]
     for name in only:
@@ -70,7 +69,7 @@ def cells(row):
 
 
 def smoke():
-    """Every workload, a few calls."""
+    """Measures every workload with a few calls."""
     workloads = run_stages(rounds=2, iterations=40)["workloads"]
     assert {"ping", "add", "ints"} <= {workload["name"] for workload in workloads}, workloads
     for workload in workloads:

@@ -1,7 +1,7 @@
 """The targets of the project, each computed from one run's data: met, not met, or not measured in that run.
 
 A run's data is a dictionary of parts, each a list of rows. Load and rival rows are looked up by placement, transport,
-workload and shape; rows of the parts "stages" and "process" by their `key`, and they have their `figure`.
+workload and shape; rows of the parts "stages" and "process" have a `figure`, and are looked up by their `key`.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operat
 class Target:
     what: str
     wanted: str  # an operator and a number
-    measured: Callable  # of the run's data: (figure, where it was), None if it was not measured
+    measured: Callable  # gets the run's data, and returns (figure, where it was measured); None: not measured
     unit: str = ""
 
     def verdict(self, figure):
@@ -27,7 +27,7 @@ class Target:
 
 
 def worst(found, figure):
-    """The deciding pair (ratio, where); None if there is none, or one is missing."""
+    """The worst of the pairs (ratio, where), which decides; None if there is no pair, or a pair is missing."""
     found = list(found)
     if not found or None in found:
         return None
@@ -65,7 +65,8 @@ def binary_ratio(*wanted):
 
 
 def binary_over_json(placements, shape, base, figure):
-    """The ratio of `add` to its floor over ZeroMQ, in binary divided by that in JSON; the worst placement."""
+    """Divides two ratios of `add` to its floor over ZeroMQ: that of binary messages by that of JSON. Returns the worst
+    placement."""
     def measured(run):
         found = []
         for placement in placements:
@@ -78,7 +79,7 @@ def binary_over_json(placements, shape, base, figure):
 
 
 def every_rival(figure):
-    """The worst ratio to any rival, and the number of rivals measured, because some may be absent."""
+    """The worst ratio to any rival, with the number of rivals that were measured, because some may be absent."""
     def measured(run):
         rows = run.get("rivals", ())
         found = worst((ratio_in(row, row["rival"], figure) for row in rows), figure)
@@ -92,7 +93,8 @@ def every_rival(figure):
 
 
 def keyed(part, key):
-    """The figure of the row with this key; of several (placements, collectors), the worst, which is the highest."""
+    """The figure of the row with this key. If several rows have it (placements, collectors), the worst figure: the
+    highest."""
     def measured(run):
         figures = [row["figure"] for row in run.get(part, ()) if row.get("key") == key]
         return (max(figures), "") if figures else None
@@ -101,7 +103,7 @@ def keyed(part, key):
 
 
 def lowest(part, key):
-    """As keyed, for figures where more is better: the lowest."""
+    """Like keyed, for figures of which the lowest is the worst."""
     def measured(run):
         figures = [row["figure"] for row in run.get(part, ()) if row.get("key") == key]
         return (min(figures), "") if figures else None
@@ -147,46 +149,48 @@ def python_figure(workload):
 
 
 def python_gain(workload, ours):
-    """How many times faster than Py4J."""
+    """The figure of Py4J divided by ours: how many times faster the package is."""
     return python_ratio(workload, BOTH, "Py4J", ours, min)
 
 
 TARGETS = (
-    Target("add, 1x1, WebSocket, together: p50 over floor (a)", "<= 1.15",
+    Target("add, 1x1, WebSocket, together: p50, ratio to floor (a)", "<= 1.15",
            add_ratio(("together",), "WebSocket", (1, 1), "floor", P50)),
-    Target("add, 16x16, WebSocket: calls/s over floor (a)", ">= 0.75",
+    Target("add, 16x16, WebSocket: calls/s, ratio to floor (a)", ">= 0.75",
            add_ratio(BOTH, "WebSocket", (16, 16), "floor", RATE)),
-    Target("add, 16x16, WebSocket: calls/s over Py4J", ">= 1.2",
+    Target("add, 16x16, WebSocket: calls/s, ratio to Py4J", ">= 1.2",
            add_ratio(BOTH, "WebSocket", (16, 16), "Py4J", RATE, "rivals")),
-    Target("add, 1x1, WebSocket: p50 over Py4J", "<= 1",
+    Target("add, 1x1, WebSocket: p50, ratio to Py4J", "<= 1",
            add_ratio(BOTH, "WebSocket", (1, 1), "Py4J", P50, "rivals")),
     Target("every rival, every shape: p50 ratio", "< 1", every_rival(P50)),
     Target("every rival, every shape: calls/s ratio", "> 1", every_rival(RATE)),
-    Target("add, 1x64, ZeroMQ: calls/s over floor (c)", ">= 0.75",
+    Target("add, 1x64, ZeroMQ: calls/s, ratio to floor (c)", ">= 0.75",
            add_ratio(BOTH, "ZeroMQ", (1, 64), "zmq-echo", RATE)),
-    Target("add, 1x64, ZeroMQ, binary, together: calls/s over floor (c)", ">= 0.85",
+    Target("add, 1x64, ZeroMQ, binary, together: calls/s, ratio to floor (c)", ">= 0.85",
            binary_ratio(("together",), "ZeroMQ", (1, 64), "zmq-echo", RATE)),
-    Target("add, 1x64, ZeroMQ: calls/s over floor (c), binary over JSON", ">= 1",
+    Target("add, 1x64, ZeroMQ: calls/s, ratio to floor (c); ratio of binary to JSON", ">= 1",
            binary_over_json(BOTH, (1, 64), "zmq-echo", RATE)),
-    Target("add, 1x1, ZeroMQ, binary: p50 over floor (c)", "<= 1.15",
+    Target("add, 1x1, ZeroMQ, binary: p50, ratio to floor (c)", "<= 1.15",
            binary_ratio(BOTH, "ZeroMQ", (1, 1), "zmq-echo", P50)),
-    Target("add, 16x1, HTTP: calls/s over floor (a)", ">= 0.8", add_ratio(BOTH, "HTTP", (16, 1), "floor", RATE)),
+    Target("add, 16x1, HTTP: calls/s, ratio to floor (a)", ">= 0.8", add_ratio(BOTH, "HTTP", (16, 1), "floor", RATE)),
     Target("in-process add, bytes to bytes", "<= 500", keyed("stages", "add-ns"), "ns"),
     Target("in-process add: heap allocations", "<= 0", keyed("stages", "add-allocations")),
-    Target("in-process add, bytes to bytes: binary over JSON", "<= 1",
+    Target("in-process add, bytes to bytes: ratio of binary to JSON", "<= 1",
            keyed_ratio("stages", "add-binary-ns", "add-ns")),
     Target("in-process add, binary: heap allocations", "<= 0", keyed("stages", "add-binary-allocations")),
     Target("int[1000] sum: ratio to a bare parse and SetIntArrayRegion", "<= 1.3", keyed("stages", "ints-ratio")),
     Target("from exec to the first answered ping: ratio to java Hello", "<= 1.25", keyed("process", "start-ratio")),
-    Target("RSS when ready, more than a JVM alone", "<= 8", keyed("process", "ready-rss-mib"), "MiB"),
+    Target("RSS when ready, above a process with only a JVM", "<= 8", keyed("process", "ready-rss-mib"), "MiB"),
     Target("growth of RSS after the first tenth of 10,000,000 adds and of the large workloads", "<= 2",
            keyed("process", "rss-growth-mib"), "MiB"),
-    Target("one new with 1,000,000 objects held: ratio to 1,000 held", "<= 1.2", keyed("process", "objects-ratio")),
+    Target("a `new` beside 1,000,000 objects: ratio to a `new` beside 1,000", "<= 1.2", keyed("process", "objects-ratio")),
     Target("young collection with 1,000,000 refs: ratio to a plain array", "<= 1.1",
            keyed("process", "collection-ratio")),
     Target("10,000 idle WebSockets: RSS each", "<= 4", keyed("process", "idle-kib"), "KiB"),
-    Target("10,000 idle WebSockets: p99 of a busy one, ratio to none idle", "<= 1.2", keyed("process", "idle-p99-ratio")),
-    Target("64 calls asleep: p99 of another call, ratio to none asleep", "<= 1.5", keyed("process", "asleep-p99-ratio")),
+    Target("p99 of a WebSocket beside 10,000 idle ones: ratio to the p99 without", "<= 1.2",
+           keyed("process", "idle-p99-ratio")),
+    Target("p99 of a call beside 64 calls that sleep: ratio to the p99 without", "<= 1.5",
+           keyed("process", "asleep-p99-ratio")),
     Target("a chain of ten in one batch, 1 ms of delay: ratio to a round trip", "<= 1.5",
            keyed("chains", "chain-batch-ms")),
     Target("double[1,000,000] as base64 there and back: ratio to a text of the same length", "<= 3",
@@ -194,49 +198,49 @@ TARGETS = (
     Target("100,000 Strings: time of get(i), ratio to jpeer.fetch in steps of 1,000", ">= 20", keyed("values", "gets-ms")),
     Target("100,000 Strings: time of jpeer.fetch in steps of 1,000, ratio to a result by value", "<= 2",
            keyed("values", "fetch-ms")),
-    Target("the client library, add, 1x1, WebSocket: p50 over the generator", "<= 1.15",
+    Target("the client library, add, 1x1, WebSocket: p50, ratio to the generator", "<= 1.15",
            add_ratio(BOTH, "WebSocket", (1, 1), "generator", P50, "clients")),
-    Target("the client library, add, 1x1, WebSocket-unix: p50 over the generator", "<= 1.15",
+    Target("the client library, add, 1x1, WebSocket-unix: p50, ratio to the generator", "<= 1.15",
            add_ratio(BOTH, "WebSocket-unix", (1, 1), "generator", P50, "clients")),
-    Target("the client library, add, 1x64, WebSocket: calls/s over the generator", ">= 0.77",
+    Target("the client library, add, 1x64, WebSocket: calls/s, ratio to the generator", ">= 0.77",
            add_ratio(BOTH, "WebSocket", (1, 64), "generator", RATE, "clients")),
-    Target("the client library, add, 1x64, WebSocket-unix: calls/s over the generator", ">= 0.77",
+    Target("the client library, add, 1x64, WebSocket-unix: calls/s, ratio to the generator", ">= 0.77",
            add_ratio(BOTH, "WebSocket-unix", (1, 64), "generator", RATE, "clients")),
     Target("the client library, add, 1x1: heap allocations", "<= 0", keyed("clients", "allocations-1")),
     Target("the client library, add, 1x64: heap allocations", "<= 0", keyed("clients", "allocations-64")),
     Target("shared memory, add, 1x1, apart: p50, more than a ring echo and the call in the process", "<= 0.3",
            keyed("shm", "shm-over-echo-us"), "us"),
-    Target("shared memory, add, 1x1, together: p50 over the unix socket", "<= 0.5",
+    Target("shared memory, add, 1x1, together: p50, ratio to the unix socket", "<= 0.5",
            shm_ratio("add", ("together",), (1, 1), "unix", P50)),
-    Target("shared memory, add, 1x64, apart: calls/s over a ring echo with the call's processor time", ">= 0.8",
+    Target("shared memory, add, 1x64, apart: calls/s, ratio to a ring echo with the call's processor time", ">= 0.8",
            lowest("shm", "shm-over-echo-rate")),
-    Target("shared memory, add, 16x1, apart: calls/s over the unix socket", ">= 3",
+    Target("shared memory, add, 16x1, apart: calls/s, ratio to the unix socket", ">= 3",
            shm_ratio("add", ("apart",), (16, 1), "unix", RATE)),
-    Target("shared memory, 1 MiB there and back, canned answers: p50 over the unix socket", "<= 0.6",
+    Target("shared memory, 1 MiB there and back, canned answers: p50, ratio to the unix socket", "<= 0.6",
            shm_ratio("text-canned", BOTH, (1, 1), "unix", P50)),
-    Target("shared memory, 1 MiB there and back: p50 over the unix socket", "<= 0.9",
+    Target("shared memory, 1 MiB there and back: p50, ratio to the unix socket", "<= 0.9",
            shm_ratio("text", BOTH, (1, 1), "unix", P50)),
     Target("p99 of a WebSocket beside 1, 4 and 64 shm clients that call each ms: ratio to unix-socket clients",
            "<= 1.2", keyed("shm", "crowd-p99-ratio")),
-    Target("1,000 idle shm connections: context switches a second, ratio to none idle", "<= 1.2",
+    Target("context switches a second with 1,000 idle shm connections: ratio to a peer without", "<= 1.2",
            keyed("shm", "idle-switches")),
     Target("1,000 idle shm connections: resident in the peer for each", "<= 32", keyed("shm", "idle-kib"), "KiB"),
     Target("a call with one callback, 1x1: p50, ratio to a call without a callback", "<= 2.3",
            keyed("callbacks", "one-callback")),
     Target("oneway events a second: ratio to messages of the same length written without a peer", ">= 0.8",
            lowest("callbacks", "events")),
-    Target("256 Java threads that wait in callbacks: p99 of another client, ratio to none waiting", "<= 1.5",
+    Target("p99 of a client while 256 Java threads wait in callbacks: ratio to the p99 without", "<= 1.5",
            keyed("callbacks", "waiting-p99")),
     Target("a comparison through Py4J: ratio to a comparison through the client library", "> 1",
            lowest("callbacks", "py4j-comparison")),
-    Target("Python, add, shared memory, apart: p50 over JPype's in its process", "<= 4",
+    Target("Python, add, shared memory, apart: p50, ratio to JPype's in its process", "<= 4",
            python_ratio("add", ("apart",), "shm", "JPype")),
-    Target("Python, add, shared memory, apart: p50 over Py4J's", "<= 0.1",
+    Target("Python, add, shared memory, apart: p50, ratio to Py4J's", "<= 0.1",
            python_ratio("add", ("apart",), "shm", "Py4J")),
-    Target("Python, add, WebSocket: p50 over a bare Python socket's", "<= 1.3",
+    Target("Python, add, WebSocket: p50, ratio to a bare Python socket's", "<= 1.3",
            python_ratio("add", BOTH, "ws", "socket")),
-    Target("Python, add, WebSocket: p50 over Py4J's", "< 1", python_ratio("add", BOTH, "ws", "Py4J")),
-    *(Target(f"Python, {what}, shared memory, apart: p50 over JPype's in its process", wanted,
+    Target("Python, add, WebSocket: p50, ratio to Py4J's", "< 1", python_ratio("add", BOTH, "ws", "Py4J")),
+    *(Target(f"Python, {what}, shared memory, apart: p50, ratio to JPype's in its process", wanted,
              python_ratio(workload, ("apart",), "shm", "JPype"))
       for workload, what, wanted in (("exception", "an exception", "<= 1.5"),
                                      ("sort", "10,000 sorted with a comparator", "<= 1"))),
@@ -257,12 +261,12 @@ TARGETS = (
 )
 
 NAME = "targets"
-WHAT = "the targets, from the figures above; A over B is the ratio A / B"
+WHAT = "the targets, from the figures above"
 COLUMNS = ("target", "wanted", "measured", "where", "verdict")
 
 
 def judge(run):
-    """A row for each target."""
+    """Makes a row for each target."""
     for target in TARGETS:
         row = {"target": target.what, "wanted": target.wanted, "unit": target.unit}
         found = target.measured(run)
@@ -279,7 +283,7 @@ def cells(row):
 
 
 def smoke():
-    """Verdicts on invented figures."""
+    """Checks the verdicts on invented figures."""
     def row(placement, rival, rate):
         return {"placement": placement, "transport": "WebSocket", "workload": "add", "connections": 16,
                 "in_flight": 16, "rival": rival, "figures": {"jpeer": {RATE: rate, P50: 1}, rival: {RATE: 100, P50: 2}}}
@@ -295,15 +299,15 @@ def smoke():
            "process": [{"key": "idle-kib", "figure": figure} for figure in (3, 5)]}
     verdicts = {made["target"]: (made["figure"], made["verdict"]) for made in judge(run)}
     for target, expected in (
-            ("add, 16x16, WebSocket: calls/s over Py4J", (1.1, "not met")),
+            ("add, 16x16, WebSocket: calls/s, ratio to Py4J", (1.1, "not met")),
             ("every rival, every shape: p50 ratio", (0.5, "met")),
             ("every rival, every shape: calls/s ratio", (1.1, "met")),
-            ("add, 1x64, ZeroMQ, binary, together: calls/s over floor (c)", (0.75, "not met")),
-            ("add, 1x64, ZeroMQ: calls/s over floor (c), binary over JSON", (1.5, "met")),
+            ("add, 1x64, ZeroMQ, binary, together: calls/s, ratio to floor (c)", (0.75, "not met")),
+            ("add, 1x64, ZeroMQ: calls/s, ratio to floor (c); ratio of binary to JSON", (1.5, "met")),
             ("in-process add, bytes to bytes", (500, "met")),
-            ("in-process add, bytes to bytes: binary over JSON", (0.8, "met")),
+            ("in-process add, bytes to bytes: ratio of binary to JSON", (0.8, "met")),
             ("10,000 idle WebSockets: RSS each", (5, "not met")),
             ("fetch_classes_info, again", (None, "not measured"))):
         assert verdicts[target] == expected, (target, verdicts[target])
     del run["rivals"][1]
-    assert next(made for made in judge(run) if "over Py4J" in made["target"])["verdict"] == "not measured"
+    assert next(made for made in judge(run) if "ratio to Py4J" in made["target"])["verdict"] == "not measured"

@@ -24,15 +24,15 @@ struct client {
   struct link *link;
   struct buffer message;
   uint64_t answers;
-  struct text answer; /* the last one, borrowed until the next read */
+  struct text answer; /* the last answer, borrowed until the next read */
 };
 
 struct bench {
   struct client client;
-  uint32_t list; /* its ref */
+  uint32_t list; /* the ref of the list */
   size_t strings;
   struct buffer encoded; /* the doubles, as base64 */
-  size_t list_length;    /* of the elements' JSON text, once received by value; 0: not yet */
+  size_t list_length;    /* the length of the elements as JSON; 0: the list was not received by value yet */
 };
 
 /* ---- the client ---- */
@@ -87,7 +87,7 @@ static void begin_request(struct client *client, const char *method)
 
 /* ---- content of an answer ---- */
 
-/* The number after the words, in the last bytes of the answer; 0: no such words. */
+/* Returns the number after the words in the last bytes of the answer; 0: the words are not there. */
 static uint32_t number_after(struct text answer, const char *words)
 {
   struct text tail = text_slice(answer, answer.len < TAIL ? 0 : answer.len - TAIL, answer.len);
@@ -95,7 +95,7 @@ static uint32_t number_after(struct text answer, const char *words)
   return at == NULL ? 0 : (uint32_t)strtoul(at + strlen(words), NULL, 10);
 }
 
-/* How long the text of the list in the answer is, without its brackets. */
+/* Returns the length of the list's text in the answer, without its brackets. */
 static size_t length_of_list(struct text answer)
 {
   const char *begin = memchr(answer.data, '[', answer.len);
@@ -166,7 +166,7 @@ static enum jp_status fetch_one_by_one(struct bench *bench, struct jp_error *err
   return status;
 }
 
-/* As one by one, with WINDOW of them open. */
+/* Gets the elements by get(i), with WINDOW requests in flight. */
 static enum jp_status fetch_in_flight(struct bench *bench, struct jp_error *error)
 {
   struct client *client = &bench->client;
@@ -279,7 +279,7 @@ static enum jp_status connect_client(struct client *client, const char *address,
   return status == JP_OK ? client->kind->open(&target, &client->link, error) : status;
 }
 
-/* Each runs once before it counts. */
+/* Each measure runs once before its times count. */
 static enum jp_status run_bench(struct bench *bench, char **words, size_t rounds, struct jp_error *error)
 {
   static double elapsed[MEASURES][ROUNDS_MAX];

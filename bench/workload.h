@@ -8,7 +8,7 @@
  * alike:
  *   $i  the request's id: the number of the connection times 10^9, and a count
  *   $a $b $s  two operands that follow from the id, and their sum
- *   $n  how often this step has been answered on this connection, from 1
+ *   $n  the number of this step's answers on this connection so far, plus 1
  *   $o  the object that the connection's setup made
  *   $r  the object of this call: from the answer to an earlier step
  *   $t  a number that only the answer tells, such as a timestamp: any number matches
@@ -36,7 +36,8 @@ struct workload_call;
 struct workload_step {
   const char *request;
   const char *answer;
-  const struct workload_call *call; /* a binary message: instead of both; else NULL */
+  const struct workload_call
+      *call; /* of a binary message, in place of both texts; NULL: the step has texts */
 };
 
 static inline bool workload_step_exists(const struct workload_step *step)
@@ -47,9 +48,9 @@ static inline bool workload_step_exists(const struct workload_step *step)
 struct workload_row {
   const char *name;
   const char *what;
-  struct workload_step setup; /* sent once for each connection; may be none */
+  struct workload_step setup; /* sent once for each connection; may be absent */
   bool keeps_session;         /* HTTP: every request names its session */
-  unsigned batch;             /* elements in each batch; 0: none */
+  unsigned batch;             /* elements in each batch; 0: the calls are no batches */
   struct workload_step steps[WORKLOAD_STEPS_MAX];
 };
 
@@ -67,7 +68,7 @@ const struct workload_row *workload_find(const char *name); /* NULL: no row has 
 struct workload_hole {
   size_t at; /* in the words */
   char kind;
-  unsigned char width; /* digits, with zeros before them; 0: as many as the number has */
+  unsigned char width; /* the number is padded to so many digits with zeros; 0: not padded */
   bool is_counted;     /* one byte with the length of the content is written before the content */
 };
 
@@ -106,7 +107,7 @@ struct workload_facts {
 
 enum {
   WORKLOAD_CANNED_SUM = 100000,
-  WORKLOAD_IDS_PER_CONNECTION = 1000000000, /* its number is the id divided by this */
+  WORKLOAD_IDS_PER_CONNECTION = 1000000000, /* the number of a connection is the id divided by this */
 };
 
 void workload_write(const struct workload_text *text, const struct workload_facts *facts, struct buffer *out);

@@ -52,7 +52,7 @@ static bool make_value(struct arena *arena, const struct workload_value *source,
   return made->value.data != NULL;
 }
 
-/* Letters of the mark at that place, the dollar among them; 0: it is none. */
+/* The length of the mark at this place, including the dollar; 0: no mark is here. */
 static size_t mark_length(const char *at, const char *end)
 {
   if (end - at < 2 || at[0] != '$' || at[1] == '\0' || strchr("iabpsnu", at[1]) == NULL)
@@ -63,7 +63,8 @@ static size_t mark_length(const char *at, const char *end)
   return length;
 }
 
-/* The length before a mark that is all of its text is part of the hole; a longer mark is as wide as its content. */
+/* If a mark is the whole text, the length before the text is part of the hole. If the mark has repeated letters, its
+ * content is as wide as the mark. */
 static void add_hole(struct workload_text *text, const char *mark, size_t length)
 {
   struct workload_hole *hole = &text->holes[text->hole_count++];
@@ -76,8 +77,8 @@ static void add_hole(struct workload_text *text, const char *mark, size_t length
   hole->at = text->words.len;
 }
 
-/* Finds the holes of an encoded message: the marks in the texts that it was made of. A length of 36, which is a
- * dollar, polls like one where a hole's letter follows; no row has such a text. */
+/* Finds the holes of an encoded message: the marks in the texts that it was made of. A length of 36 has the code of a
+ * dollar, and would be taken for a mark if a hole's letter followed; no row has such a text. */
 static bool find_holes(struct workload_text *text, const struct buffer *message)
 {
   const char *end = message->data + message->len;
@@ -97,7 +98,7 @@ static bool find_holes(struct workload_text *text, const struct buffer *message)
   return !text->words.failed;
 }
 
-/* Texts as long as UUIDs, and so are their bytes. */
+/* The text of a message's id, which is as long as a UUID's text, and the bytes of a peer's UUID. */
 #define MESSAGE_ID TEXT("d4e8a1b6-2f39-4c70-b5d1-$iiiiiiiiiii")
 #define PEER_UUID  TEXT("the-bench-no-$pp")
 

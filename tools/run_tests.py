@@ -301,7 +301,7 @@ class Background:
         return status == 0
 
     def results(self, name):
-        """As run_commands."""
+        """Like run_commands."""
         for command, one in self.commands[name]:
             output, status = one.result()
             show_now(output)

@@ -1,8 +1,8 @@
 """client.py LIBRARY WORKLOAD WARM_SECONDS ARGUMENT...: one workload through one library, in its own process.
 
 LIBRARY is a module of this folder, whose class Library takes the arguments and calls Java. The program is warm when it
-writes "ready". From then on it answers each line, a number of seconds, by a line of JSON: `figure`, and `count` if the
-figure is of so many elements. It ends with its input.
+writes "ready". From then on it answers each line, a number of seconds, by a line of JSON: `figure`, and `count` (the
+number of elements) if the figure is about several elements. The program ends when its input ends.
 """
 
 import importlib
@@ -21,14 +21,14 @@ ENTRIES = 5000
 
 
 def timed(function, *arguments):
-    """Milliseconds, and what the function returns."""
+    """Calls the function. Returns the milliseconds, and the function's result."""
     began = time.perf_counter()
     returned = function(*arguments)
     return (time.perf_counter() - began) * 1e3, returned
 
 
 class Workload:
-    """Calls Java through a library, which is made with the arguments of the program."""
+    """Calls Java through a library, whose constructor gets the arguments of the program."""
 
     def __init__(self, library):
         self.library = library
@@ -41,7 +41,7 @@ class Workload:
         self.library.close()
 
     def warm(self, seconds):
-        """Runs until so much time has passed, once at least."""
+        """Runs the workload at least once, and until `seconds` have passed."""
         end = time.monotonic() + seconds
         while True:
             self.run(end - time.monotonic())
@@ -50,7 +50,7 @@ class Workload:
 
 
 class Repeated(Workload):
-    """One short step after the other: the p50 in microseconds."""
+    """Repeats one short step. The figure is the p50 in microseconds."""
 
     def run(self, seconds):
         step, clock, elapsed = self.step, time.perf_counter_ns, []
@@ -70,7 +70,7 @@ class Repeated(Workload):
 
 
 class Add(Repeated):
-    """A call of a method that is already bound."""
+    """Calls a method that is already bound."""
 
     def __init__(self, library):
         super().__init__(library)
@@ -88,7 +88,7 @@ class Add(Repeated):
 
 
 class Exceptions(Repeated):
-    """A call that throws, and its exception caught by the class of Java."""
+    """Calls a method that throws, and catches the exception by its Java class."""
 
     def __init__(self, library):
         super().__init__(library)
@@ -105,7 +105,7 @@ class Exceptions(Repeated):
 
 
 class New(Repeated):
-    """A new object, and its end in Python."""
+    """Makes an object, and drops it in Python."""
 
     def __init__(self, library):
         super().__init__(library)
@@ -113,7 +113,7 @@ class New(Repeated):
 
 
 class Doubles(Workload):
-    """Numbers sent as a double[], of which a copy is returned: milliseconds."""
+    """Sends numbers as a double[], and gets a copy back. The figure is in milliseconds."""
 
     METHOD = "copy_doubles"
 
@@ -143,7 +143,8 @@ class DoublesAsBytes(Doubles):
 
 
 class Listed(Workload):
-    """Something with an ArrayList of Integers, the same numbers for all libraries: milliseconds."""
+    """The base class of workloads with an ArrayList of Integers. All libraries get the same numbers. The figure is in
+    ms."""
 
     def __init__(self, library):
         super().__init__(library)
@@ -162,7 +163,7 @@ class Listed(Workload):
 
 
 class Iterate(Listed):
-    """All elements, by a loop."""
+    """Reads all elements in a loop."""
 
     def run(self, seconds):
         elapsed, elements = timed(lambda: [element for element in self.list])
@@ -172,7 +173,7 @@ class Iterate(Listed):
 
 
 class Sort(Listed):
-    """ArrayList.sort with a comparator in Python, of a copy."""
+    """Sorts a copy with ArrayList.sort and a comparator in Python."""
 
     def run(self, seconds):
         numbers = self.library.copy_list(self.list)
@@ -184,7 +185,7 @@ class Sort(Listed):
 
 
 class Entries(Workload):
-    """A dict of a HashMap's entries: milliseconds."""
+    """Makes a dict of a HashMap's entries. The figure is in milliseconds."""
 
     def __init__(self, library):
         super().__init__(library)
@@ -199,7 +200,8 @@ class Entries(Workload):
 
 
 class Step(Workload):
-    """A Python that starts a JVM, calls it once, and ends it (start.py): milliseconds of one of its steps."""
+    """Runs start.py, which starts a JVM, calls it once, and ends it. The figure is the milliseconds of one of these
+    steps."""
 
     NAME = None
 

@@ -1,4 +1,4 @@
-"""The package jpeer, with the address of a peer."""
+"""Calls Java through the package jpeer. The argument is the address of a peer."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ import struct
 import jpeer
 
 COUNTED = 1000
-BYTES_ACKED, BYTES_RECEIVED = 120, 128  # of struct tcp_info, linux/tcp.h
+BYTES_ACKED, BYTES_RECEIVED = 120, 128  # offsets in struct tcp_info, linux/tcp.h
 TCP_INFO_SIZE = 136
 
 
@@ -35,7 +35,7 @@ class Library:
         return self.java.java.lang.Math.addExact
 
     def facts(self, add):
-        """The bytes that a call sends and receives over TCP."""
+        """Makes a call, and returns how many bytes it sends and receives over TCP."""
         connection = tcp_socket()
         if connection is None:
             return {}

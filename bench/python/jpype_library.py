@@ -1,4 +1,4 @@
-"""JPype: the JVM is in this process."""
+"""Calls Java through JPype, whose JVM is in this process."""
 
 import jpype
 

@@ -1,4 +1,5 @@
-"""Py4J with a gateway of its own: its jar, and the cores of the JVM and of this process."""
+"""Calls Java through Py4J, with a gateway of its own. The arguments: Py4J's jar, and the cores for the JVM and for this
+process."""
 
 import os
 from array import array
@@ -16,7 +17,7 @@ class Comparator:
 
 
 class Library:
-    DOUBLES = 1000  # each element is a call
+    DOUBLES = 1000  # fewer than for the other libraries, because each element needs a call
 
     def __init__(self, jar, server_core, client_core):
         os.sched_setaffinity(0, {int(server_core)})
@@ -71,7 +72,7 @@ class Library:
         return self.java.lang.Integer.parseInt
 
     def number_error(self):
-        return Py4JJavaError  # its cause has the class
+        return Py4JJavaError  # its cause is the Java exception, which has the class
 
     def object_class(self):
         return self.java.lang.Object
@@ -80,7 +81,7 @@ class Library:
         return self.java.util.ArrayList(numbers)
 
     def sort(self, numbers, compare):
-        # Not numbers.sort, which Py4J maps to that of Python's lists.
+        # Not numbers.sort: Py4J gives that name to the sort method of Python's lists.
         self.java.util.Collections.sort(numbers, Comparator(compare))
 
     def close(self):

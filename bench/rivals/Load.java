@@ -12,11 +12,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One measurement by a client in Java: calls that are not measured, then calls for some seconds, with the words and
- * the meaning of jpeer-bench. The client stays for many measurements, so that it is as warm as it gets.
+ * One measurement by a client in Java: calls that are not measured, then calls for some seconds. The figures have the
+ * names and meanings of those of jpeer-bench. The process makes many measurements, so that its code is compiled.
  */
 final class Load {
-  private static final double TICKS_PER_SECOND = 100; // of /proc/PID/stat
+  private static final double TICKS_PER_SECOND = 100; // the unit of /proc/PID/stat
 
   /** How a kind of client makes calls. */
   interface Protocol {
@@ -24,7 +24,7 @@ final class Load {
     void run(Load load, int connections) throws Exception;
   }
 
-  /** Calls one after the other. One thread at a time. */
+  /** A sequence of calls, one after the other. Used by one thread at a time. */
   final class Lane {
     int a;
     int b;
@@ -67,8 +67,8 @@ final class Load {
   private final long nanoseconds;
   private final String pid;
   private final List<Lane> lanes = new ArrayList<>();
-  private final AtomicLong answers = new AtomicLong(); // before it measures
-  private final AtomicInteger connected = new AtomicInteger(); // lanes that had an answer
+  private final AtomicLong answers = new AtomicLong(); // answers before measuring began
+  private final AtomicInteger connected = new AtomicInteger(); // lanes that have received an answer
   private final AtomicBoolean begun = new AtomicBoolean();
   private volatile boolean measures;
   private volatile long ends = Long.MAX_VALUE;
@@ -85,7 +85,7 @@ final class Load {
     this.pid = pid;
   }
 
-  /** One for each call in flight: the lanes of the first connection come first. */
+  /** Returns a lane for each call in flight. The lanes of the first connection come first. */
   List<Lane> lanes() {
     return lanes;
   }

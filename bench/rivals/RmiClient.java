@@ -10,7 +10,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * The load for RMI, whose calls block: a thread for each call in flight. RMI gives each a connection of its own,
+ * The load for RMI, whose calls block: a thread for each call in flight. RMI gives each thread a connection of its own,
  * so that a shape of CxI is C times I connections here.
  */
 public final class RmiClient {

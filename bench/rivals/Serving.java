@@ -10,7 +10,7 @@ final class Serving {
   static void until(String address, Object server) throws IOException {
     System.out.println(address);
     while (System.in.read() >= 0) {
-      // Nothing is sent there; only its end counts.
+      // Nothing is sent to this input; only its end counts.
     }
     Reference.reachabilityFence(server);
     System.exit(0);

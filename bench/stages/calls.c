@@ -99,7 +99,7 @@ static void serve(struct calls *calls, const struct buffer *request)
       buffer_text(request), &calls->answer, 0, &stream);
 }
 
-/* The number after head, which is as long as the answer's. */
+/* Returns the digits after the answer's first `head` bytes. */
 static struct text ref_in(struct text answer, size_t head)
 {
   size_t end = head;

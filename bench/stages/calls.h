@@ -8,13 +8,13 @@
 #include "workloads.h"
 
 enum cut {
-  CUT_READ,    /* the message validated, its envelope read, an answer's envelope written around null */
-  CUT_DECODE,  /* params as an operation */
-  CUT_FRAME,   /* local references framed, remains of an earlier call released */
-  CUT_RESOLVE, /* the member, which was called before, and its kept verdict */
-  CUT_INVOKE,  /* arguments, the call, its outcome */
-  CUT_WRITE,   /* the result instead of null */
-  CUT_NONE,    /* rpc_service.serve: sessions and all */
+  CUT_READ, /* the message is validated and its envelope read; an answer's envelope is written around null */
+  CUT_DECODE,  /* the params are decoded into an operation */
+  CUT_FRAME,   /* a frame of local references is pushed; what an earlier call has left is released */
+  CUT_RESOLVE, /* the member, which was called before, and its kept verdict are found */
+  CUT_INVOKE,  /* the arguments are converted, the member is called, its outcome is read */
+  CUT_WRITE,   /* the result is written instead of null */
+  CUT_NONE,    /* not cut off: rpc_service.serve, with sessions */
   CUTS
 };
 
@@ -22,17 +22,17 @@ struct calls {
   const struct workload *workload;
   struct rpc_peer *peer;
   struct rpc_worker worker;
-  struct rpc_client *client;        /* of JSON */
-  struct rpc_client *binary_client; /* whose messages name their sessions */
+  struct rpc_client *client;        /* for JSON */
+  struct rpc_client *binary_client; /* for binary messages, which name their sessions */
   const struct rpc_service *service;
   struct jvm_objects *objects;
   uint32_t receiver;
   struct buffer request;
-  struct buffer second; /* of WORKLOAD_NEW_DELETE */
+  struct buffer second; /* the second request of WORKLOAD_NEW_DELETE */
   struct buffer answer;
 };
 
-/* thread is the calling one. JP_OK, or *error has the fault. Released with calls_fini. */
+/* thread is the calling thread. Release with calls_fini. */
 enum jp_status calls_init(struct calls *calls, struct rpc_peer *peer, struct jvm_thread *thread,
                           struct jp_error *error) JP_MUST_CHECK;
 void calls_fini(struct calls *calls);

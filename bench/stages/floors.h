@@ -1,8 +1,8 @@
 #ifndef JPEER_TESTS_BENCH_STAGES_FLOORS_H
 #define JPEER_TESTS_BENCH_STAGES_FLOORS_H
 /*
- * The cost of each workload in the JVM alone: the JNI calls that it needs, from prepared values; and for `ints` the
- * same after a bare parse of the numbers. On the thread of the env.
+ * The cost of each workload in the JVM alone: the JNI calls that it needs, from prepared values; and for `ints` also a
+ * bare parse of the numbers. Call on the thread of the env.
  */
 #include "workloads.h"
 
@@ -34,7 +34,7 @@ typedef void floor_run(struct floors *floors, uint64_t iterations);
 
 /* NULL: the workload does not call Java. */
 floor_run *floor_of_jni(enum workload_id id);
-/* NULL: the floor is that of JNI. */
+/* NULL: the workload's floor is floor_of_jni. */
 floor_run *floor_with_parse(enum workload_id id);
 
 #endif

@@ -16,12 +16,13 @@ const char *const stage_names[STAGES] = {
 /* The timed runs: the cuts of a call, then the floors. */
 enum { RUN_JNI = CUTS, RUN_PARSED, RUNS };
 
-/* A stage is the time of a run minus the other two; -1: none. */
+/* The time of a stage is the time of the run `to` minus the times of `from` and `other_from`; -1: nothing to subtract.
+ * */
 static const struct stage_row {
   int to;
   int from;
   int other_from;
-  bool is_java; /* nothing for a call without Java */
+  bool is_java; /* the stage does not exist for a call without Java */
 } stage_rows[STAGES] = {
     [STAGE_READ] = {CUT_READ, -1, -1, false},
     [STAGE_DECODE] = {CUT_DECODE, CUT_READ, -1, false},
@@ -35,7 +36,7 @@ static const struct stage_row {
     [STAGE_FLOOR] = {RUN_JNI, -1, -1, true},
 };
 
-/* One run's figures, a round each. */
+/* The figures of one run: the time of each round, and the allocations. */
 struct timing {
   double ns[MEASURE_ROUNDS_MAX];
   double allocations; /* the least of all rounds */

@@ -28,7 +28,7 @@ enum workload_id {
   WORKLOADS
 };
 
-/* A type, and JSON with holes; type NULL: none. */
+/* A type, and a value as JSON with holes. type is NULL if there is no value. */
 struct workload_value {
   const char *type;
   const char *value;
@@ -40,14 +40,14 @@ struct workload_call {
   const char *method;
   bool has_receiver;
   struct workload_value args[BINARY_ARGS_MAX];
-  struct workload_value result; /* of the first call */
+  struct workload_value result; /* the result of the first call */
 };
 
 struct workload {
   const char *name;
   const char *what;
   const char *request;
-  /* To the first request. The answer of WORKLOAD_NEW_DELETE is cut off before the ref. */
+  /* The answer to the first request. The answer of WORKLOAD_NEW_DELETE ends before the ref. */
   const char *answer;
   unsigned iteration_share;         /* a round has `iterations` (measure.h) divided by this */
   const struct workload_call *call; /* binary messages instead of request and answer; NULL: those are JSON */

@@ -17,7 +17,7 @@ UNIT_TEST(wrong_answers_do_not_match)
   static const struct text wrong[] = {
       TEXT(""),
       TEXT("{"),
-      TEXT("{\"id\":13,\"value\":\"96\"}"),   /* another request's */
+      TEXT("{\"id\":13,\"value\":\"96\"}"),   /* the id of another request */
       TEXT("{\"id\":1,\"value\":\"96\"}"),    /* the id's start */
       TEXT("{\"id\":123,\"value\":\"96\"}"),  /* more than the id */
       TEXT("{\"id\":12,\"value\":\"97\"}"),   /* another value */

@@ -7,12 +7,12 @@
 
 static const uint64_t ids[] = {1000000000, 1000000001, 1000000007, 16000012345, 256000099999};
 
-/* `add-binary`, with an id. */
+/* A request of the workload `add-binary` with an id, and what its answer has to be. */
 struct asked {
   struct workload_facts facts;
   struct workload_text request;
   struct workload_text answer;
-  struct buffer bytes; /* of the request */
+  struct buffer bytes; /* the bytes of the request */
   struct arena arena;
   struct colfer_message message; /* the request, as the peer reads it */
 };

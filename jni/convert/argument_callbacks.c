@@ -10,7 +10,7 @@
 
 enum { PROXY_REFERENCES = 16 }; /* besides one reference for each interface */
 
-/* Most proxies of one ID. They are searched one after the other. */
+/* The greatest number of proxies of one ID, which are searched one after the other. */
 enum { PROXIES_MAX = 256 };
 
 enum giving_purpose {

@@ -42,17 +42,17 @@ struct turn {
   jobject cursor;
   jclass readable; /* a class of entries that the caller may read; NULL: none yet */
   jclass opaque;   /* a class of entries that the caller may not read; NULL: none yet */
-  /* elements from the cursor; those from first_unsent on are not in the answer; NULL: all are */
+  /* elements of the cursor, of which the answer does not have those from first_unsent on; NULL: it has all */
   jobjectArray unsent;
   jsize first_unsent;
-  jsize unsent_end; /* index after the last of them */
+  jsize unsent_end; /* index after the last unsent element */
 };
 
-/* How to find the source of a new cursor. */
+/* How a new cursor gets its source: an Iterator or an Enumeration. */
 struct opening {
   jobject (*open)(struct fetch *fetch); /* NULL: failed with an OUTCOME_ERROR */
-  bool is_own;
-  bool is_cheap;
+  bool is_own;                          /* the peer itself has made the source */
+  bool is_cheap;      /* hasNext costs little, so that it may be called after the last wanted element, too */
   bool ends_for_good; /* release the source after its last element, and never ask it again */
 };
 
@@ -129,7 +129,8 @@ static bool read_pair(struct fetch *fetch, jobjectArray pair, struct op_value *o
   return true;
 }
 
-/* Makes the pair without the cursor, for other requests. NULL: the outcome says why. */
+/* Copies the pair without its third element, the cursor, so that other requests may have it. NULL: the outcome says
+ * why. */
 static jobject copy_pair(struct fetch *fetch, jobjectArray pair)
 {
   JNIEnv *env = fetch->env;
@@ -426,8 +427,8 @@ static bool fetch_from_iterator(struct fetch *fetch)
   return fetch_and_delete(fetch, &opening);
 }
 
-/* Calls a getter of an object, if the judge allows it. The result must be a `promised`, which the JVM's
- * verifier does not check for interfaces. NULL: the outcome says why. */
+/* Calls a getter of an object, if the judge allows it. The class of the result must be `promised` or below it: where
+ * that is an interface, the JVM's verifier does not check it. NULL: the outcome says why. */
 static jobject call_getter(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
                            struct named_method named, jclass promised)
 {

@@ -55,7 +55,7 @@ static struct callback_kind *unlist_kind(struct callback_kind **at)
   return kind;
 }
 
-/* Holds the kind of this form in the list; NULL: none. */
+/* Returns the kind of this form from the list, and counts one more holder. NULL: the list has no such kind. */
 static struct callback_kind *find_kept(const struct callback_form *form)
 {
   struct callback_kind *found = NULL;
@@ -443,7 +443,8 @@ enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callba
 
 /* ---- functional interfaces ---- */
 
-/* jvm_class.function is the result of CallbackKind.functionOf, plus this; 0: not called yet. */
+/* jvm_class.function is FUNCTION_ASKED plus the result of CallbackKind.functionOf: twice the number of parameters, plus
+ * 1 if the function is void, or negative if there is no function. 0: functionOf was not called yet. */
 enum { FUNCTION_ASKED = 2 };
 
 static int find_function(struct jvm_thread *thread, struct jvm_class *interface)

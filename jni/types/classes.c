@@ -82,7 +82,7 @@ static struct jvm_classes *find_table(struct jvm_thread *thread)
   return table;
 }
 
-/* The element class of an array's name, or its primitive's keyword. */
+/* Returns the name of an array's element class, or the keyword of its primitive; for other classes the name itself. */
 static struct text read_element_name(struct text name)
 {
   size_t at = 0;
@@ -99,7 +99,7 @@ static struct text read_element_name(struct text name)
  * module. */
 enum loader_kind { LOADER_OTHER, LOADER_APPLICATION, LOADER_ADDED, LOADER_JDK };
 
-/* Looks the module up by the package, which runs no Java code: Java code could fail on a short stack. */
+/* Finds the module by the package with JVMTI, and runs no Java code: Java code could fail on a short stack. */
 static bool has_named_module(struct jvm_thread *thread, jobject loader, struct text class_name)
 {
   struct arena arena;
@@ -120,7 +120,7 @@ static bool has_named_module(struct jvm_thread *thread, jobject loader, struct t
   return module != NULL;
 }
 
-/* element_name: of an array its element class or primitive keyword; else the class's name. */
+/* element_name: as read_element_name returns it. */
 static enum loader_kind find_loader_kind(struct jvm_thread *thread, const struct jvm_classes *table,
                                          jclass class, struct text element_name)
 {
@@ -372,7 +372,8 @@ struct jvm_class *jvm_class_of(struct jvm_thread *thread, jclass class)
   if (last != NULL && (*thread->env)->IsSameObject(thread->env, last->ref, class))
     return last;
   struct jvm_class *entry = find_or_make(thread, class);
-  if (entry != NULL && entry->permanent) /* another thread's reference may disappear at any time */
+  if (entry != NULL &&
+      entry->permanent) /* the entry of any other class may be freed at any time by another thread */
     thread->last_class = entry;
   return entry;
 }

@@ -23,7 +23,7 @@ struct arena {
 };
 
 void arena_init(struct arena *arena);
-/* For arenas that are many and hold little: the first chunk is smaller. */
+/* For arenas of which there are many, and which hold little: the first chunk is smaller. */
 void arena_init_small(struct arena *arena);
 void arena_fini(struct arena *arena);
 void arena_reset(struct arena *arena);

@@ -14,7 +14,7 @@
  *   Word       in the names of JNI's functions (CallIntMethodA)
  *   box        the wrapper in names of our own (struct jvm_known)
  *   Wrapper    its class in java.lang
- *   widens_to  the letters that it becomes without a cast, its own first (JLS 5.1.2)
+ *   widens_to  the letters of the types that a value becomes without a cast, its own letter first (JLS 5.1.2)
  *   range      for messages
  */
 #define PRIMITIVES(X)                                                                                        \
@@ -49,7 +49,7 @@ const struct primitive *primitive_find_keyword(struct text keyword);
 /* The letter of what a wrapper holds ("java.lang.Integer": 'I'); 0 for any other class. */
 char primitive_unboxed(struct text class_name);
 
-/* For every primitive and void; absent for another letter. */
+/* "int" for 'I', "void" for 'V'; absent for a letter of no primitive. */
 struct text primitive_keyword(char letter);
 /* Whether the word is a primitive's, or "void": it names a type that is no class. */
 bool primitive_is_keyword(struct text word);
@@ -59,7 +59,7 @@ size_t primitive_size(char letter);
 /* The least and the greatest of byte, short, int and long; false for the others. */
 bool primitive_integer_range(char letter, int64_t *min, int64_t *max);
 
-/* Identity included. */
+/* True if a value of `from` becomes one of `to` without a cast; also if both are the same type. */
 bool primitive_widens(char from, char to);
 /* Changes the value, a union primitive_value or a jvalue, from one type to another that it widens to. */
 void primitive_widen(char from, char to, void *value);

@@ -26,7 +26,7 @@ static unsigned read_quota(const char *path)
   return count;
 }
 
-/* The process's group in the hierarchy of version 2, which is number 0: "0::/user.slice". */
+/* Reads the process's control group. The hierarchy of cgroups version 2 has the number 0: "0::/user.slice". */
 static bool read_group(const char *membership, char *group, size_t size)
 {
   char line[PATH_MAX];

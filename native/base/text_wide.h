@@ -1,21 +1,22 @@
 #ifndef JPEER_BASE_TEXT_WIDE_H
 #define JPEER_BASE_TEXT_WIDE_H
 /*
- * Between UTF-8 and UTF-16, 8 to 32 bytes at once, with AVX2; for text.c and its test. All functions stop at wrong
- * text, at a rest that is too short, and at once without AVX2. They return how far they came; the caller handles the
- * rest. Pure, any thread.
+ * Between UTF-8 and UTF-16, 8 to 32 bytes at once, with AVX2; for text.c and its test. Each function stops at wrong
+ * text, or when too little is left for a step; without AVX2 it stops at once. It returns how much it has done, and the
+ * caller does the rest. Pure, any thread.
  */
 #include "base/text.h"
 
-/* The length of a prefix of whole characters that is strict UTF-8; more of t may be. */
+/* The length of a prefix of t that is strict UTF-8 and consists of whole characters. The longest such prefix may be
+ * longer. */
 size_t text_valid_utf8_wide(struct text t);
 
-/* Converts a prefix of the WTF-8 t, whole characters, and returns its length. *out, which has room for all of t,
- * moves after the units written. */
+/* Converts a prefix of the WTF-8 t, whole characters, and returns its length. *out has room for all of t, and is
+ * advanced past the written units. */
 size_t text_to_utf16_wide(struct text t, uint16_t **out);
 
-/* Converts the first units, pairs as a whole, and returns their number. *out, which has room for all of them, moves
- * after the bytes written. */
+/* Converts the first units, pairs as a whole, and returns their number. *out has room for all units, and is advanced
+ * past the written bytes. */
 size_t text_from_utf16_wide(const uint16_t *units, size_t count, char **out);
 
 /* Adds to *length the bytes that the first units become, four for a pair, and returns their number. */

@@ -1,9 +1,9 @@
 #ifndef JPEER_CLASSFILE_JAR_DIRECTORY_H
 #define JPEER_CLASSFILE_JAR_DIRECTORY_H
 /*
- * The central directory of a plain jar (APPNOTE.TXT of PKWARE, 4.3), and its entries one at a time. libzip converts the time
- * of each entry by mktime, which examines /etc/localtime: two thirds of the time that it takes to list the classes of a class
- * path. One owner.
+ * The central directory of a plain jar (APPNOTE.TXT of PKWARE, 4.3), and its entries one at a time. It is used in place
+ * of libzip, which converts the time of each entry by mktime, and so needs three times as long to list the classes of a
+ * class path. One owner.
  */
 #include "base/buffer.h"
 #include "base/status.h"
@@ -23,8 +23,8 @@ struct jar_item {
   bool is_deflated;
 };
 
-/* Caller closes with jar_directory_close. JP_INVALID: the file cannot be opened, is no jar, or is one that this does not read:
- * encrypted, in more than one part, with 64-bit fields, with bytes before or after it. JP_NO_MEMORY. */
+/* Caller closes with jar_directory_close. JP_INVALID: the file cannot be opened, is no jar, or is a jar that is not
+ * supported: encrypted, in more than one part, with 64-bit fields, with bytes before or after it. JP_NO_MEMORY. */
 enum jp_status jar_directory_open(const char *path, struct jar_directory **directory) JP_MUST_CHECK;
 void jar_directory_close(struct jar_directory *directory); /* NULL is fine */
 

@@ -37,7 +37,7 @@ struct jimage {
   struct array exports; /* struct text: packages with dots; sorted. Empty: they are not read yet */
   const char *last_module;
   const char *exports_of;   /* the module that was searched for the package last; NULL: none */
-  struct array own_exports; /* struct text: of that module alone */
+  struct array own_exports; /* struct text: the exports of that module */
   struct buffer bytes;      /* of a module-info */
   bool no_memory;
 };
@@ -45,8 +45,8 @@ struct jimage {
 /* The image's functions take a version, and ignore it. */
 static const char any_version[] = "9";
 
-/* libjimage.so needs libjvm.so without its path, so libjvm.so has to be loaded first, as in the peer. Loading it
- * elsewhere starts no JVM; it cannot be unloaded. */
+/* libjimage.so names libjvm.so as a dependency without its path, so libjvm.so has to be loaded first, as in the peer.
+ * Loading it elsewhere starts no JVM; it cannot be unloaded. */
 static void load_jvm_library(struct jimage *jimage, const char *java_home)
 {
   void *present = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
@@ -176,7 +176,7 @@ static enum jp_status read_bytes(const struct jimage *jimage, const char *module
   return JP_OK;
 }
 
-/* Adds what a module's module-info, which is in the bytes, exports to everyone. */
+/* Adds the packages that a module exports to all modules. jimage->bytes has the module-info. */
 static enum jp_status add_exports(struct jimage *jimage, struct array *exports, struct jp_error *error)
 {
   struct arena arena;

@@ -34,13 +34,13 @@ static void set_defaults(struct run_options *options)
                                                .number_digits_max = 10000,
                                                .callback_classes_max = 10000}}};
   net_config_defaults(&options->net);
-  options->net.input_max_total = 0; /* four times the longest message may be larger than the default */
+  options->net.input_max_total = 0; /* set by check_rules, because the default depends on message_max */
 }
 
 /* ---- the application ---- */
 
 struct run_words {
-  char *const *items; /* after the options */
+  char *const *items; /* the words after the options */
   size_t count;
   bool jar_given; /* on the command line, not in the environment */
   bool service_given;
@@ -135,8 +135,8 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
 {
   static const size_t standard_input_max = (size_t)256 << 20;
   struct net_config *net = &options->net;
-  /* number of longest messages at a time: a quarter may belong to one client, see
-   * net/admission/input_budget.h */
+  /* the total has room for so many messages of the greatest length: one client may use a quarter of the total
+   * (net/admission/input_budget.h) */
   enum { MESSAGES = 4 };
   enum jp_status status = endpoints_check("--json-rpc", &options->json, options->insecure_listen, error);
   if (status == JP_OK)

@@ -138,7 +138,7 @@ static bool reserve_completions(struct completion_queue *queue, size_t count)
 
 /* ---- answers ---- */
 
-/* The end of jp_answer_free. The answer is cleared. */
+/* Called by jp_answer_free with the cleared answer: keeps it for later use, or destroys it. */
 static void recycle_answer(void *owner, struct jp_answer *answer)
 {
   struct jp_client *client = owner;
@@ -346,7 +346,7 @@ static enum jp_client_status end_with_status(struct jp_client *client, const str
 
 /* ---- received messages ---- */
 
-/* The error cannot be assigned to a request. */
+/* Fails because the peer's message belongs to no request. */
 static enum jp_client_status refuse_without_id(struct text body, struct jp_client_error *error)
 {
   return client_fail(error, JP_CLIENT_PROTOCOL, "the peer answers without an id: %.*s",
@@ -702,8 +702,9 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
   return status;
 }
 
-/* Asks the peer to end an unanswered request, by a notification that is sent as far as the socket accepts it. Over
- * transports that answer requests in order a notification would be too late. Cancelling a request ends its whole message. */
+/* Asks the peer by a notification to end an unanswered request. Does not wait until the socket accepts the whole
+ * notification. Over transports that answer requests in order nothing is sent, because the peer would read it too late.
+ * Cancelling a request ends its whole message. */
 static void send_cancel(struct jp_client *client, uint64_t id)
 {
   char digits[ID_SIZE];
@@ -976,8 +977,8 @@ bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion
   return id != 0;
 }
 
-/* Visits all requests. With more requests the timer is set later (1 ms per 8,192 entries), so that the visits
- * stay cheap. */
+/* Visits all requests. The larger the table, the later the timer is set (1 ms for 8,192 entries), so that the visits
+ * cost little. */
 void client_end_overdue(struct jp_client *client, int64_t now_ns)
 {
   enum { PLACES_A_MS = 8192 };

@@ -70,7 +70,7 @@ enum pending_kind {
 
 struct pending_request {
   uint64_t id;       /* 0: the entry is free */
-  uint64_t first_id; /* of the requests in its message */
+  uint64_t first_id; /* the first id of the requests in its message */
   enum pending_kind kind;
   enum answer_form form;
   union {
@@ -230,7 +230,8 @@ struct jp_client {
   pthread_mutex_t lock;
   pthread_cond_t changed; /* a connection was opened or has ended, or its last reader has left */
   struct fork_guard fork_guard;
-  size_t holders; /* the open program, threads inside, answers in use; refs count apart */
+  size_t
+      holders; /* the program until it closes the client, threads inside, answers in use; refs are counted separately */
 
   /* Constant. */
   char *url_text;
@@ -267,7 +268,8 @@ struct jp_client {
   pthread_t processor;           /* the thread whose messages are sent together */
   pthread_t last_processor;
   unsigned unflushed; /* messages that completions wrote since the last flush */
-  bool has_processor; /* `processor` is inside jp_client_process; others may stay after it left */
+  bool
+      has_processor; /* `processor` is inside jp_client_process; other threads may be inside longer than it */
   enum processed_by processed_by;
 
   /* Requests and answers. */
@@ -344,7 +346,7 @@ void client_end_message(struct jp_client *client, bool is_answered);
 bool client_close_transport(struct jp_client *client);
 /* Writes as much as the socket accepts. Failures end the connection. */
 void client_flush(struct jp_client *client);
-/* Unsent output is written when the descriptor is writable. */
+/* True if there is unsent output that waits until the descriptor is writable. */
 bool client_polls_writing(const struct jp_client *client);
 /* The transport has input that its descriptor may not show, and nobody busy-polls. */
 bool client_has_input(const struct jp_client *client);
@@ -355,8 +357,8 @@ void client_read(struct jp_client *client);
 
 enum wait_end {
   WAIT_OVER,       /* waiter->left is 0 */
-  WAIT_TIMED_OUT,  /* also below: the waiter's requests are still in the table */
-  WAIT_INTERRUPTED /* the caller's hook ended the wait */
+  WAIT_TIMED_OUT,  /* the deadline has passed; the waiter's requests are still in the table */
+  WAIT_INTERRUPTED /* the caller's hook ended the wait; the waiter's requests are still in the table */
 };
 
 /* Releases the lock while it waits. */

@@ -66,7 +66,7 @@ STANDARD = ("--rpc-default-action", "ALLOW")
 
 
 class Mismatch(Exception):
-    """Where and how a reply differs from the expected one."""
+    """Says where and how a reply differs from the expected reply."""
 
 
 def fill(request, kept):

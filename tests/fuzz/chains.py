@@ -26,7 +26,7 @@ NOTHING = object()  # void, or without an answer: cannot be named
 
 
 def text_of(value):
-    """As String.valueOf."""
+    """The text that String.valueOf makes."""
     if isinstance(value, list):
         return "[" + ", ".join(map(text_of, value)) + "]"
     if isinstance(value, bool):
@@ -39,7 +39,7 @@ def holds(outer, inner):
 
 
 def equal(one, other):
-    """As Object.equals: 1 is not true."""
+    """Compares like Object.equals: 1 is not true."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(equal, one, other))
     return type(one) is type(other) and one == other

@@ -22,7 +22,8 @@ def mains(name):
 
 class Application(PeerCase):
     def check_all(self, jvm, rows):
-        """Each row: the status, the whole standard output (None: any), a part of the standard error, and the line."""
+        """Runs the command line of each row. A row: the exit status, the whole standard output (None: any), a part of
+        the standard error, and the command line."""
         for status, printed, said, *line in rows:
             done = run_to_end("run", "--log-level", "warn", "--json-rpc", "auto", *jvm, *jvm_options(), *line)
             with self.subTest(line=line):
@@ -31,7 +32,7 @@ class Application(PeerCase):
                 self.assertIn(said, done.stderr)
 
     @on_each_jdk
-    def test_ends(self, jvm):
+    def test_the_end_of_the_application_ends_the_process(self, jvm):
         self.check_all(jvm, (
             (0, "main return\n", "", *MAIN, "return"),
             (0, "main return\n", "", *CLASSES, "fixtures/Main", "return"),
@@ -61,7 +62,7 @@ class Application(PeerCase):
         self.check_all(jvm, rows)
 
     @on_each_jdk
-    def test_jars(self, jvm):
+    def test_mains_of_jars_run(self, jvm):
         def make(path, manifest):
             path.parent.mkdir(exist_ok=True)
             with zipfile.ZipFile(path, "w") as jar, zipfile.ZipFile(FIXTURES) as fixtures:
@@ -86,7 +87,7 @@ class Application(PeerCase):
                 (1, "", f"cannot read the jar {folder}: ", "-jar", folder)))
 
     @on_each_jdk
-    def test_starts_that_fail(self, jvm):
+    def test_a_start_that_fails_names_the_mistake(self, jvm):
         cannot = "the JVM cannot be started: "
         initialising = cannot + "Error occurred during initialization of VM; "
         self.check_all(jvm, (

@@ -1,4 +1,4 @@
-"""Long results that requests of a batch name many times: each name costs the time to read it, not a copy."""
+"""Requests of a batch may name a long result many times: the result is not copied for each name."""
 
 import json
 
@@ -9,7 +9,7 @@ from support.peer_case import PeerCase
 
 LENGTH = 1_000_000
 NAME = {"ref": {"result": "text"}}
-KEPT_KIB = 96 * 1024  # by how much the peer may grow in a batch whose copies would need 10 GB
+KEPT_KIB = 96 * 1024  # how much the peer may grow in a batch that would need 10 GB if results were copied
 
 
 def make_text(length=LENGTH, unit="x", **members):
@@ -18,7 +18,8 @@ def make_text(length=LENGTH, unit="x", **members):
 
 
 def results(client, batch):
-    """The results by id: the message of an error, the value object, or, for members called by their own names, the value."""
+    """Sends the batch. Returns for each id the message of an error, the value object, or, for members called by their
+    own names, the value."""
     found = {}
     for answer in json.loads(client.exchange(json.dumps(batch))):
         result = answer.get("result")
@@ -48,7 +49,7 @@ class LongTexts(PeerCase):
         self.assertLess(peer.peak_kib() - before, KEPT_KIB)
 
     def test_the_policy_sees_the_same_argument(self):
-        """The overload and its denial are those of the value itself."""
+        """The policy denies the same overload as for the value itself."""
         client = self.serve("--rpc-allow", "java.lang.String,java.lang.StringBuilder", allow=False)
         by_name = results(client, [make_text(2000), call(1, "java.util.Objects", "isNull", NAME),
                                    request(2, "new", {"type": "java.lang.StringBuilder", "args": [NAME]})])
@@ -64,7 +65,8 @@ class LongTexts(PeerCase):
         return json.loads(client.control("stats")["value"])["objects"]
 
     def check_nothing_stays(self, client, batch, rounds=40):
-        """40 texts of 8 MB are more than the heap. The session must not hold more than before, either."""
+        """Repeats a batch. 40 texts of 8 MB are more than the heap, so no text may stay. The session must not have more
+        refs than before."""
         before = self.objects(client)
         for _ in range(rounds):
             batch(client)
@@ -92,7 +94,7 @@ class LongTexts(PeerCase):
         self.check_nothing_stays(client, leave)
         ask(client)
 
-    def test_on_another_thread(self):
+    def test_a_request_on_another_thread_gets_the_text(self):
         client = self.serve("--thread-affinity", "SINGLE=fixtures.Affinity.SINGLE")
         there = {"options": {"threadAffinity": "SINGLE"}}
         found = results(client, [make_text(2000), call(1, "java.util.Objects", "isNull", NAME, **there),
@@ -112,7 +114,7 @@ class LongTexts(PeerCase):
 
 class Batches(PeerCase):
     def growth(self, requests, count):
-        """How many MiB a peer grows by while it answers the batch."""
+        """Returns by how many MiB a peer grows while it answers the batch."""
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or freed memory counts as growth
         peer = self.start("-J", "-Xmx64m", env=env)

@@ -15,7 +15,7 @@ PUBLIC, PUBLIC_STATIC = 1, 9
 
 
 class Operations(BinaryCase):
-    def test_each_of_them_in_each_envelope(self):
+    def test_each_operation_is_served_in_each_envelope(self):
         for shape in BinaryClient.SHAPES:
             with self.subTest(shape=shape), BinaryClient(self.peer, shape) as client:
                 counter = client.new("com.example.Calculator")
@@ -35,7 +35,7 @@ class Operations(BinaryCase):
                 self.assertTrue(client.meta(obj(True), obj_null(), obj_null(), obj(["com.example.MyClass"])))
 
     def test_other_members_of_a_request_are_accepted(self):
-        """Members that a Java client sets and the peer does not need."""
+        """A Java client also sets members that the peer does not need."""
         message = call_message("fixtures.Calculator", "add", 1, 2)
         call = {**message["execMessage"]["classMethodCall"], "modifiers": 9, "context": {
             "sourceLocationFile": "Main.java", "sourceLocationLine": 1 << 31, "sourceLocationType": "com.example.Main"}}
@@ -44,14 +44,14 @@ class Operations(BinaryCase):
             "declaredExceptions": ["java.io.IOException", ""], "threadAffinity": "nobody", "entryPoint": True}
         self.assertEqual(self.client.result(message), {"clazz": named("int"), "value": "3"})
 
-    def test_a_request_without_an_id(self):
+    def test_a_request_without_an_id_is_answered(self):
         message = call_message("fixtures.Calculator", "add", 1, 2)
         message["execMessage"]["messageId"] = ""
         self.assertEqual(self.client.result(message)["value"], "3")
 
 
 class Puts(BinaryCase):
-    def test_the_field_that_was_put(self):
+    def test_a_put_answers_with_the_field_that_was_put(self):
         number = self.client.new(FIELDS)
         for name, value, kind, modifiers, on in (("aStatic", 5, "static", PUBLIC_STATIC, {}),
                                                  ("aString", "new text", "instance", PUBLIC, {"on": number})):
@@ -77,14 +77,14 @@ class Puts(BinaryCase):
             self.client.run(message)
             self.assertEqual(self.client.get(FIELDS, "anObject", on=number), number)
 
-    def test_null_in_each_form(self):
+    def test_null_can_be_put_in_each_form(self):
         number = self.client.new(FIELDS)
         for value in (obj_null(), obj(None), obj_null("java.lang.Object"), {}):
             self.client.put(FIELDS, "anObject", "x", on=number)
             self.client.put(FIELDS, "anObject", value, on=number)
             self.assertIsNone(self.client.get(FIELDS, "anObject", on=number))
 
-    def test_a_put_without_a_value(self):
+    def test_a_put_without_a_value_is_refused(self):
         number = self.client.new(FIELDS)
         for message, struct in ((put_message(FIELDS, "aStatic", {}), "staticFieldPut"),
                                 (put_message(FIELDS, "anInt", {}, on=number), "instanceFieldPut")):
@@ -93,7 +93,7 @@ class Puts(BinaryCase):
 
 
 class Throwables(BinaryCase):
-    def test_every_member_of_it_and_its_causes(self):
+    def test_a_throwable_is_sent_with_all_members_and_causes(self):
         raised = self.raised_by(call_message("fixtures.Throwables", "nested"))
         method = {"clazz": named("fixtures.Throwables"), "name": "nested", "modifiers": PUBLIC_STATIC}
         self.assertEqual(raised.raised["from"], {"method": method})
@@ -109,7 +109,7 @@ class Throwables(BinaryCase):
                                  ("java.lang.IllegalArgumentException", "middle"),
                                  ("java.lang.IllegalStateException", "inner")])
 
-    def test_no_message_and_one_that_is_no_unicode(self):
+    def test_throwables_may_have_no_message_or_a_message_that_is_not_unicode(self):
         self.assertNotIn("message", self.raised_by(call_message("fixtures.Throwables", "withoutMessage")).throwable)
         text = obj_text('"a\\ud800b\\udc00\\ud83e\\ude90\\u0000"')
         self.assertEqual(self.raised_by(call_message("fixtures.Throwables", "plain", text)).text, "a\ufffdb\ufffd🪐\0")
@@ -129,7 +129,7 @@ class Control(BinaryCase):
     def status_of(self, message):
         return self.client.ask(message)["status"]
 
-    def test_each_status(self):
+    def test_control_requests_have_each_status(self):
         number = self.client.new(LIST)
         unknown = control_message("ping")
         unknown["controlMessage"]["command"] = 99
@@ -199,7 +199,7 @@ class Metadata(BinaryCase):
                 self.client.meta(*params)
             self.assertEqual((refused.exception.status, refused.exception.body), ("ERROR", says), params)
 
-    def test_an_unknown_service(self):
+    def test_an_unknown_service_is_an_error(self):
         for service in (0, 2, 255):
             reply = self.client.ask(meta_message(service=service))
             self.assertEqual((reply["status"], reply["body"]), (4, f"Unknown meta service: {service}"))

@@ -17,7 +17,8 @@ def fields(text):
 
 class Documents(PeerCase):
     def assert_same_structs(self, structs):
-        """The last fields of a message, for messages that are not served, are named only there."""
+        """Compares with the structs of the tests' own reader. It lacks the last fields of a message, which belong to
+        messages that are not served."""
         structs["Message"] = structs["Message"][:len(colfer.STRUCTS["Message"])]
         self.assertEqual({name: structs.get(name) for name in colfer.STRUCTS}, colfer.STRUCTS)
 
@@ -26,7 +27,8 @@ class Documents(PeerCase):
 
     def test_the_structs_of_the_schema(self):
         schema = (ROOT / "tests/colfer/jpeer.colf").read_text(encoding="utf-8")
-        schema = re.sub(r"[ \t]*//.*", "", schema).replace("\tType ", "\ttype ")  # "type" is a keyword there
+        # The schema has "Type", because "type" is a keyword there.
+        schema = re.sub(r"[ \t]*//.*", "", schema).replace("\tType ", "\ttype ")
         structs = re.findall(r"^type (\w+) struct \{\n(.*?)^\}", schema, re.M | re.S)
         self.assert_same_structs({name: fields(text) for name, text in structs})
 

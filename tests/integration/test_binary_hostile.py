@@ -17,7 +17,7 @@ ERROR, UNSUPPORTED = 2, 4
 
 
 def identified(message, message_id="the id"):
-    """The message's bytes, with that id."""
+    """The bytes of the message with this id."""
     (name,) = set(message) - {"messageType"}
     return colfer.encode("Message", {**message, name: {**message[name], "messageId": message_id}})
 
@@ -31,12 +31,12 @@ def text(content):
 
 
 def exec_bytes(*fields):
-    """A class method call with these fields in its exec message, which has an id."""
+    """The bytes of a call of a class method. The exec message has an id and these fields."""
     return field(0, b"\3") + field(1, field(1, text("the id")) + b"".join(fields) + b"\x7f") + b"\x7f"
 
 
 def call_bytes(*fields):
-    """The same with these fields in the call."""
+    """The same, but the call has these fields."""
     return exec_bytes(field(9, b"".join(fields) + b"\x7f"))
 
 
@@ -49,7 +49,7 @@ class HostileCase(PeerCase):
 
     @classmethod
     def tearDownClass(cls):
-        """Other clients are still served."""
+        """Checks that other clients are still served."""
         with BinaryClient(cls.peer, "req") as binary, WebSocketClient(cls.peer) as other:
             assert binary.call("fixtures.Calculator", "add", 1, 2) == 3
             assert other.call("fixtures.Calculator", "add", 1, 2) == "3"
@@ -60,13 +60,14 @@ class HostileCase(PeerCase):
         self._client = self.clients[0]
 
     def answer_to(self, payload, client=None):
-        """The one message inside the reply: exec, control or meta message."""
+        """Sends the payload. Returns the message inside the reply: an exec, control or meta message."""
         client = client or self.client
         client.send_bytes(payload)
         return part_of(client.receive())
 
     def assert_refused(self, payload, status=ERROR, answers="", says=""):
-        """Each kind of socket gets a control response with this status; `answers` is the id that it responds to."""
+        """Checks that each kind of socket gets a control response with this status. answers: the id that the response
+        names."""
         for client in self.clients:
             reply = self.answer_to(payload, client)
             self.assertEqual(reply.get("status"), status, reply)
@@ -75,7 +76,7 @@ class HostileCase(PeerCase):
             self.assertNotIn("command", reply)
 
     def assert_raised(self, payload, type_name="java.lang.IllegalArgumentException", says=""):
-        """Each kind of socket gets a reply with this throwable."""
+        """Checks that each kind of socket gets a reply with this throwable."""
         for client in self.clients:
             reply = self.answer_to(payload, client)
             self.assertEqual(reply["responseToId"], "the id")
@@ -85,7 +86,7 @@ class HostileCase(PeerCase):
 
 
 class Bytes(HostileCase):
-    """Bytes that cannot be decoded."""
+    """Payloads that cannot be decoded."""
 
     def test_messages_that_end_too_early(self):
         for message in (ADD, put_message("fixtures.Fields", "aStatic", 5), control_message("ping"), meta_message(obj(True))):
@@ -97,7 +98,7 @@ class Bytes(HostileCase):
                 self.assertEqual(reply.get("responseToId", ""), "the id" if size >= id_ends else "", whole[:size])
 
     def test_messages_with_one_wrong_bit(self):
-        """Each bit of a message that was just served."""
+        """Inverts each bit of a message that was just served."""
         whole = identified(call_message("java.lang.Math", "max", obj(1, "int"), 2))
         for bit in range(8, len(whole) * 8):
             self.assertEqual(self.answer_to(whole)["returnValue"]["object"]["value"], "2")
@@ -126,7 +127,7 @@ class Bytes(HostileCase):
         for after in (b"\0", b"\x7f", b"{}", identified(ADD)):
             self.assert_refused(identified(ADD) + after, answers="the id")
 
-    def test_no_fields(self):
+    def test_messages_without_fields_are_refused(self):
         for payload in (b"\x7f", b"\1\x7f\x7f", b"\2\x7f\x7f", b"\3\x7f\x7f"):
             self.assert_refused(payload, status=UNSUPPORTED)
 
@@ -177,8 +178,9 @@ class Bytes(HostileCase):
             self.assert_refused(exec_bytes(field(17, field(3, causes + b"\x7f") + b"\x7f")), answers="the id")
         self.assert_refused(exec_bytes(field(17, b"\3" * (15 * MIB))), answers="the id")
 
-    def test_the_deepest_message(self):
-        """64 structs: the message, the exec message, what was raised, and 61 throwables."""
+    def test_a_message_of_the_greatest_depth_is_read(self):
+        """The deepest message has 64 nested structs: the message, the exec message, what was raised, and 61
+        throwables."""
         call = field(9, colfer.encode("ClassMethodCall", ADD["execMessage"]["classMethodCall"]))
         for throwables, is_served in ((61, True), (62, False)):
             payload = exec_bytes(call, field(17, b"\3" * throwables + b"\x7f" * throwables + b"\x7f"))

@@ -10,7 +10,7 @@ from support.binary_client import (DENIED, BinaryClient, Raised, call_message, g
 from support.peer import eventually
 from support.peer_case import BinaryCase, PeerCase, allow, deny
 
-WARM = 5  # times that a request is sent before something changes
+WARM = 5  # how often a request is sent before something changes
 ADD = ("fixtures.Calculator", "add")
 ECHO = ("fixtures.Arguments", "echoString")
 LIST = "java.util.ArrayList"
@@ -18,11 +18,11 @@ LIST = "java.util.ArrayList"
 
 class Repeated(BinaryCase):
     def warm(self, message):
-        """The result, which is the same each time."""
+        """Sends the message WARM times. Returns the result, which must be the same each time."""
         (result,) = {json.dumps(self.client.result(message)) for _ in range(WARM)}
         return json.loads(result)
 
-    def test_texts(self):
+    def test_another_text_is_read(self):
         for text in ("", "a", "x" * 127, "x" * 128, 'quo"te', "Grüße 🪐", "\0\n\\", "x" * 70_000, "a"):
             for declared in (None, "String", "java.lang.String"):
                 for value in (text, text + "b"):
@@ -30,14 +30,14 @@ class Repeated(BinaryCase):
                     raw = obj_text(json.dumps(value, ensure_ascii=False), declared)
                     self.assertEqual(self.client.call(*ECHO, raw), value)
 
-    def test_arrays(self):
+    def test_another_array_is_read(self):
         for length in (0, 1, 2, 100, 1001, 5):
             numbers = list(range(-1, length - 1))
             for declared in ("int[]", "[I"):
                 self.assertEqual(self.client.call("fixtures.Workloads", "sum", obj(numbers, declared)), sum(numbers))
             self.raised_by(self.client.call, "fixtures.Workloads", "sum", obj([*numbers, 2**31], "int[]"))
 
-    def test_instances_of_other_classes(self):
+    def test_an_instance_of_another_class_is_found(self):
         objects = [self.client.new(name) for name in (LIST, "java.util.LinkedList", "java.util.Vector", LIST)]
         for number in objects * 3:
             self.client.call("java.util.List", "add", number, on=number)
@@ -50,14 +50,14 @@ class Repeated(BinaryCase):
         self.assertEqual(self.client.call("fixtures.Arguments", "echoObject", obj_ref(other)), other)
         self.assertIsNone(self.client.call("fixtures.Arguments", "echoObject", obj_null()))
 
-    def test_an_object_that_is_deleted(self):
+    def test_an_object_that_is_deleted_is_not_found(self):
         number = self.client.new(LIST)
         message = call_message(LIST, "size", on=number)
         self.warm(message)
         self.client.control("delete_object", number)
         self.assert_raised(message, "java.lang.NullPointerException", f"objRef: {number}")
 
-    def test_another_session(self):
+    def test_another_session_has_other_objects(self):
         names = [uuid.uuid4().bytes for _ in range(3)]
         for name in names:
             self.client.peer_uuid = name
@@ -107,8 +107,8 @@ class Repeated(BinaryCase):
 
 
 class BothWays(BinaryCase):
-    """A message that the peer may know is answered like one that it has to parse: a thread's name beyond ASCII is
-    rare."""
+    """A message that the peer knows must get the same answer as a message that the peer has to parse. The peer parses
+    each message that has a thread's name beyond ASCII."""
 
     METHODS = (*ADD, 2), ("fixtures.Calculator", "addLong", 2), ("java.lang.Math", "max", 2), \
         ("java.lang.Math", "negateExact", 1), ("fixtures.Throwables", "divide", 2), ("fixtures.Overloads", "widen", 1), \
@@ -136,7 +136,7 @@ class BothWays(BinaryCase):
     def random_text(self):
         return self.rng.choice(self.TEXTS) if self.rng.random() < 0.7 else str(self.rng.randint(-2**33, 2**33))
 
-    def test_calls(self):
+    def test_calls_have_the_same_answers_both_ways(self):
         for _ in range(150):
             type_name, method, count = self.rng.choice(self.METHODS)
             declared = [self.rng.choice(self.TYPES) for _ in range(count)]
@@ -144,7 +144,7 @@ class BothWays(BinaryCase):
                 args = [obj_text(self.random_text(), declared_type) for declared_type in declared]
                 self.assert_same(call_message(type_name, method, *args))
 
-    def test_calls_and_fields_of_objects(self):
+    def test_calls_and_fields_of_objects_have_the_same_answers_both_ways(self):
         numbers = [self.client.new(name) for name in ("fixtures.Fields", "com.example.Calculator", LIST, "fixtures.Fields")]
         for _ in range(150):
             number, other = self.rng.choice(numbers), self.rng.choice((*numbers, 999))

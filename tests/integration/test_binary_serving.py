@@ -1,4 +1,4 @@
-"""How binary messages are served: their order, slow ones, limits, a busy peer, and one that ends."""
+"""How binary messages are served: their order, slow messages, limits, a busy peer, and a peer that ends."""
 
 import contextlib
 import json
@@ -62,7 +62,7 @@ class Order(BinaryCase):
             for client in slow:
                 client.send(client.addressed(PASS))
             await_running(steering, len(slow))
-            for shape in BinaryClient.SHAPES:  # of the same session, too
+            for shape in BinaryClient.SHAPES:  # also a client of the same session
                 for name in (uuid, b""):
                     with BinaryClient(self.peer, shape, name) as quick:
                         self.assertEqual(quick.call("fixtures.Calculator", "add", 1, 2), 3)
@@ -74,12 +74,12 @@ class Order(BinaryCase):
 
 
 class Answers(BinaryCase):
-    """Answers that are longer than may be held."""
+    """Answers that are longer than an identity may have waiting."""
 
     options = ("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "100000",
                "--session-max-objects", "5")
 
-    def test_a_long_text(self):
+    def test_a_long_text_is_a_ref(self):
         for shape in BinaryClient.SHAPES:
             with BinaryClient(self.peer, shape) as client:
                 result = client.result(call_message("fixtures.Arguments", "longText", 8192))
@@ -97,7 +97,7 @@ class Answers(BinaryCase):
             self.client.new("java.lang.Object")
         self.assert_raised(new_message("java.lang.Object"), "java.lang.IllegalStateException", "session-max-objects")
 
-    def test_long_metadata(self):
+    def test_metadata_that_is_too_long_is_an_error(self):
         reply = self.client.ask(meta_message(obj(False)))
         self.assertEqual(reply["status"], 2)
         self.assertIn("message-max", reply["body"])
@@ -110,7 +110,7 @@ class Answers(BinaryCase):
 
 
 class Busy(PeerCase):
-    def test_it_is_an_error_that_names_the_limit(self):
+    def test_a_busy_peer_answers_with_an_error_that_names_the_limit(self):
         peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms")
         with contextlib.ExitStack() as opened:
             first, second, waiting, pinging, collecting = (
@@ -127,7 +127,7 @@ class Busy(PeerCase):
             reply = collecting.ask(control_message("gc"))
             self.assertEqual(reply["status"], 2)
             self.assertIn("rpc-threads-max", reply["body"])
-            self.assertEqual(collecting.ask(meta_message(obj(True)))["status"], 1)  # metadata has a thread of its own
+            self.assertEqual(collecting.ask(meta_message(obj(True)))["status"], 1)  # a thread is reserved for metadata
             reply = part_of(colfer.decode("Message", collecting.exchange_bytes(b"\0\3\1\1\3abc")))
             self.assertEqual((reply["status"], reply["responseToId"]), (2, "abc"))
             peer.process.kill()
@@ -156,7 +156,7 @@ class Ending(PeerCase):
             client.send(client.addressed(call_message("fixtures.Blockers", method, *args)))
             eventually(lambda: other.call("fixtures.Blockers", "running") == "1", "the call runs")
 
-    def test_one_that_outlives_the_grace_time_gets_an_error(self):
+    def test_a_call_that_outlives_the_grace_time_gets_an_error(self):
         def check(shape):
             with Peer("--grace", "200") as peer, BinaryClient(peer, shape) as client:
                 self.start_slow_call(peer, client, "pass")

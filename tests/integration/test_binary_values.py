@@ -40,7 +40,7 @@ class Results(BinaryCase):
         self.assertEqual(set(value), {"clazz", "ref"})
 
     def odd(self, method, *args):
-        """The value of a collection or map from fixtures.OddCollections, None if it has only a ref."""
+        """Returns the value of a collection or map from fixtures.OddCollections; None if the result has only a ref."""
         result = self.client.result(call_message("fixtures.OddCollections", method, *args))
         self.assertLessEqual({"clazz", "ref"}, set(result))
         self.assertLessEqual(set(result), {"clazz", "ref", "value"})
@@ -117,7 +117,8 @@ class Arguments(BinaryCase):
 
 
 class RefsOfValues(BinaryCase):
-    """A check of the existing Java client: with --compat pal each result that is neither void nor null has a ref."""
+    """With --compat pal each result that is neither void nor null has a ref, because the existing Java client checks
+    that."""
 
     options = ("--compat", "pal")
 

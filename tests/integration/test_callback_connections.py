@@ -62,7 +62,7 @@ class OneSession(CallbackCase):
 
 
 class OneProcess(CallbackCase):
-    """Connections that join one process."""
+    """Connections of clients that have named the same process."""
 
     peer_arguments = {"sockets": True}
     NAME = "0123456789abcdef0123456789abcdef"
@@ -73,7 +73,8 @@ class OneProcess(CallbackCase):
         return json.loads(plain(answer))["client"]
 
     def connect_process(self, count=2, kinds=(CallbackClient,)):
-        """Opens `count` connections of one session and process, with the kinds in turns; also returns its number."""
+        """Opens `count` connections of one session and process, alternating the kinds. Also returns the number of the
+        process."""
         session = {"peer-id": str(uuid.uuid4())}
         clients = [self.connect(kinds[i % len(kinds)], session) for i in range(count)]
         self.session = session
@@ -93,7 +94,7 @@ class OneProcess(CallbackCase):
     def test_a_call_comes_on_the_connection_whose_request_the_thread_serves(self):
         one, other, _ = self.connect_process(kinds=self.LOCAL)
         one.call(CALLING, "keep", "process", one.give(number=7))
-        for asking in (other, one, other):  # a connection that has given no callback itself
+        for asking in (other, one, other):  # `asking` has given no callback itself
             asking.functions[7] = None
             begun = asking.begin_call(CALLING, "callKept", "process")
             call = asking.await_call()
@@ -116,7 +117,8 @@ class OneProcess(CallbackCase):
         self.assertEqual(self.outcome(), "of other")
 
     def close_one(self, one, other, asking, pool):
-        """The other one is called although it has sent nothing since the object was given."""
+        """Closes a connection. Java then calls the other one, although it has sent nothing since the object was
+        given."""
         other.functions[7] = lambda call: "the other"
         one.call(CALLING, "keep", "process", one.give(number=7))
         one.close()
@@ -203,8 +205,8 @@ class Interleaved(CallbackCase):
     def keep(self, client, name):
         client.call(CALLING, "keep", name, client.give())
 
-    def test_a_callback_during_one_of_another_connection(self):
-        """All of it on one Java thread, which waits for two clients."""
+    def test_callbacks_of_two_connections_can_be_nested(self):
+        """All calls run on one Java thread, which waits for two clients."""
         one, other = self.connect(), self.connect()
         self.keep(other, "inner")
         begun, outer = self.begin(one)
@@ -219,7 +221,7 @@ class Interleaved(CallbackCase):
         self.assertEqual(one.end(nested), "inner")
         self.assertEqual(one.end(begun), "outer, whose answer is early")
 
-    def test_from_a_thread_of_its_own(self):
+    def test_nested_callbacks_work_on_a_thread_of_the_application(self):
         one, other = self.connect(), self.connect()
         self.keep(other, "inner")
         one.call(CALLING, "onThread", one.give())
@@ -277,7 +279,8 @@ class Asking(CallbackCase):
     options = ("--callback-timeout", "0")
 
     def test_within_a_call_that_has_ended(self):
-        """Java waits in a second call, which a client that asks back within the first one has not seen yet."""
+        """The client sends a request within the first call, while Java already waits in a second call that the client
+        has not read."""
         client = self.connect()
         begun = client.begin_call(CALLING, "twice", client.give())
         first = client.await_call()
@@ -295,8 +298,9 @@ class Asking(CallbackCase):
 
 
 class VanishingByDefault(CallbackCase):
-    def test_java_hears_that_it_is_gone_or_is_interrupted(self):
-        """Its own call is interrupted, and the peer serves on; a call from another thread hears that the client is gone."""
+    def test_java_gets_an_error_or_an_interrupt_when_the_client_leaves(self):
+        """The client's own call is interrupted, and the peer continues to serve. A call from another thread gets the
+        error that the client is gone."""
         for leave in (CallbackClient.close, CallbackClient.end_stream, CallbackClient.reset):
             for method in ("hereTold", "onThread"):
                 with self.subTest(leave=leave.__name__, method=method):
@@ -310,11 +314,12 @@ class VanishingByDefault(CallbackCase):
 
 
 class Vanishing(CallbackCase):
-    """The peer does not interrupt calls of clients that left, so that the Java thread sees the end of the callback."""
+    """The option keeps the peer from interrupting calls of clients that have left, so that the Java thread sees the end
+    of the callback."""
 
     options = ("--on-disconnect", "finish")
 
-    def test_it_closes_ends_the_stream_or_resets_the_connection(self):
+    def test_java_gets_an_error_however_the_connection_ends(self):
         """The Java thread gets an error, whether it is the request's own or another, and the peer continues to serve.
         """
         for leave in (CallbackClient.close, CallbackClient.end_stream, CallbackClient.reset):
@@ -327,7 +332,7 @@ class Vanishing(CallbackCase):
                     self.assertEqual(self.outcome(), GONE)
         self.assert_serves(self.connect())
 
-    def test_it_is_killed(self):
+    def test_java_gets_an_error_when_the_client_is_killed(self):
         program = ("import sys; from types import SimpleNamespace; from support.callback_client import CallbackClient\n"
                    "peer = SimpleNamespace(clients=[], address=lambda scheme: sys.argv[1])\n"
                    "client = CallbackClient(peer)\n"
@@ -349,7 +354,7 @@ class Vanishing(CallbackCase):
         self.assertEqual(client.end(first), GONE)
         self.assertEqual([client.end(number) for number in later], [str(number) for number in range(10)])
 
-    def test_many_at_once(self):
+    def test_many_clients_may_vanish_at_once(self):
         clients = [self.connect() for _ in range(20)]
         for client in clients:
             client.begin_call(CALLING, "hereTold", client.give())
@@ -362,7 +367,7 @@ class Vanishing(CallbackCase):
 
 
 class Wrong(CallbackCase):
-    """A peer for each test, because the log is counted."""
+    """Wrong answers of a client. Each test has its own peer, because it counts lines of the log."""
 
     options = None
 
@@ -373,7 +378,7 @@ class Wrong(CallbackCase):
         lines = self.peer.stderr()
         self.assertEqual((lines.count(DROPPED), lines.count(MISFIT)), (dropped, misfits), lines)
 
-    def test_answers_for_nobody(self):
+    def test_answers_that_nobody_waits_for_change_nothing(self):
         client = self.serve()
         for client in (client, self.connect()):
             begun, call = self.begin(client)
@@ -396,7 +401,7 @@ class Wrong(CallbackCase):
         self.assertEqual(client.end(begun), "8")
         self.stop(dropped=1)
 
-    def test_values_that_do_not_fit(self):
+    def test_values_that_do_not_fit_are_errors_in_java(self):
         """Java gets an error for each value; the log gets a line for the first one of a connection."""
         client = self.serve()
         for wrong in ("x", {"ref": 999999}, typed("fixtures.Nothing", 1), {"no": "argument"}, [1, 2], 1.5):
@@ -419,7 +424,7 @@ class Wrong(CallbackCase):
         self.assertIn("the method returns void: the answer must be null", error.detail)
         self.stop(misfits=1)
 
-    def test_bytes_that_are_no_json(self):
+    def test_bytes_that_are_not_json_are_errors_for_the_client(self):
         """The client gets an error for each of them, and the open call can still be answered."""
         client = self.serve("--callback-timeout", "0")
         begun, call = self.begin(client)
@@ -431,7 +436,7 @@ class Wrong(CallbackCase):
         self.assertEqual(client.end(begun), "right")
         self.stop()
 
-    def test_answers_that_cannot_be_read(self):
+    def test_answers_that_cannot_be_read_are_errors_in_java(self):
         """Java gets an error if the id is that of its call. `result` and `error` together, as in JSON-RPC 1.0, are accepted."""
         client = self.serve("--callback-timeout", "0")
         for code, wrong in ((-32700, '{"jsonrpc":"2.0","id":"%s","result":Infinity}'),
@@ -454,7 +459,7 @@ class Wrong(CallbackCase):
         self.assertEqual(client.end(begun), "CallbackException: of 1.0")
         self.stop(misfits=1)
 
-    def test_late(self):
+    def test_an_answer_after_the_timeout_is_dropped(self):
         client = self.serve("--callback-timeout", "100")
         begun, call = self.begin(client)
         self.assertEqual(client.end(begun),
@@ -468,7 +473,7 @@ class Wrong(CallbackCase):
         self.assertEqual(client.call(CALLING, "echo", 1), "1")
         self.stop(dropped=1)
 
-    def test_never(self):
+    def test_threads_that_wait_for_no_answer_are_free_after_the_timeout(self):
         """Every thread that waits is free again, even with many of them."""
         client = self.serve("--callback-timeout", "200")
         client.call(CALLING, "onThreads", client.give(), 30)
@@ -477,7 +482,7 @@ class Wrong(CallbackCase):
                          {"CallbackException: the client has not answered within 200 ms (callback-timeout)"})
         self.stop()
 
-    def test_too_many(self):
+    def test_callbacks_above_the_limit_throw(self):
         client = self.serve("--callbacks-max", "5")
         client.call(CALLING, "onThreads", client.give(), 6)
         held = client.await_calls(5)

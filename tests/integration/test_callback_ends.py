@@ -21,7 +21,7 @@ class EndCase(CallbackCase):
     options = None
 
     def assert_stops(self):
-        """Without a fault, and without what its clients have left open."""
+        """Checks that the peer stops without a fault, and that nothing of its clients remains."""
         for client in self.peer.clients:
             client.close()
         self.assertEqual(self.peer.stop(), 0)
@@ -45,7 +45,7 @@ class EndCase(CallbackCase):
 
 
 class DeletedSessions(EndCase):
-    def test_while_calls_are_open(self):
+    def test_delete_session_ends_open_calls(self):
         name = {"peer-id": str(uuid.uuid4())}
         one = self.serve()
         one.close()
@@ -67,7 +67,7 @@ class DeletedSessions(EndCase):
         self.assertEqual(one.call(CALLING, "here", one.give(lambda call: "anew", 7)), "anew")
         self.assert_stops()
 
-    def test_by_a_nested_request(self):
+    def test_a_nested_request_can_delete_the_session(self):
         client = self.serve()
 
         def function(call):
@@ -77,7 +77,7 @@ class DeletedSessions(EndCase):
         self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "anew")), "anew")
         self.assert_stops()
 
-    def test_in_the_middle_of_a_recursion(self):
+    def test_delete_session_ends_every_call_of_a_recursion(self):
         """Every call on the thread ends."""
         client = self.serve()
         client.call(CALLING, "keep", "inner", client.give(number=9))
@@ -93,7 +93,7 @@ class DeletedSessions(EndCase):
 
 class Stops(EndCase):
     def test_answers_are_accepted_in_the_grace_time(self):
-        """In a request, and on a thread of its own that calls once more."""
+        """Answers are accepted in a request, and on a thread of the application that then calls once more."""
         waiting = self.serve("--grace", "60000")
         begun, call = self.begin(waiting)
         own = self.connect()
@@ -127,8 +127,9 @@ class Stops(EndCase):
         crowd.await_calls(50)
         self.assertEqual(self.peer.stop(), 0)
 
-    def test_exit_by_a_nested_request(self):
-        """The process ends at once, although a callback stays open: wherever it waits, and wherever the request runs.
+    def test_a_nested_request_can_exit(self):
+        """The process ends at once although a callback is open, on whichever thread the callback waits or the request
+        runs.
         """
         there = {"threadAffinity": "SINGLE"}
         for method, executor, of_callback, of_request in (
@@ -143,7 +144,7 @@ class Stops(EndCase):
                 client.begin("call", {"type": CALLING, "method": "exit", "args": [7]}, options=options)
                 self.assertEqual(self.peer.wait(), 7)
 
-    def test_a_shutdown_hook_that_calls(self):
+    def test_a_call_of_a_shutdown_hook_fails(self):
         """The hook's call fails, because the connections have ended, whether a signal or Java ends the process."""
         for ends_by_exit in (False, True):
             client = self.serve("--grace", "100")
@@ -170,7 +171,7 @@ class Stops(EndCase):
 
 
 class Collected(EndCase):
-    def test_while_it_is_called(self):
+    def test_an_object_is_not_collected_while_it_is_called(self):
         client = self.serve()
         begun = client.begin_call(CALLING, "callLast",
                                   typed("java.util.concurrent.Callable[]", [client.give(number=7)]))
@@ -221,8 +222,9 @@ class Collected(EndCase):
         client.await_released(7)
         self.assert_stops()
 
-    def test_the_same_id_again_and_again(self):
-        """While its release is on its way: each argument is counted once, and each is a callback that works."""
+    def test_an_id_can_be_given_while_its_release_is_sent(self):
+        """An ID is given again while its release is on its way. Each argument is counted once, and each works as a
+        callback."""
         client = self.serve()
         for number in range(200):
             self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "works", 7)), "works")
@@ -324,7 +326,7 @@ class WaitingThreads(EndCase):
                     self.assertIn("the limit of 12 threads of the peer that wait in callbacks is reached",
                                   client.end(number))
             self.assertEqual(len(waiting), self.MAX)
-            self.assertLessEqual(self.counts()[0], threads + self.MAX + 8 + 16)  # and some of the JVM's own
+            self.assertLessEqual(self.counts()[0], threads + self.MAX + 8 + 16)  # and some threads of the JVM
             for client, number in waiting[:2]:  # a client that waits can still send requests, and be called
                 call = client.await_call()
                 inner = client.begin_call(CALLING, "here", client.give(lambda call: "inner"), within=call.id)
@@ -338,12 +340,12 @@ class WaitingThreads(EndCase):
 
 
 class MethodsOfObject(CallbackCase):
-    """equals, hashCode and toString, where overrides names them."""
+    """equals, hashCode and toString of callbacks whose option `overrides` names them."""
 
     NAMES = ["equals", "hashCode", "toString"]
 
     def add_listeners(self, client):
-        """Two listeners of a client, in a list of the session."""
+        """Adds two listeners of a client to a list of the session."""
         listeners = client.new("java.util.ArrayList")
         for answer in ("first", "second"):
             client.call("java.util.ArrayList", "add",

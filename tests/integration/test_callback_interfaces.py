@@ -1,5 +1,5 @@
-"""Which interfaces a client's object may have: those of other loaders and modules, the policy, and the number of
-classes."""
+"""Which interfaces a client's object may have: interfaces of other loaders and modules, what the policy allows, and how
+many classes of proxies there may be."""
 
 import itertools
 
@@ -9,15 +9,15 @@ from support.peer import eventually
 from support.peer_case import CALLING, DENIED, CallbackCase, allow
 
 CALLBACKS = "fixtures.Callbacks"
-# No two of their own methods have the same signature and different types.
+# Interfaces that can be combined: none of their methods differ only in the type of the result.
 INTERFACES = ("java.lang.Runnable", "java.util.Comparator", "java.util.concurrent.Callable", "java.util.function.Consumer",
               "java.util.function.Function", "java.util.function.IntPredicate", "java.util.function.LongConsumer")
 
 
 class Interfaces(CallbackCase):
-    """test_callback_members.py covers the interfaces of the application."""
+    """Interfaces of other loaders and modules. test_callback_members.py covers the interfaces of the application."""
 
-    def test_of_another_loader(self):
+    def test_an_interface_may_be_of_another_loader(self):
         loader = self.client.call("fixtures.Loading", "own", "other")
         heard = self.client.give(lambda call: f"heard {call.args[0]}", type="beyond.Listener")
 
@@ -38,7 +38,8 @@ class Interfaces(CallbackCase):
         return loader and self.client.call("java.lang.ClassLoader", "getName", on=loader)
 
     def test_a_proxy_lives_in_the_loader_of_its_interface(self):
-        """In a loader that sees all its interfaces; and the peer does not keep a loader alive for them."""
+        """The proxy's class is in a loader that sees all of the interfaces, and the peer does not keep that loader
+        alive."""
         for name in ("one", "two"):
             loader = self.client.call("fixtures.Loading", "own", name)
             self.client.call("fixtures.Loading$Own", "defineInterface", f"made.{name.title()}", on=loader)
@@ -50,7 +51,7 @@ class Interfaces(CallbackCase):
         self.client.control("delete_session")
         self.assertEqual(self.client.call("fixtures.Loading", "alive"), "0")
 
-    def test_of_other_modules(self):
+    def test_an_interface_may_be_of_another_module(self):
         """An interface that is loaded by the platform's loader, and one of a package that its module does not export.
         """
         held = self.client.new("java.util.ArrayList")
@@ -94,7 +95,7 @@ class Policies(CallbackCase):
             client.await_released(number)
 
     def test_a_method_is_judged_by_the_interface_that_was_given(self):
-        """Not only by the interface that declares it."""
+        """A rule for the given interface counts, not only a rule for the interface that declares the method."""
         members, static = "fixtures.members.Callbacks", allow("fixtures.**", members="STATIC_METHOD")
         client = self.serve_with(static + allow(members + "$Lengths", members="CALLBACK"))
         self.assertEqual(client.call(members, "length", client.give(lambda call: 4)), "4")
@@ -154,7 +155,8 @@ class Classes(CallbackCase):
         return client.call(CALLING, "here", client.give(lambda call: "works", interfaces=list(interfaces), **beside))
 
     def name_of_class(self, client, interfaces, **beside):
-        """The callback is returned as the client's own object, so its class is asked of Java."""
+        """Returns the name of the proxy's class. Java is asked for it, because the client would get its own object
+        back."""
         there = client.call("java.util.Objects", "requireNonNull", client.give(interfaces=list(interfaces), **beside))
         return client.call("java.lang.Class", "getName", on=client.call("java.lang.Object", "getClass", on=there))
 
@@ -167,7 +169,7 @@ class Classes(CallbackCase):
         self.assertEqual(len(names), 1, names)
         self.assertEqual(self.give_and_call(client, reversed(INTERFACES[:4])), "works")
 
-    def test_no_more_than_the_limit(self):
+    def test_classes_above_the_limit_are_refused(self):
         self.start("--callback-classes-max", "2")
         client = self.connect(CallbackClient)
         other = self.connect(CallbackClient)
@@ -189,8 +191,9 @@ class Classes(CallbackCase):
             self.assertEqual(raised.exception.code, -32602)
         self.assertEqual(self.give_and_call(client, INTERFACES[2:3]), "works")
 
-    def test_one_callback_as_many_objects(self):
-        """Each set of interfaces is another object, of which one ID has at most 256; other IDs are not delayed."""
+    def test_one_id_has_a_bounded_number_of_objects(self):
+        """Each set of interfaces makes another object. One ID has at most 256 objects, and other IDs are not
+        delayed."""
         self.start("--callback-classes-max", "600")
         client = self.connect(CallbackClient)
         held = client.new("java.util.ArrayList")
@@ -205,11 +208,11 @@ class Classes(CallbackCase):
         with self.assertRaisesRegex(RpcError, "limit of 256 objects in Java of one callback") as raised:
             give(sets[256])
         self.assertEqual(raised.exception.code, -32000)
-        give(sets[0])  # which Java has
+        give(sets[0])  # Java has an object with this set already
         give(sets[256], number=2)
         self.assertEqual(client.call("java.util.ArrayList", "size", on=held), "258")
 
-    def test_where_the_jvm_has_little_room_for_classes(self):
+    def test_many_interfaces_do_not_use_up_the_room_for_classes(self):
         """Callbacks of every order, and of sets up to the limit, do not disturb the calls of other clients."""
         self.start("-XX:MaxMetaspaceSize=48m", "--callback-classes-max", "50")
         attacker = self.connect(CallbackClient)

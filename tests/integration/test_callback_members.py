@@ -1,4 +1,4 @@
-"""The overload to which a callback goes, what its client receives of a call, and the effect of answers of every kind.
+"""Which overload a callback argument chooses, what a client receives of a call, and the effect of each kind of answer.
 """
 
 from support.clients import ref, typed
@@ -199,7 +199,7 @@ class Members(CallbackCase):
         self.assertIn("a callback is seen", self.refusal("list", [self.give()]))
 
     def test_a_result_may_call_back_while_it_is_read(self):
-        """And during the callback the client may send requests."""
+        """During the callback the client may also send requests."""
         def function(call):
             self.assertEqual(self.call("use", self.give(lambda inner: typed("int", 12))), "12")
             return typed("int", 2)

@@ -14,12 +14,13 @@ THREAD_NAME = (CALLING, "threadName")
 FUTURE = "java.util.concurrent.CompletableFuture"
 COUNTER = "java.util.concurrent.atomic.AtomicInteger"
 ROUNDS = 60
-CALLS = 8  # at once
+CALLS = 8  # calls at the same time
 
 
 class Recursion(CallbackCase):
     def descend(self, depth, *stack):
-        """The result, and the errors that have ended the descent. stack: of a thread of its own."""
+        """Calls back and forth, deeper each time. Returns the result, and the errors that have ended the descent.
+        stack: the stack size of a new thread, on which the calls then run."""
         failed = []
 
         def next_one(call):
@@ -34,7 +35,7 @@ class Recursion(CallbackCase):
         method = "descendOnThread" if stack else "descend"
         return int(self.call(method, depth, argument(), *stack)), failed
 
-    def test_to_the_depth_that_is_allowed(self):
+    def test_the_depth_is_limited(self):
         self.assertEqual(self.descend(63, 16 << 20), (63, []))
         result, [error] = self.descend(100, 16 << 20)
         self.assertEqual(result, 64 + 10000)
@@ -42,13 +43,13 @@ class Recursion(CallbackCase):
         self.assertIn("the limit of 64 callbacks inside one another is reached (callback-depth)", error.detail)
         self.assert_serves()
 
-    def test_on_a_thread_of_the_peer(self):
+    def test_recursion_works_on_a_thread_of_the_peer(self):
         self.assertEqual(self.descend(63), (63, []))
 
 
 class FetchInside(CallbackCase):
     def test_a_fetch_of_the_iterator_that_asks_is_refused_at_once(self):
-        """From whatever thread the iterator asks: the fetch outside would wait for the one inside."""
+        """The outer fetch would wait for the inner one, on whatever thread the iterator sends the request."""
         fetched = []
 
         def next_one(call):
@@ -72,13 +73,13 @@ class DeepRecursion(Recursion):
     options = ("--callback-depth", "10000")
 
     def setUp(self):
-        """Each callback inside another one is a dozen nested calls here, too."""
+        """Each nested callback adds a dozen nested calls to the stack of this program, too."""
         super().setUp()
         self.addCleanup(sys.setrecursionlimit, sys.getrecursionlimit())
         sys.setrecursionlimit(20000)
 
-    def test_to_the_depth_that_is_allowed(self):
-        """The stack ends first, on a thread of the peer and on one of the application."""
+    def test_the_depth_is_limited(self):
+        """The stack ends before the allowed depth, on a thread of the peer and on a thread of the application."""
         for stack in ((), (1 << 20,)):
             for _ in range(2):
                 result, [error] = self.descend(5000, *stack)
@@ -97,7 +98,7 @@ class Threads(CallbackCase):
             self.names.add(self.client.call(*THREAD_NAME))
         return typed("int", number * number)
 
-    def test_pools_and_parallel_streams(self):
+    def test_threads_of_pools_and_parallel_streams_can_call(self):
         for method, threads in (("invokeAll", "pool-"), ("parallelStream", "ForkJoinPool-")):
             self.names = set()
             total = self.call(method, self.client.give(self.square), 200)
@@ -121,7 +122,7 @@ class Threads(CallbackCase):
             call.answer(typed("int", 2 ** int(call.args[0])))
         self.assertEqual(self.client.end(begun), "255")
 
-    def test_a_thread_of_its_own(self):
+    def test_a_thread_of_the_application_can_call(self):
         """The request that started the thread has ended when the thread calls, and nothing else is in flight."""
         self.call("onThread", self.client.give())
         call = self.client.await_call()
@@ -142,7 +143,7 @@ class Threads(CallbackCase):
         self.assertEqual(self.call("holdsMonitor"), "false")
 
     def test_an_interrupt_ends_the_wait(self):
-        """On a thread of the peer, and on one of the application; the late answer is dropped."""
+        """The wait ends on a thread of the peer and on a thread of the application. The late answer is dropped."""
         expected = "CallbackException: the thread was interrupted while it waited for the client, interrupted"
         other = self.connect()
         begun = self.client.begin_call(CALLING, "here", self.client.give())
@@ -168,7 +169,7 @@ class Threads(CallbackCase):
         self.call("withLoader", self.client.give(lambda call: self.call("local")))
         self.assertEqual(self.call("outcome"), "local true")
 
-    def test_an_interrupt_by_a_nested_request(self):
+    def test_a_nested_request_can_interrupt_the_waiting_thread(self):
         def function(call):
             self.call("interruptCaller")
             return "an answer that nobody waits for"
@@ -176,7 +177,7 @@ class Threads(CallbackCase):
                          "CallbackException: the thread was interrupted while it waited for the client, interrupted")
         self.assert_serves()
 
-    def test_monitors_that_others_may_need(self):
+    def test_a_waiting_thread_may_hold_monitors_that_others_need(self):
         """The thread holds a monitor that the JVM or the peer could lock, and others are served."""
         other = self.connect()
         names = ("java.lang.Class", "java.lang.Thread", "java.lang.ClassLoader", "java.lang.reflect.Proxy",
@@ -190,7 +191,7 @@ class Threads(CallbackCase):
             call.answer("done")
             self.assertEqual(self.client.end(begun), "done")
 
-    def test_a_handler_of_uncaught_exceptions(self):
+    def test_a_handler_of_uncaught_exceptions_can_call(self):
         self.call("endThread", self.client.give(type="java.lang.Thread$UncaughtExceptionHandler"))
         call = self.client.await_call()
         thread, thrown = call.args
@@ -222,7 +223,7 @@ class VirtualThreads(CallbackCase):
                 call.answer(f"answer {number}")
             self.assertEqual({self.call("outcome") for _ in held}, {f"{greeting}answer {number} false" for number in range(8)})
 
-    def test_nested_requests_and_recursion(self):
+    def test_virtual_threads_can_wait_in_recursion(self):
         def function(call):
             names.append(self.call("threadName"))
             return self.call("here", self.client.give(lambda inner: "deep"))
@@ -232,7 +233,7 @@ class VirtualThreads(CallbackCase):
         self.assertEqual([self.call("outcome") for _ in range(4)], ["deep false"] * 4)
         self.assertEqual(names, [""] * 4)
 
-    def test_an_interrupt(self):
+    def test_an_interrupt_ends_the_wait_of_a_virtual_thread(self):
         self.call("onVirtualThreads", self.client.give(), 1)
         late = self.client.await_call()
         self.call("interruptCaller")
@@ -243,7 +244,7 @@ class VirtualThreads(CallbackCase):
 
 
 class Order(CallbackCase):
-    def test_requests_after_one_that_waits(self):
+    def test_requests_after_a_waiting_request_keep_their_order(self):
         first = self.client.begin_call(CALLING, "here", self.client.give())
         call = self.client.await_call()
         later = [self.client.begin_call(CALLING, "echo", number) if number % 4 else
@@ -256,7 +257,7 @@ class Order(CallbackCase):
         self.assertEqual(results, [str(number) if number % 4 else None for number in range(200)])
         self.assertEqual(self.client.order, [nested, first, *later])
 
-    def test_callbacks_of_requests_that_wait(self):
+    def test_waiting_requests_can_call_back(self):
         """Each of many requests in flight calls back, and the answers are sent before the calls."""
         begun = [self.client.begin_call(CALLING, "here", self.client.give(lambda call, number=number: f"answer {number}"))
                  for number in range(100)]
@@ -314,8 +315,8 @@ class Backpressure(CallbackCase):
 
 
 class OtherWork(CallbackCase):
-    """The client is called while a class is loaded, an argument made, or an error written. It sends a request each
-    time."""
+    """Java calls the client while it loads a class, makes an argument or writes an error. The client sends a request
+    each time."""
 
     def setUp(self):
         super().setUp()
@@ -328,12 +329,12 @@ class OtherWork(CallbackCase):
             return self.answer
         self.call("ask", self.client.give(function))
 
-    def test_a_static_initializer(self):
+    def test_a_static_initializer_can_call(self):
         self.assertEqual(self.client.get("fixtures.Calling$Initialized", "VALUE"), "the client says yes")
         self.assertEqual(self.client.get("fixtures.Calling$Initialized", "VALUE"), "the client says yes")
         self.assertEqual(self.asked, 1)
 
-    def test_a_static_initializer_that_fails(self):
+    def test_a_static_initializer_that_fails_can_call(self):
         self.call("ask", self.client.give())
         begun = self.client.begin("get", {"type": "fixtures.Calling$Uninitialized", "field": "VALUE"})
         self.client.await_call().fail("no", throwable_type="java.lang.IllegalStateException")
@@ -343,7 +344,7 @@ class OtherWork(CallbackCase):
         self.assertEqual(again.throwable, "java.lang.NoClassDefFoundError")
         self.assert_serves()
 
-    def test_a_class_loader(self):
+    def test_a_class_loader_can_call(self):
         loader = self.call("loader")
         made = self.client.request("new", {"type": "beyond.Bean", "args": ["mine"]}, options={"loader": loader})
         self.assertEqual(made["result"]["value"]["type"], "beyond.Bean")
@@ -353,12 +354,12 @@ class OtherWork(CallbackCase):
         self.assertEqual(error.code, -32601)
         self.assertGreater(self.asked, asked)
 
-    def test_the_elements_of_an_argument(self):
+    def test_methods_of_elements_of_an_argument_can_call(self):
         joined = self.call("join", typed("fixtures.Calling$Asked", ["a", "b", "c"]))
         self.assertEqual(joined, "a yes, b yes, c yes")
         self.assertEqual(self.asked, 3)
 
-    def test_the_message_of_an_error(self):
+    def test_the_message_of_an_error_can_call(self):
         error = self.failure(self.call, "fail")
         self.assertEqual((error.throwable, error.detail), ("fixtures.Calling$Asking", "the client says yes"))
 
@@ -385,7 +386,7 @@ class Origins(CallbackCase):
     def asked(self, function=None, **beside):
         return self.client.give(function or self.note, origin=True, **beside)
 
-    def test_of_a_request(self):
+    def test_a_call_of_a_request_has_the_origin_request(self):
         self.call("here", self.asked())
         begun = [self.client.begin_call(CALLING, "here", self.asked()) for _ in range(2)]
         self.assertEqual([self.client.end(number) for number in begun], ["noted"] * 2)
@@ -396,7 +397,7 @@ class Origins(CallbackCase):
         self.call("here", self.client.give(self.note, origin=False))
         self.assertEqual(self.origins, [None, None])
 
-    def test_of_threads(self):
+    def test_a_call_of_an_application_thread_has_the_origin_thread(self):
         def square(call):
             self.origins.append(call.origin)
             return typed("int", int(call.args[0]) ** 2)
@@ -405,8 +406,8 @@ class Origins(CallbackCase):
         self.call("outcome")
         self.assertEqual(self.origins, ["thread"] * 5)
 
-    def test_of_nested_requests(self):
-        """Nested calls, and calls one after the other."""
+    def test_origins_name_nested_requests(self):
+        """Requests may be nested, or one after the other."""
         ids = []
 
         def outer(call):
@@ -436,7 +437,7 @@ class Origins(CallbackCase):
         self.call("outcome")
         self.assertEqual(self.origins, ["thread", *ids])
 
-    def test_of_another_connection(self):
+    def test_origins_name_only_requests_of_the_own_connection(self):
         """The origin names requests of the connection that receives the call, and no others."""
         giver, caller = self.connect_again()
         giver.call(CALLING, "keep", "f", giver.give(origin=True))
@@ -448,11 +449,11 @@ class Origins(CallbackCase):
             self.assertEqual(client.end(begun), "given")
         giver.call(CALLING, "drop", "f")
 
-    def test_of_events(self):
+    def test_events_have_an_origin(self):
         self.call("tell", self.client.give(oneway=True, origin=True), 3)
         self.assertEqual([event.origin for event in self.client.events], ["request"] * 3)
 
-    def test_wrong_forms(self):
+    def test_wrong_forms_of_the_option_are_refused(self):
         error = self.failure(self.call, "here", self.client.give(self.note, origin="yes"))
         self.assertEqual((error.code, error.detail), (-32602, "argument 0: 'origin' must be a boolean"))
         number = self.asked()["ref"]["callback"]
@@ -467,14 +468,10 @@ class Origins(CallbackCase):
 
 class OrderOfAnswers(CallbackCase):
     """Messages that a client sends after its answer are served after the answer, even if the answer waits for a Java
-    thread. Suppliers on Java threads answer with a new object, and release its ref with the next message. The threads
-    are an executor's own: the common pool does not promise to run as many blocked tasks at once as it has
-    parallelism.
+    thread.
 
-    Suppliers on threads of Java's answer with a new object, and release its ref with the next message.
-
-    The threads are an executor's own: the common pool does not promise that it runs as many blocked tasks at once as it
-    has parallelism.
+    Suppliers on Java threads answer with a new object, and release its ref with the next message. The threads are an
+    executor's own: the common pool does not promise to run as many blocked tasks at once as it has parallelism.
     """
 
     options = ()

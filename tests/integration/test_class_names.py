@@ -20,7 +20,8 @@ def name_of(prefix, number):
 
 
 def requests_of(name):
-    """Each place where a request names a class. There is no id, so that no time is spent on suggestions."""
+    """Requests that name the class in each possible place. They have no id, so that the peer spends no time on
+    suggestions."""
     isnull = {"type": "java.util.Objects", "method": "isNull"}
     yield "call", {"type": name, "method": "run", "args": []}
     yield "new", {"type": f"{name}[][]", "args": [1]}
@@ -46,7 +47,7 @@ class Absent(PeerCase):
             client.send(json.dumps([*batch, {"jsonrpc": "2.0", "id": number, "method": "control",
                                              "params": {"method": "ping"}}]))
             answers = json.loads(client.receive())
-            while isinstance(answers, dict):  # the callback is released
+            while isinstance(answers, dict):  # not the answers, but the release of the callback
                 answers = json.loads(client.receive())
             self.assertEqual([answer["id"] for answer in answers], [number])
 
@@ -82,7 +83,7 @@ class Present(PeerCase):
         self.assert_absent(client, "beyond.Beam")
 
     def test_a_class_that_was_defined_at_run_time_is_found(self):
-        """By a Lookup, into the application's class loader, with no class file."""
+        """Lookup.defineClass defines the class in the application's class loader, without a class file."""
         client = self.serve()
         self.assert_absent(client, "fixtures.Made")
         client.call("fixtures.Loading", "makeNeighbour")
@@ -98,7 +99,7 @@ class Present(PeerCase):
             client.put(made["type"], field, 6, on=made["ref"])
         self.assertEqual(client.call("java.util.function.IntSupplier", "getAsInt", on=made["ref"]), "5")
 
-    def test_modules_are_searched(self):
+    def test_classes_of_modules_are_found(self):
         client = self.serve()
         for name in ("java.sql.Timestamp", "java.util.concurrent.Phaser", "javax.naming.CompositeName",
                      "com.sun.tools.javac.Main"):

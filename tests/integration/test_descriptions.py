@@ -34,7 +34,7 @@ def by_name(document, name):
 
 
 def openrpc_tools():
-    """The folder with OpenRPC's own tools, outside the tree; fetched once."""
+    """Fetches OpenRPC's own tools, once. Returns their folder, which is outside the tree."""
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         raise unittest.SkipTest("npm is not there to fetch OpenRPC's tools with")
@@ -98,7 +98,8 @@ class Descriptions(PeerCase):
                     self.assertIn(wrong, reply["error"]["data"]["message"])
 
     def assert_shown(self, shown, actual):
-        """The answer of an example, except for refs and counts, and for members that the example leaves out."""
+        """Compares an answer with the example's. Refs, counts, and members that the example leaves out are not
+        compared."""
         if isinstance(shown, dict) and isinstance(actual, dict):
             self.assertEqual(sorted(shown), sorted(actual))
             for name, value in shown.items():
@@ -172,7 +173,7 @@ class Descriptions(PeerCase):
 
 
 class DrivenByTheDocument(PeerCase):
-    """A client that knows a library from its document only."""
+    """A client that knows a library only from its document."""
 
     class Client:
         """A Python function for each method of the document; its arguments have the document's names."""

@@ -28,18 +28,18 @@ BLOCK = re.compile(r"(?:^<!-- run with\n(?P<before>(?:(?!-->).)*?)-->\n)?^```(?P
 HANDSHAKE = re.compile(r"^<!-- run over the Unix socket -->\n```\n(.*?)^```\n\n```\n(.*?)^```", re.S | re.M)
 MESSAGE = re.compile(r"^(?:[-<][->] )?[\[{].*\n(?:[ ]+.*\n)*", re.M)
 BEFORE = "before"  # the id of the message that is sent before a block
-# Pages with examples: none of them may lose its last one unnoticed.
+# Pages with examples: the test fails if one of these pages has no example any more.
 EXPECTED = {"protocol.md", "values.md", "pieces.md", "callbacks.md", "threads.md", "metadata.md", "descriptions.md"}
 
 
 def parse(text):
-    """A message, of which numbers may have suffixes."""
+    """Parses a message, whose numbers may have suffixes."""
     strings = re.split(r'("(?:[^"\\]|\\.)*")', text)
     return json.loads("".join(part if part.startswith('"') else re.sub(r"(\d)[dflDFL]\b", r"\1", part) for part in strings))
 
 
 def blocks(page):
-    """(line, the comment's text, the texts of the messages) of each block of messages."""
+    """Yields (line, text of the comment, texts of the messages) for each block of messages."""
     text = page.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         if found["language"] == "json" or re.match(r"(?:->|<-) ", found["text"]):
@@ -57,7 +57,7 @@ def matches(expected, actual):
     if isinstance(expected, list):
         if not isinstance(actual, list):
             return False
-        if "..." in expected:  # in this order, with others between them
+        if "..." in expected:  # in this order; other elements may be between them
             rest = iter(actual)
             return all(any(matches(each, one) for one in rest) for each in expected if each != "...")
         return len(expected) == len(actual) and all(map(matches, expected, actual))
@@ -71,7 +71,7 @@ class Session:
         self.client = client
         self.names = {}       # values that the peer chose, by the page's values
         self.open = set()     # ids of requests without an answer
-        self.last = 0         # ref of the session
+        self.last = 0         # the last ref that the session has given
 
     def send(self, text):
         for page, actual in self.names.items():
@@ -83,7 +83,7 @@ class Session:
         self.client.send(text)
 
     def request(self, method, params):
-        """The result of a request. Nothing else is in flight."""
+        """Sends a request, and returns its result. No other request may be in flight."""
         self.client.send(json.dumps({"jsonrpc": "2.0", "id": BEFORE, "method": method, "params": params}))
         answer = json.loads(self.client.receive())
         if "error" in answer:
@@ -91,7 +91,7 @@ class Session:
         return answer["result"]
 
     def make(self, number, method, params):
-        """Makes an object with that ref: others use up the numbers before it."""
+        """Makes an object with this ref. Before that, makes other objects to use up the lower numbers."""
         for self.last in range(self.last + 1, number):
             self.request("java.lang.Object.new", [])
         result = self.request(method, params)
@@ -114,7 +114,7 @@ class Session:
                 return message
 
     def expect(self, expected):
-        """The next message of the peer is that of the page."""
+        """Checks that the peer's next message is the page's."""
         actual = self.receive()
         if isinstance(actual, dict) and isinstance(expected.get("id"), str) and expected["id"].startswith("cb-"):
             if "method" in expected and "method" in actual:
@@ -125,7 +125,7 @@ class Session:
         self.open.discard(json.dumps(actual.get("id")))
 
     def finish(self):
-        """A request without an answer in the page has succeeded."""
+        """Checks that requests whose answers the page does not show have succeeded."""
         while self.open:
             message = self.receive()
             for answer in message if isinstance(message, list) else [message]:
@@ -200,7 +200,7 @@ class DocsExamples(PeerCase):
         self.peer = type(self).peer
 
     def test_no_message_is_in_another_block(self):
-        """A message that test_each_block_of_messages would skip."""
+        """A message in another block would be skipped by test_each_block_of_messages."""
         for page in PAGES:
             text = page.read_text(encoding="utf-8")
             run = [message for _, _, messages in blocks(page) for message in messages]

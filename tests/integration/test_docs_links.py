@@ -36,12 +36,12 @@ def anchor(heading):
 
 
 def find(path):
-    """The file or folder that a document means by a path; None if there is none."""
+    """The file or folder that a document means by a path; None if it does not exist."""
     return next((base / path for base in BASES if (base / path).exists()), None)
 
 
 def is_path(token):
-    """True for a path of the project: its first folder is one of it, or it ends as a source does."""
+    """True for a path of the project: it begins with a folder of the project, or ends like a source file."""
     if PLACEHOLDER.search(token) or not PATH.fullmatch(token):
         return False
     return find(token.split("/")[0]) is not None or FILE.fullmatch(token.rsplit("/", maxsplit=1)[-1]) is not None
@@ -183,7 +183,7 @@ class StateDiagrams(unittest.TestCase):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
     def draw(self, source, *options, page=MARKERS, name="states.md"):
-        """The script's output for a project of one source, and the page afterwards."""
+        """Runs the script for a project with one source. Returns the script's output, and the page afterwards."""
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             for path in ("tools", "docs/internals", "native"):

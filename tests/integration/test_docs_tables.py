@@ -86,7 +86,7 @@ class DocsTables(PeerCase):
 
     def test_error_codes(self):
         page = {int(code): message for code, message, _ in table("protocol.md", "code", "`message`")}
-        self.assertEqual(page.pop(-32700), "Parse error")  # of no method
+        self.assertEqual(page.pop(-32700), "Parse error")  # not an error of a method
         self.assertEqual(page, {each["code"]: each["message"] for each in self.document["components"]["errors"].values()})
 
     def test_parameters_of_fetch(self):

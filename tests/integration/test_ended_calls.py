@@ -64,7 +64,8 @@ class Timeouts(PeerCase):
             self.assertEqual("false", answers[2]["result"]["value"]["value"])
 
     def test_a_request_that_waits_times_out_where_it_is(self):
-        """From its arrival: it is answered while the call before it runs, and does not run."""
+        """The time counts from the request's arrival. The request is answered while the call before it runs, and never
+        runs."""
         for client in self.each(*READ_AHEAD, ZmqClient):
             added = client.new("java.util.ArrayList")
             client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
@@ -79,7 +80,7 @@ class Timeouts(PeerCase):
             self.assertEqual("[3, 4]", client.call("java.util.ArrayList", "toString", on=added))
 
     def test_what_has_waited_too_long_does_not_run(self):
-        """In the socket, in a batch, and in the queue of ZeroMQ."""
+        """A request may wait in the socket, in a batch, or in the queue of ZeroMQ."""
         late = {"options": {"timeout": TIMEOUT_MS}}
         for client in self.each(WebSocketClient, ShmClient, HttpClient, ZmqClient):
             added = client.new("java.util.ArrayList")
@@ -206,7 +207,8 @@ class Cancels(PeerCase):
 
 
 class NestedRequests(PeerCase):
-    """In a callback: they have timeouts of their own, and see no interrupt of the call around them."""
+    """Requests that a client sends in a callback have timeouts of their own, and see no interrupt of the call around
+    them."""
 
     options = ()
     CALLING = "fixtures.Calling"
@@ -224,7 +226,7 @@ class NestedRequests(PeerCase):
             client.end(number)
         return raised.exception.data["reason"]
 
-    def test_they_time_out_alone(self):
+    def test_a_nested_request_times_out_without_the_call_around_it(self):
         client = self.connect(CallbackClient)
         for _ in range(3):
             number, call = self.call_back(client)
@@ -256,7 +258,7 @@ class ListedCalls(PeerCase):
     def cancel_call(self, client, number):
         return plain(client.value("control", {"method": "cancel", "args": [{"name": "call", "value": number}]}))
 
-    def test_another_client_sees_and_ends_them(self):
+    def test_another_client_sees_and_ends_calls(self):
         for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             self.assertEqual([], json.loads(plain(client.control("calls"))))
             other = self.connect(WebSocketClient)
@@ -275,7 +277,7 @@ class ListedCalls(PeerCase):
             eventually(lambda client=client, call=call: self.cancel_call(client, call["call"]) == "false", "the call has ended")
             self.assertEqual("false", other.call("java.lang.Thread", "interrupted"))
 
-    def test_one_that_is_being_interrupted_is_listed_too(self):
+    def test_a_call_that_is_being_interrupted_is_listed_too(self):
         other = self.connect(WebSocketClient)
         other.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))
         other.receive()
@@ -294,7 +296,7 @@ class ListedCalls(PeerCase):
 
 
 def leave(client):
-    """Without the closing handshake, for which a client inside a call would wait."""
+    """Closes the connection without the closing handshake, for which a client inside a call would wait."""
     if isinstance(client, WebSocketClient):
         client.socket.transport.abort()
         client.loop.run_until_complete(asyncio.sleep(0))
@@ -315,14 +317,14 @@ class ClientsThatLeave(PeerCase):
         return client
 
     def post(self, kind):
-        """A request of HTTP, without its answer."""
+        """Sends an HTTP request, and does not wait for the answer."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": call_params("sleep", 60000)})
         client = kind(self.peer)
         client.connection.request("POST", "/", body, {"Content-Type": "application/json"})
         await_running(self.client, 1)
         return client
 
-    def test_what_they_run_is_interrupted(self):
+    def test_calls_of_a_client_that_left_are_interrupted(self):
         self.start(sockets=True)
         for kind in self.CLIENTS:
             with self.subTest(kind.name):
@@ -357,7 +359,7 @@ class ClientsThatLeave(PeerCase):
         self.assertLess(time.monotonic() - began, 10)
         self.assertEqual("false", self.client.call("java.lang.Thread", "interrupted"))
 
-    def test_notifications_finish(self):
+    def test_notifications_of_a_client_that_left_finish(self):
         self.start(sockets=True)
         for kind in self.CLIENTS:
             with self.subTest(kind.name):
@@ -379,7 +381,7 @@ class ClientsThatLeave(PeerCase):
 
 
 class StubbornCalls(PeerCase):
-    """Their threads ignore the interrupt."""
+    """Calls whose threads ignore the interrupt."""
 
     options = ()
     peer_arguments = {"sockets": True}
@@ -401,7 +403,7 @@ class StubbornCalls(PeerCase):
             self.assertEqual("false", client.call("java.lang.Thread", "interrupted"))
             await_running(self.client, 0)
 
-    def test_a_cancel_does_not_either(self):
+    def test_a_cancel_does_not_wait_for_the_thread(self):
         for client in self.each(*READ_AHEAD, ZmqClient):
             client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly")))
             client.send(json.dumps(cancel_request(2, 1)))
@@ -430,7 +432,8 @@ class StubbornCalls(PeerCase):
             self.client.call(BLOCKERS, "open")
 
     def test_an_interrupt_that_never_returns_holds_nothing(self):
-        """It closes a channel of the application, which blocks. There are more of them than interrupting threads at first."""
+        """The interrupt closes a channel of the application, which blocks. At first there are more such calls than
+        interrupting threads."""
         clients = [self.connect(WebSocketClient) for _ in range(6)]
         for client in clients:
             client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))
@@ -534,7 +537,7 @@ class LostThreads(PeerCase):
         error = client.request("call", {"type": "fixtures.Calculator", "method": "add", "args": [1, 2]}).get("error")
         return error is not None and words in error["data"]["message"]
 
-    def test_they_are_replaced_and_one_client_may_hold_a_quarter(self):
+    def test_lost_threads_are_replaced_and_one_client_may_hold_a_quarter(self):
         peer = self.start("--rpc-threads", "1", "--rpc-threads-max", "2", "--lost-threads-max", str(self.MAX),
                           "--busy-timeout", "10s", sockets=True)
         other = self.connect(UnixWebSocketClient)
@@ -547,7 +550,7 @@ class LostThreads(PeerCase):
         other.call(BLOCKERS, "open")
         eventually(lambda: not self.is_refused(steering, "this client"))
 
-    def test_64_of_them_delay_no_stats(self):
+    def test_64_lost_threads_delay_no_stats(self):
         peer = self.start("--lost-threads-max", "256", sockets=True)
         steering = self.connect(UnixWebSocketClient)
         clients = [WebSocketClient(peer) for _ in range(64)]
@@ -584,7 +587,7 @@ class LostThreads(PeerCase):
                 await_running(self.client, 0)
                 self.assertEqual(3, client.call("fixtures.Calculator", "add", 1, 2))
 
-    def test_beyond_the_number_all_calls_are_refused(self):
+    def test_calls_are_refused_above_the_number_of_lost_threads(self):
         self.start("--lost-threads-max", "0", sockets=True)
         self.lose(lambda: self.connect(WebSocketClient), 1)
         for kind in (WebSocketClient, UnixWebSocketClient, ShmClient, HttpClient, ZmqClient):
@@ -594,14 +597,14 @@ class LostThreads(PeerCase):
 
 
 class Races(PeerCase):
-    """No interrupt hits another request than the one that it is for."""
+    """An interrupt hits only the request that it is for."""
 
     options = ()
     CANCELS = int(os.environ.get("JPEER_RACE_CANCELS", "3000"))  # a release has a million
     CONNECTIONS = 32
 
     async def race(self, seed):
-        """Cancels calls at random moments. Each call says whether its thread was interrupted at its beginning."""
+        """Cancels calls at random moments. Each call returns whether its thread was interrupted when the call began."""
         chance = random.Random(seed)
         found = 0
         async with websockets.connect(self.peer.address("ws")) as socket:
@@ -631,7 +634,7 @@ class Races(PeerCase):
 class CallTimeout(PeerCase):
     options = ("--call-timeout", "200")
 
-    def test_the_smaller_one_counts(self):
+    def test_the_smaller_of_two_timeouts_counts(self):
         begin = time.monotonic()
         for options in ({}, {"options": {"timeout": 50}}, {"options": {"timeout": 60000}}):
             for client in self.each(WebSocketClient, HttpClient, ZmqClient):

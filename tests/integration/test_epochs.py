@@ -12,7 +12,7 @@ MAKE_LIST = request(1, "new", {"type": LIST})
 
 
 class Http(HttpClient):
-    """Requests with headers of their own; keeps those of the last answer."""
+    """A client whose requests may have further headers. It keeps the headers of the last answer."""
 
     def __init__(self, peer):
         super().__init__(peer)
@@ -20,7 +20,7 @@ class Http(HttpClient):
         self.headers = {}
 
     def post(self, message, *headers):
-        """The answer, or a status without one."""
+        """Sends a request. Returns the answer, or the status if there is no answer."""
         self.peer_id = None
         response, text = super().post(json.dumps(message), dict(headers))
         self.headers = response.headers
@@ -111,7 +111,7 @@ class EpochsOverHttp(PeerCase):
 
 class EpochsOverOtherTransports(PeerCase):
     def test_the_fast_path_asks_too(self):
-        """The same bytes, from two clients of one thread, whose epochs differ."""
+        """One thread serves the same bytes from two clients, whose epochs differ."""
         peer = self.start("--rpc-threads", "1", "--rpc-threads-max", "1")
         for kind in (WebSocketClient, ZmqClient):
             with self.subTest(kind.__name__), kind(peer) as one, kind(peer) as two:

@@ -1,7 +1,9 @@
-"""Faults from outside: each is an error for the one whom it meets, the peer goes on, and nothing of it stays.
+"""Faults from outside: each is an error only for the client that it affects. The peer continues, and nothing of the
+fault remains.
 
-tests/release/failing_memory.py has those of the peer's own memory; other faults are in test_limits.py (Java's memory,
-descriptors), test_policy_reload.py (the policy's file), test_sessions.py and net/test_load.py (clients that vanish).
+tests/release/failing_memory.py tests faults of the peer's own memory; other faults are in test_limits.py (Java's
+memory, descriptors), test_policy_reload.py (the policy's file), test_sessions.py and net/test_load.py (clients that
+vanish).
 """
 
 import contextlib
@@ -37,7 +39,7 @@ def sanitized():
 
 
 class Errors(PeerCase):
-    """Of Java, in the places where the peer itself calls it."""
+    """Java code throws in the places where the peer itself calls Java."""
 
     options = ()
     peer_arguments = {"sockets": True}
@@ -56,7 +58,7 @@ class Errors(PeerCase):
         self.assertEqual("java.lang.NoClassDefFoundError", self.failure(self.client.call, failing, "touch").throwable)
 
     def test_methods_that_never_end_have_the_deadline(self):
-        """getMessage of what is thrown, hashCode and toString of an argument and of a receiver."""
+        """The methods: getMessage of a throwable, and hashCode and toString of an argument and of a receiver."""
         for client in self.each(WebSocketClient, HttpClient, ShmClient):
             endless = client.new(ENDLESS)
             for params in ({"type": HOSTILE, "method": "throwNew", "args": ["EndlessMessage"]},
@@ -105,7 +107,7 @@ class JavaMemory(PeerCase):
 
 
 class Threads(PeerCase):
-    def test_none_can_be_made(self):
+    def test_the_peer_serves_if_no_thread_can_be_made(self):
         if sanitized():
             self.skipTest("the preloaded library has an allocator of its own")
         with failing_peer("--rpc-threads", "1", "--busy-timeout", "300ms", sockets=True) as (peer, memory):
@@ -128,7 +130,7 @@ class Threads(PeerCase):
 
 
 class Clients(PeerCase):
-    """That send much, or are many."""
+    """Very many clients, and clients that send very much."""
 
     def test_ten_thousand_connections(self):
         peer = self.start("--connections-max", "9000", sockets=True)
@@ -148,8 +150,8 @@ class Clients(PeerCase):
         eventually(lambda: descriptors(peer.pid) <= before + 2, lambda: f"{descriptors(peer.pid)} descriptors, {before} before")
         self.assertEqual("3", self.connect(UnixWebSocketClient).call("fixtures.Calculator", "add", 1, 2))
 
-    def test_a_gibibyte(self):
-        """As one message, whose mask changes nothing. The peer reads and drops it, and serves others."""
+    def test_a_message_of_a_gibibyte_is_dropped(self):
+        """A message of 1 GiB, with a mask of zeros. The peer reads and drops the message, and serves others."""
         peer = self.start(sockets=True)
         other = self.connect(UnixWebSocketClient)
         other.control("ping")
@@ -167,10 +169,10 @@ class Clients(PeerCase):
 
 
 class Outputs(PeerCase):
-    """Whatever becomes of the log, the peer serves on."""
+    """The peer continues to serve if its log cannot be written."""
 
     def serve_with(self, errors, read=None):
-        """A peer with this stderr. Each of its requests writes a line."""
+        """Starts a peer with this stderr, and sends requests, each of which makes the peer write a line."""
         with tempfile.TemporaryDirectory(prefix="jpeer-faults-") as folder:
             policy = Path(folder, "policy.yaml")
             policy.write_text("version: 1\nrules:\n  - {class: 'fixtures.**', action: LOG_AND_ALLOW}\n")
@@ -190,15 +192,15 @@ class Outputs(PeerCase):
                 process.terminate()
                 self.assertIn(process.wait(START_SECONDS), (0, 143))
 
-    def test_a_full_disk(self):
+    def test_a_log_on_a_full_disk_stops_nothing(self):
         with open("/dev/full", "w") as full:
             self.serve_with(full)
 
-    def test_a_reader_that_has_gone(self):
+    def test_a_log_whose_reader_has_gone_stops_nothing(self):
         reader, writer = os.pipe()
         self.serve_with(writer, lambda: (os.close(reader), os.close(writer)))
 
-    def test_a_reader_that_does_not_read(self):
+    def test_a_log_that_nobody_reads_stops_nothing(self):
         reader, writer = os.pipe()
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
         try:
@@ -226,7 +228,8 @@ class Crashes(PeerCase):
 
 class Kills(PeerCase):
     def test_a_killed_peer_starts_again_at_its_address_under_load(self):
-        """Clients that keep asking are served as soon as the next one is ready, and refs of the one before are refused."""
+        """Clients that repeat requests are served as soon as the next peer is ready. Refs of the killed peer are
+        refused."""
         with tempfile.TemporaryDirectory(prefix="jpeer-faults-") as folder:
             address = f"unix:{folder}/json"
             over = threading.Event()
@@ -269,7 +272,7 @@ class Kills(PeerCase):
 
 
 class OwnMemory(PeerCase):
-    def test_each_allocation_fails(self):
+    def test_the_peer_survives_each_failed_allocation(self):
         """tests/release/failing_memory.py has more kinds of clients."""
         if sanitized():
             self.skipTest("the preloaded library has an allocator of its own")

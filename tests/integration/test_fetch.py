@@ -17,7 +17,7 @@ PATIENCE = 5  # seconds that a fetch waits for another
 
 
 def fetch(client, number, **params):
-    """The answer's result. Raises RpcError."""
+    """Sends jpeer.fetch. Returns the result. Raises RpcError."""
     reply = client.request("jpeer.fetch", {"instance": ref(number), **params})
     if "error" in reply:
         raise RpcError(reply["error"])
@@ -25,7 +25,7 @@ def fetch(client, number, **params):
 
 
 def fetch_all(client, number, **params):
-    """The elements of each answer until the end."""
+    """Fetches until the end. Returns the elements of each answer."""
     answer = {"ref": number, "done": False}
     while not answer["done"]:
         answer = fetch(client, answer["ref"], **params)
@@ -37,7 +37,7 @@ def units(text):
 
 
 def pieces_of_string(client, number, size):
-    """The part of a String in each answer."""
+    """Fetches a String. Returns the part in each answer."""
     answer, taken = {"done": False}, 0
     while not answer["done"]:
         answer = fetch(client, number, max=size, **{"from": taken})
@@ -128,7 +128,8 @@ class Sharing(PeerCase):
         self.assertEqual(sorted(taken[one] + taken[other]), list(range(20000)))
 
     def block(self, kind):
-        """A client whose fetch is blocked, and what it fetches from; and the latch that ends that."""
+        """Starts a fetch that blocks. Returns its client, the object that it fetches from, and the latch that lets it
+        continue."""
         client = self.client()
         latch = client.new("java.util.concurrent.CountDownLatch", typed("int", 1))
         blocked = client.call(FIXTURES, kind, ref(latch))

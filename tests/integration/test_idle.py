@@ -9,15 +9,15 @@ from support.clients import HttpClient, WebSocketClient, ZmqClient
 from support.peer_case import PeerCase
 
 SECONDS = 3
-# The watcher wakes once a second, each idle thread of the crew every 10 s; before they slept there were 200 wakes a
-# second.
+# The watcher wakes once a second, and each idle thread of the crew every 10 s. Threads that do not sleep would wake 200
+# times a second.
 MOST_A_SECOND = 8
 ATTEMPTS = 6
 OWN = re.compile(r"rpc-|jpeer|ZMQ")
 
 
 def switches(peer):
-    """For each thread: its name, and the number of its context switches."""
+    """Returns the number of context switches of each thread. The keys are (id, name) of the threads."""
     counts = {}
     for status in Path(f"/proc/{peer.pid}/task").glob("*/status"):
         with contextlib.suppress(OSError):
@@ -38,7 +38,8 @@ class Idle(PeerCase):
         return grown
 
     def assert_idle(self, peer):
-        """A loaded machine may need some time to become idle; a peer that is busy never does."""
+        """Waits until the peer is idle. On a loaded machine that may need some time; a peer that polls never becomes
+        idle."""
         time.sleep(1)
         for _ in range(ATTEMPTS):
             grown = self.count_growth(peer)

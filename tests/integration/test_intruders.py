@@ -1,4 +1,5 @@
-"""Code and clients that attack the peer's own threads: other clients notice nothing, and a signal still ends it."""
+"""Code and clients that attack the peer's own threads: other clients notice nothing, and a signal still ends the
+peer."""
 
 import json
 import signal
@@ -26,7 +27,7 @@ def group_of_calls(client):
 
 
 class Sleepers:
-    """Clients with a call each inside Java, as other users of the peer."""
+    """Other users of the peer: clients that each have a call inside Java."""
 
     def __init__(self, peer):
         self.clients = [WebSocketClient(peer) for _ in range(CLIENTS)]
@@ -83,7 +84,7 @@ class Intruders(PeerCase):
 
 
 class Groups(PeerCase):
-    """Without a preset: what a thread group can do to the threads in it, from any group up to the root."""
+    """Without a policy preset, what code can do to the threads of a thread group, from its own group up to the root."""
 
     def check(self, options, *methods, end=signal.SIGTERM):
         peer = self.start(*options)

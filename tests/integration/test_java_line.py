@@ -86,7 +86,8 @@ class Java:
         subprocess.run([(home or jdks.homes()[0]) / "bin" / name, *map(str, words)], check=True)
 
     def both(self, *words, variables=None, homes=None):
-        """Runs java and jpeer of all JDKs at once. For each JDK: the JDK, and the output and status of both."""
+        """Runs java and jpeer with all JDKs at once. Yields for each JDK: the JDK, and the output and status of
+        both."""
         homes = homes or jdks.homes()
         with ThreadPoolExecutor(2 * len(homes)) as pool:
             runs = [(home, [pool.submit(run, home, *words, variables=variables) for run in (self.java, self.peer)])
@@ -112,7 +113,7 @@ class Lines(PeerCase):
         cls.java.scratch.cleanup()
 
     def check(self, *words, variables=None, status=0):
-        """The same with java and with the peer, on every JDK; returns the output."""
+        """Checks that java and the peer give the same output on every JDK, and returns the output."""
         for home, java, peer in self.java.both(*words, variables=variables):
             with self.subTest(home=home.name, words=words):
                 self.assertEqual(java, peer)
@@ -131,7 +132,7 @@ class Lines(PeerCase):
         self.assertIn("-Xmx1g|@x|--json-rpc k=two words", printed)
         self.assertIn("assertions=true", printed)
 
-    def test_an_agent(self):
+    def test_an_agent_is_loaded_as_by_java(self):
         self.assertIn("agent=a=b,c", self.check("-javaagent:agent.jar=a=b,c", "-cp", "classes", "demo.Show"))
 
     def test_the_last_class_path_counts(self):
@@ -139,7 +140,7 @@ class Lines(PeerCase):
         self.check("-Djava.class.path=classes", "demo.Show")
         self.check("-cp", "nowhere:classes", "demo/Show")
 
-    def test_variables(self):
+    def test_variables_count_as_for_java(self):
         self.check("demo.Show", variables={"CLASSPATH": "classes"})
         self.check("-cp", "classes", "demo.Show", variables={"CLASSPATH": "nowhere"})
         printed = self.check("-Dk=2", "demo.Show", "x", variables={"JDK_JAVA_OPTIONS": "-cp classes -Dk=1 '-Dl=a b'"})
@@ -160,7 +161,7 @@ class Lines(PeerCase):
         self.assertEqual(done.stderr,
                          "jpeer run: the argument file no-such-file cannot be opened: No such file or directory\n")
 
-    def test_modules(self):
+    def test_modules_run_as_with_java(self):
         for words in (("-p", "mods", "-m", "m.app/m.app.Main"), ("--module-path=lib", "--module", "m.app"),
                       ("-p", "lib", "-cp", "classes", "--module=m.app")):
             self.assertIn("hello x,y in module m.app of m.app.Main", self.check(*words, "x", "y"))
@@ -179,7 +180,7 @@ class Lines(PeerCase):
         described, = fetch(client, "m.greet.Greeter")
         self.assertEqual(described["className"], "m.greet.Greeter")
 
-    def test_what_only_shows(self):
+    def test_options_that_only_print_start_no_application(self):
         self.check("-p", "lib", "--list-modules")
         self.check("-X")
         self.check("-p", "lib", "--dry-run", "-m", "m.app")

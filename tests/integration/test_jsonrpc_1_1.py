@@ -94,7 +94,7 @@ class Get(Http):
                 self.assertEqual("POST", response.getheader("Allow"))
 
     def test_what_a_request_may_do_is_its_own(self):
-        """The peer reuses memory of one request for the next."""
+        """What one request may do must not pass to the next request, for which the peer reuses the memory."""
         for _ in range(6):
             self.assertEqual(200, self.post({"version": "1.1", "method": "java.lang.Math.max", "params": [1, 2]})[0].status)
             self.check_error(self.get("/rpc/control?method=gc"), 405, 107)
@@ -126,7 +126,7 @@ class Get(Http):
         self.assertEqual(406, self.get("/rpc/control?method=ping", Accept="application/json;q=0")[0].status)
 
     def test_a_connection_continues_after_a_head_request_with_a_streamed_answer(self):
-        """The names of all classes are more than an answer that is made at once."""
+        """The answer, the names of all classes, is so long that the peer streams it."""
         connection = http.client.HTTPConnection(self.url.netloc, timeout=60)
         self.addCleanup(connection.close)
         connection.request("HEAD", "/rpc/meta?method=fetch_classes_info&compress_encode=false")

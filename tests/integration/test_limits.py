@@ -32,7 +32,8 @@ class Limits(PeerCase):
     options = ("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "2", "--stack-frames-max", "1", "--depth-max", "16", "--batch-max", "2")
 
     def check_long(self, client):
-        """The message is answered with its id if that is near its beginning, and costs no object."""
+        """Checks that a message that is too long makes no object, and that the answer has its id if the id is near its
+        beginning."""
         ref = client.new("java.lang.Object")
         late = json.dumps({"params": {"args": ["x" * 200000]}, "method": "call", "jsonrpc": "2.0", "id": 1})
         for text, number in ((LONG, 1), (f"[{LONG}]", None), (late, None)):
@@ -90,7 +91,7 @@ class LongMessages(PeerCase):
             client.receive()
 
     def test_the_rest_has_the_time_of_a_body(self):
-        """Half of the message, whose client has left or sends nothing more."""
+        """The client sends half of the message, and then leaves or sends nothing more."""
         for gone in (True, False):
             with self.subTest(gone=gone), RawWebSocket(self.peer) as client:
                 client.socket.sendall(frame(b"x" * 100000, length=200000))
@@ -122,7 +123,7 @@ class Pieces(PeerCase):
         return answer["result"]["ref"]
 
     def test_pieces_count_until_they_are_used(self):
-        """Pieces of all sessions together."""
+        """The limit counts the pieces of all sessions together."""
         one, other = self.connect(), self.connect()
         ref = self.assemble(one)
         self.assemble(other)
@@ -177,7 +178,8 @@ class Arguments(PeerCase):
 
 
 class Descriptors(PeerCase):
-    """A peer that may open no more files, from outside, so that no client needs to use them up."""
+    """A peer that may open no more files. The test lowers the limit from outside, so that no client has to use up the
+    descriptors."""
 
     def limit(self, peer, soft):
         hard = resource.prlimit(peer.pid, resource.RLIMIT_NOFILE)[1]
@@ -225,8 +227,8 @@ class Input(PeerCase):
 
 class Connections(PeerCase):
     def test_too_few_descriptors_fill_no_log(self):
-        """One line a second, however many connections cannot be accepted; and all works again when there are
-        descriptors again."""
+        """The log gets one line a second, however many connections cannot be accepted. Connections are accepted again
+        as soon as there are descriptors."""
         peer = self.start()
         limits = resource.prlimit(peer.pid, resource.RLIMIT_NOFILE)
         used = len(os.listdir(f"/proc/{peer.pid}/fd"))
@@ -247,7 +249,7 @@ class Connections(PeerCase):
         for connection in waiting:
             connection.close()
 
-    def test_one_too_many_is_turned_away_and_the_others_go_on(self):
+    def test_a_connection_above_the_limit_is_refused_and_others_are_served(self):
         self.start("--connections-max", "2")
         clients = [self.connect(), self.connect()]
         with self.assertRaises((OSError, EOFError, websockets.InvalidHandshake, websockets.ConnectionClosed)):

@@ -16,7 +16,7 @@ BEAN = "beyond.Bean"
 
 
 def with_loader(client, loader, verb, **params):
-    """The result's value object of a request with the option `loader`."""
+    """Sends a request with the option `loader`. Returns the value object of the result."""
     reply = client.request(verb, params, options={"loader": loader})
     if "error" in reply:
         raise RpcError(reply["error"])
@@ -24,7 +24,7 @@ def with_loader(client, loader, verb, **params):
 
 
 class FatJar(PeerCase):
-    """A main that makes a loader for the jars in its jar."""
+    """An application whose main makes a loader for the jars within its jar."""
 
     def start_fat(self, options, *arguments):
         return self.serve(*options, application=("fixtures.FatMain", *arguments))
@@ -53,7 +53,7 @@ class FatJar(PeerCase):
             self.use_bean(client)
 
     @on_each_jdk
-    def test_and_while_it_runs_and_when_it_has_thrown(self, options):
+    def test_a_bean_is_reached_while_main_runs_and_when_it_has_thrown(self, options):
         client = self.start_fat(options, "stay")
         self.await_main(client, "hasStarted")
         self.use_bean(client)
@@ -96,7 +96,7 @@ class ListedClasses(PeerCase):
 
     @on_each_jdk
     def test_loaded_classes_are_listed(self, options):
-        """Not listed any more when it was unloaded, or when two loaders have it."""
+        """A class is not listed any more when it was unloaded, or when two loaders have it."""
         client = self.serve(*options, class_path=FAT)
         loader = client.call(LOADING, "own", "one")
         client.call("java.lang.ClassLoader", "loadClass", BEAN, on=loader)
@@ -118,12 +118,12 @@ class AddedJar(PeerCase):
         return loader
 
     @on_each_jdk
-    def test_its_classes_are_reached(self, options):
+    def test_classes_of_an_added_jar_are_reached(self, options):
         client = self.serve(*options)
         loader = self.load(client)
         made = with_loader(client, loader, "new", type=BEAN, args=["added"])
         self.assertEqual(client.call(BEAN, "help", on=made["ref"]), "helped added")
-        self.assertEqual(client.call(BEAN, "add", 5, 3), "8")  # loaded by now
+        self.assertEqual(client.call(BEAN, "add", 5, 3), "8")  # the class is loaded by now
         self.assertEqual(with_loader(client, loader, "call", type="java.util.Objects", method="toString",
                                      args=[typed("beyond.Bean$Color", "GREEN")])["value"], "GREEN")
 
@@ -199,7 +199,7 @@ class Blocked(PeerCase):
         self.assertIsNotNone(client.new("busy.Other2999[]", 1))
 
     @on_each_jdk
-    def test_nor_does_one_that_takes_long(self, options):
+    def test_a_loader_that_takes_long_holds_up_nobody_else(self, options):
         client = self.serve(*options)
         loader = client.call(LOADING, "slow", 500)
         began = time.monotonic()
@@ -208,4 +208,4 @@ class Blocked(PeerCase):
         began = time.monotonic()
         for number in range(40):
             self.assertEqual(client.call(BEAN, "add", number, 3), str(number + 3))
-        self.assertLess(time.monotonic() - began, 40 * 0.5)  # the time if each is searched for
+        self.assertLess(time.monotonic() - began, 40 * 0.5)  # the time if each call searched for its class

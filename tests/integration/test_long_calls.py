@@ -40,7 +40,7 @@ def ask_number(client):
 
 
 def leave(client):
-    """Without the closing handshake, for which a client inside a call would wait."""
+    """Closes the connection without the closing handshake, for which a client inside a call would wait."""
     if isinstance(client, WebSocketClient):
         client.socket.transport.abort()
         client.loop.run_until_complete(asyncio.sleep(0))
@@ -49,7 +49,7 @@ def leave(client):
 
 
 def count_crew(peer):
-    """Without the JVM's own threads, which begin and end by themselves."""
+    """Returns the number of the peer's threads, without the JVM's own threads, which begin and end by themselves."""
     count = 0
     for name in Path(f"/proc/{peer.pid}/task").glob("*/comm"):
         with contextlib.suppress(OSError):
@@ -105,7 +105,7 @@ class SlowCalls(PeerCase):
         eventually(lambda: count_crew(peer) <= 2, "the crew shrinks", 120)
 
     def test_what_needs_no_java_is_answered_while_every_thread_is_inside_java(self):
-        """Control, metadata, descriptions and the name of the session, on every transport."""
+        """Such requests are control, metadata, descriptions and the name of the session, on every transport."""
         peer = self.start("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "10m", sockets=True)
         clients = [make(peer) for make in (WebSocketClient, HttpClient, ZmqClient, ShmClient, UnixHttpClient, UnixZmqClient)]
         for blocked in (WebSocketClient(peer), WebSocketClient(peer)):
@@ -140,7 +140,7 @@ class SlowCalls(PeerCase):
         self.assertIn("result", answers[2])
         refused, body = HttpClient(peer).post('{"jsonrpc":"2.0","method":"call","params":{"type":"fixtures.Calculator",'
                                               '"method":"add","args":[1,2]}}')
-        self.assertEqual((refused.status, body), (204, b""))  # a notification has no answer, not even this one
+        self.assertEqual((refused.status, body), (204, b""))  # a notification gets no answer, not even this refusal
         peer.process.kill()
         peer.process.wait()
 
@@ -172,8 +172,8 @@ class ThreadNames(PeerCase):
         self.at_once(run, itertools.product(jdks.homes(), checks))
 
     def test_the_call_that_comes_before_the_first_second_is_over_finds_its_own_name(self):
-        """The name that a call reads of its own thread: at first the peer's name, later the given one; the next call
-        the first."""
+        """A call that reads the name of its own thread reads the peer's name at first, and after a second the name for
+        a long call. The next call reads the peer's name again."""
         def check(_, client, call):
             number = ask_number(client)
             names = call("nameAfter", 2500).split("|")
@@ -183,13 +183,13 @@ class ThreadNames(PeerCase):
 
     def test_a_name_that_java_code_gives_stays(self):
         def give_early(peer, _, call):
-            """Before the end of the second: the peer gives the thread no name."""
+            """Names the thread before the second is over: the peer then gives the thread no name."""
             self.assertEqual("early", call("renameAfter", 0, "early", 2500))
             self.assertIn("early", dump_threads(peer))
             self.assertEqual("early|early", call("nameAfter", 2500))
 
         def give_late(peer, _, call):
-            """After the peer has named the thread."""
+            """Names the thread after the peer has named it."""
             self.assertEqual("late", call("renameAfter", 2500, "late", 1000))
             self.assertIn("late", dump_threads(peer))
 
@@ -231,7 +231,7 @@ class ThreadNames(PeerCase):
         self.assertIn('"own|own"', reply)
 
     def test_a_repeated_call_is_named_as_the_first(self):
-        """The second one takes the fast path."""
+        """The second call takes the fast path."""
         peer = self.start("--rpc-threads", "1")
         client = self.connect()
         for milliseconds in (0, 0, 0, 3000):
@@ -272,6 +272,6 @@ class ClientsThatLeave(PeerCase):
         self.assertRegex(line, rf"{ENDLESS} calls are in Java, as many as rpc-threads-max allows: "
                          rf"fixtures\.Blockers\.pass {ENDLESS}, oldest \d+ s; clients gone: {ENDLESS}; "
                          r"requests refused as busy: 1$")
-        # a call by the reserved thread opens nothing in Java: the calls end with the peer
+        # the calls end with the peer: no free thread could run a call that opens their latch
         self.assertIn("objects", steering.exchange(
             '{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"stats"}}'))

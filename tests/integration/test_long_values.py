@@ -53,7 +53,7 @@ class LongValues(PeerCase):
                 said = self.refusal("call", type="fixtures.Keyed", method=method, args=[typed("Map", changed)])
                 self.assertTrue(said.startswith(why), said)
 
-    def test_as_many_arguments_of_each_kind_as_there_may_be(self):
+    def test_the_most_arguments_of_each_kind_are_accepted(self):
         user = {"ref": self.client.new("fixtures.User", "u", 1)}
         for element in (1, None, [1], user, typed("String", "x")):
             self.assertEqual(self.call("fixtures.Overloads", "objects", *[element] * MANY), str(MANY))
@@ -112,7 +112,7 @@ class LongValues(PeerCase):
             self.assertEqual(same, "true", f"{type_name}: {text}")
 
     def test_a_long_id_is_sent_once(self):
-        """In the error, and not again in each cause."""
+        """The error has the whole id, and its causes do not repeat it."""
         params = {"type": "fixtures.Throwables", "method": "nested"}
         for length, of_cause in ((254, "x" * 254), (255, None)):  # 256 and 257 characters with its quotes
             request = {"jsonrpc": "2.0", "id": "x" * length, "method": "call", "params": params}

@@ -27,7 +27,7 @@ class Meta(PeerCase):
         self.assertIn("LoudInitializer initialised", self.peer.stdout())
 
     def test_a_few_classes_are_described_alike_before_and_after_the_catalog_is_read(self):
-        """Until a client needs all classes, answers about a few are read from their own files."""
+        """Until a client needs all classes, the peer reads the files of only those that a request names."""
         requests = [("jpeer.describe", {"type": "fixtures.Subclass"}), ("jpeer.describe", {"type": "java.util.Map"}),
                     ("jpeer.describe", {"type": "fixtures.Outer"}),
                     ("rpc.discover", {"classes": ["fixtures.Generics"]}),
@@ -91,7 +91,7 @@ class Meta(PeerCase):
 
 
 class Suggestions(PeerCase):
-    """For names that were not found, on each JDK, before and after the catalog was read."""
+    """Suggestions for names that were not found, on each JDK, before and after the catalog was read."""
 
     @staticmethod
     def suggested(client, name):

@@ -18,7 +18,7 @@ PREFLIGHT = ("--request", "OPTIONS", "--header", "Access-Control-Request-Method:
 
 
 def curl(url, *arguments, origin=None, body=None):
-    """Status, fields in lower case, body."""
+    """Runs curl. Returns (status, fields with names in lower case, body)."""
     command = ["curl", "--silent", "--show-error", "--max-time", "60", "--include", *arguments]
     if origin is not None:
         command += ["--header", f"Origin: {origin}"]
@@ -38,7 +38,7 @@ async def call_over_websocket(url, **headers):
 
 
 def handshake(url, **headers):
-    """The answer to a call; the status if the handshake is refused."""
+    """Opens a WebSocket and calls. Returns the answer, or the status if the handshake is refused."""
     try:
         return asyncio.run(call_over_websocket(url, **headers))["result"]["value"]["value"]
     except websockets.InvalidStatusCode as refusal:
@@ -58,7 +58,7 @@ class Allowed(PeerCase):
                                                              "access-control-expose-headers", "vary")))
         self.assertNotIn("access-control-allow-credentials", fields)
 
-    def test_preflight(self):
+    def test_a_preflight_names_what_is_allowed(self):
         status, fields, _ = curl(self.url, *PREFLIGHT, origin=APP)
         self.assertEqual((204, "post, options"), (status, fields["access-control-allow-methods"]))
         self.check_seen(fields, APP)
@@ -73,7 +73,7 @@ class Allowed(PeerCase):
 
     def test_calls(self):
         for origin in (APP, "http://localhost:3000"):
-            for _ in range(2):  # a head that was received before is recognised
+            for _ in range(2):  # the second time the peer recognises the head
                 status, fields, body = curl(self.url, origin=origin, body=CALL)
                 self.assertEqual((200, "5"), (status, json.loads(body)["result"]["value"]["value"]))
                 self.check_seen(fields, origin)
@@ -92,7 +92,7 @@ class Allowed(PeerCase):
             self.check_seen(fields, APP)
 
     def test_one_connection_with_a_page_and_a_program(self):
-        """What the origin of one request gets, the next request of another origin does not."""
+        """A request must not get what the origin of the request before it may get."""
         done = subprocess.run(["curl", "--silent", "--include", "--data", CALL, "--header",
                                "Content-Type: application/json", "--header", f"Origin: {APP}", self.url, "--next",
                                "--silent", "--include", "--data", CALL, "--header", "Content-Type: application/json",

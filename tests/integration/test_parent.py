@@ -30,7 +30,7 @@ class Parent(PeerCase):
     def peer_with_pipe(self, *options):
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
-        os.dup2(reader, 200)  # inheritable, as dup2's are
+        os.dup2(reader, 200)  # a descriptor made by dup2 is inheritable
         self.addCleanup(os.close, 200)
         peer = Peer("--stop-on-eof", "200", *options, pass_fds=(200,))
         self.addCleanup(peer.close)

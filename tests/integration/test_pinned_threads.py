@@ -1,5 +1,5 @@
-"""Connections that have a Java thread of their own. tests/conformance/control/pin_thread.json has what one of them
-sees."""
+"""Connections that have a Java thread of their own. tests/conformance/control/pin_thread.json covers a single
+connection."""
 
 import json
 import time
@@ -72,7 +72,8 @@ class Pinned(PeerCase):
     def test_an_interrupt_stays_for_the_next_request(self):
         for client in self.each(*PINNED):
             pin(client, "interrupted")
-            thread = client.new("java.lang.ThreadLocal")  # any object: refs of this session continue
+                        # An object of any class, so that the session has a ref.
+            thread = client.new("java.lang.ThreadLocal")
             self.assertTrue(thread)
             current = client.value("call", {"type": "java.lang.Thread", "method": "currentThread", "args": []})["ref"]
             client.call("java.lang.Thread", "interrupt", on=current)
@@ -155,7 +156,7 @@ class Bounds(PeerCase):
         return True
 
     def test_pinned_threads_are_none_of_the_crew(self):
-        """All of these are inside Java, and others are served."""
+        """The peer serves others while all pinned threads are inside Java."""
         self.start("--rpc-threads", "1", "--rpc-threads-max", "1", sockets=True)
         clients = [self.connect(kind) for kind in PINNED]
         for number, client in enumerate(clients):

@@ -25,7 +25,7 @@ class Policy(PeerCase):
                 self.assert_denied(client.call, *ADD, text=f"fixtures.Calculator.add via {channel}")
 
     def test_what_one_channel_allows_is_asked_again_for_another(self):
-        """A type that an argument names, and a class that is absent."""
+        """The policy is asked again about the type that an argument names, and about an absent class."""
         client = self.serve_with(allow("fixtures.Arguments") + allow("fixtures.Color", channel="WEBSOCKET_RPC")
                                  + allow("no.such.Type", channel="WEBSOCKET_RPC"))
         take = ("fixtures.Arguments", "takeColor", typed("fixtures.Color", "RED"))
@@ -83,7 +83,7 @@ class Policy(PeerCase):
         client = self.serve_with(allow(heritage + "Heritage", members="STATIC_METHOD")
                                  + allow(heritage + "Open", "LOG_AND_ALLOW"), head="defaultAction: LOG_AND_DENY\n")
         hidden, name = client.call(heritage + "Heritage", "hidden"), heritage + "Heritage$Hidden"
-        for kind in ({"type": name}, {}):  # beside an object its class may be omitted
+        for kind in ({"type": name}, {}):  # a request that has an object may omit the class
             for _ in range(3):
                 client.value("call", {**kind, "method": "read", "instance": hidden})
             self.assert_denied(client.value, "call", {**kind, "method": "secret", "instance": hidden})
@@ -126,7 +126,7 @@ class Refused(unittest.TestCase):
         for text in texts:
             self.assertIn(text, done.stderr)
 
-    def test_patterns(self):
+    def test_invalid_patterns_are_refused(self):
         for pattern, *texts in (("fixtures..A", "has an empty segment"), ("fixtures/A", "has a '/'"),
                                 ("**", "matches classes of the JDK: ", "jdk: before the pattern ('jdk:**')")):
             self.check(f"--rpc-allow: pattern '{pattern}'", *texts, words=("--rpc-allow", pattern))
@@ -153,7 +153,8 @@ class Refused(unittest.TestCase):
 
 
 class WithoutAnyPolicy(PeerCase):
-    """A client has to be able to report to its operator what is missing."""
+    """Without a policy everything is denied, and errors name what has to be allowed, so that a user can tell the
+    operator."""
 
     def test_the_log_says_how_to_allow(self):
         self.assertIn("--rpc-allow 'com.example.**'", self.start(allow=False).stderr())

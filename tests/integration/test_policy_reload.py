@@ -12,7 +12,7 @@ from support.peer_case import DENIED, PeerCase, allow, deny
 CALCULATOR = "fixtures.Calculator"
 CONFIG = "fixtures.Config"
 FAILED = "Failed to reload RPC policy: "
-# Each allows one of two classes.
+# Two policies. Each allows one of two classes.
 CALCULATOR_ONLY, CONFIG_ONLY = allow(CALCULATOR), allow(CONFIG)
 BATCH = json.dumps([
     {"jsonrpc": "2.0", "id": "calculator", "method": "call",
@@ -22,7 +22,7 @@ BATCH = json.dumps([
 
 
 def allowed(client):
-    """The names of the two classes that a call reaches."""
+    """Calls both classes. Returns the names of those that may be called."""
     names = set()
     for name, use in (("calculator", lambda: client.call(CALCULATOR, "add", 1, 2)),
                       ("config", lambda: client.get(CONFIG, "VERSION"))):
@@ -36,7 +36,7 @@ def allowed(client):
 
 
 def listed(client):
-    """The names of the two classes that metadata shows."""
+    """Returns the names of those of the two classes that metadata shows."""
     return {entry["simpleName"].lower() for entry in fetch(client, CALCULATOR, CONFIG)}
 
 
@@ -185,7 +185,7 @@ class Commands(PeerCase):
     def run_policy(self, *arguments):
         return run_to_end("policy", *map(str, arguments), env=environment(leaks=True))
 
-    def test_check(self):
+    def test_check_prints_faults_and_warnings(self):
         path = self.make_policy(CALCULATOR_ONLY)
         done = self.run_policy("check", path)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"{path}: good\n", ""))

@@ -15,7 +15,7 @@ from support.peer_case import DENIED, PeerCase, allow, deny
 TRANSPORTS = (WebSocketClient, HttpClient, ZmqClient)
 VALUES = "fixtures.values.Values"
 MAKER, OPEN, SECRET, EVERY = allow(VALUES), allow(VALUES + "$Open*"), deny(VALUES + "$Secret*"), allow("**")
-# Values that are denied as a whole, each in its own way, and the code of them that runs before that is known.
+# Values that are denied as a whole, each for another reason, and their methods that run before the denial is known.
 CLOSED = ("list", "map", "mapOfSecretEntry", "mapOfEntries", "mapOfSecretSet", "bag", "array", "arrays")
 # Values that show a ref in place of their content.
 HOLDERS = {"inList": '["open",REF]', "inMap": '{"open":REF}', "inArray": '["open",REF]',
@@ -37,23 +37,23 @@ def without_refs(value):
 
 class ValueCase(PeerCase):
     def value_of(self, what, client=None):
-        """The result of a method of VALUES by its own name."""
+        """Calls a method of VALUES by its own name. Returns the result."""
         return own_name(client or self.client, f"{VALUES}.{what}")
 
     def asked(self, what, client=None, **options):
-        """The value object of a call."""
+        """Calls a method of VALUES by `call`. Returns the value object."""
         reply = (client or self.client).request("call", {"type": VALUES, "method": what}, options=options)
         return reply["result"]["value"]
 
     def fetch(self, client, number):
-        """All elements; raises RpcError for the first error."""
+        """Returns all elements. Raises RpcError for the first error."""
         elements, done = [], False
         while not done:
             reply = client.request("jpeer.fetch", {"instance": ref(number)})
             if "error" in reply:
                 raise RpcError(reply["error"])
             result = reply["result"]
-            # Entries that may not be read are refs of their own.
+            # Each entry that may not be read is a ref.
             if any(isinstance(each, dict) and "ref" in each for each in result["elements"]):
                 raise RpcError({"code": DENIED, "message": "RPC access denied", "data": {"message": "an entry"}})
             elements, done, number = elements + result["elements"], result["done"], result.get("ref")
@@ -149,7 +149,7 @@ class AllowedByItsName(Allowed):
 class Rules(ValueCase):
     def test_nested_in_an_allowed_fetch(self):
         lists = MAKER + allow("java.util.List") + allow("java.util.Iterator") + allow("java.lang.Iterable")
-        for rules, wanted in ((lists, '["open",["SECRET0","SECRET1"]]'),  # an allowed List opens one
+        for rules, wanted in ((lists, '["open",["SECRET0","SECRET1"]]'),  # a rule that allows List
                               (SECRET + EVERY, '["open",REF]')):
             client = self.serve_with(rules)
             reply = client.request("jpeer.fetch", {"instance": ref(client.call(VALUES, "inList"))})
@@ -199,7 +199,7 @@ class Rules(ValueCase):
             self.assertEqual(set(self.asked(what, elements=True)), {"type", "null", "ref"})
             self.assert_denied(self.fetch, client, client.call(VALUES, what))
         self.start_with(MAKER + allow("java.util.List") + allow("java.util.Collection"))
-        self.assertEqual(self.value_of("proxy"), ["SECRET0", "SECRET1"])  # by a supertype, as jpeer.fetch would
+        self.assertEqual(self.value_of("proxy"), ["SECRET0", "SECRET1"])  # allowed by a supertype, as for jpeer.fetch
 
     def test_classes_that_are_added_to_the_boot_loader_are_none_of_the_jdks_own(self):
         client = self.serve_with(MAKER, "-J", f"-Xbootclasspath/a:{FIXTURES}")
@@ -258,7 +258,7 @@ class Rules(ValueCase):
 
 
 class Entries(ValueCase):
-    """More entries of a map than an answer has room for."""
+    """A map with more entries than an answer has room for."""
 
     COUNT, LENGTH = 60, 20_000
 
@@ -278,7 +278,7 @@ class Entries(ValueCase):
             first = self.fetch_entries(held, options)
             self.assertEqual([each[0] for each in first], list(range(len(first))))
             self.assertLess(len(first), self.COUNT)
-            self.assertEqual(self.value_of("runs"), self.COUNT)  # all have been read
+            self.assertEqual(self.value_of("runs"), self.COUNT)  # all entries were read
             self.put_policy(deny(VALUES + "$LongEntry") + deny(VALUES, method="texts") + EVERY)
             self.peer.send_signal(signal.SIGHUP)
             texts = {"type": VALUES, "method": "texts"}

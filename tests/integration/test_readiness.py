@@ -94,7 +94,7 @@ class ReadyWhen(PeerCase):
         eventually(lambda: text in self.printed(), f"{text!r} is printed")
 
     def open(self, gate):
-        """Opens the latch through the peer, which serves although it is not ready yet."""
+        """Opens a latch by a call to the peer, which serves although it is not ready yet."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call",
                            "params": {"type": GATES, "method": gate, "args": []}})
         with socket.socket(socket.AF_UNIX) as client:
@@ -194,7 +194,7 @@ class Streams(PeerCase):
 class Machine(PeerCase):
     @staticmethod
     def await_crew(peer, size):
-        """A thread gets its name a moment after it begins, and a peer may serve before all have."""
+        """Waits until so many threads have the crew's name: a thread gets its name a moment after it begins."""
         def count():
             names = (task.joinpath("comm").read_text() for task in Path(f"/proc/{peer.pid}/task").iterdir())
             return sum(re.fullmatch(r"rpc-\d+\n", name) is not None for name in names)

@@ -7,11 +7,11 @@ import unittest
 
 from support.peer import BINARY, ROOT, START_SECONDS, environment
 
-PORT = "4711"  # in the text; the test uses a free one
+PORT = "4711"  # the port in the text; the test uses a free port
 
 
 def tour():
-    """The port, and the shell commands: the one that starts the peer, and the rest."""
+    """Returns the port, the shell command that starts the peer, and the commands after it."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```sh\n(.*?)```", text[text.index("## A tour"):text.index("## Your own program")], re.S)
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -121,7 +121,7 @@ class Sessions(SessionCase):
 
 
 class Limits(SessionCase):
-    def test_objects_of_a_session(self):
+    def test_the_objects_of_a_session_are_limited(self):
         client = self.serve("--session-max-objects", "10")
         numbers = [client.new(LIST) for _ in range(10)]
         self.assert_fails(-32000, "session-max-objects", client.new, LIST)
@@ -195,7 +195,7 @@ class Limits(SessionCase):
             with HttpClient(peer) as late:
                 late.new(LIST)
 
-    def test_sessions_of_one_address(self):
+    def test_the_sessions_of_one_address_are_limited(self):
         peer = self.start("--sessions-per-address", "3")
         zmq, ws = self.connect(ZmqClient), self.connect()
         zmq.new(LIST)
@@ -245,14 +245,14 @@ class Limits(SessionCase):
                     client.peer_id = str(uuid.uuid4())
                     client.new("java.lang.Object")
 
-            make(1000)  # memory that the first ones allocate once
+            make(1000)  # memory that only the first sessions allocate
             before = peer.resident_kib()
             make(count)
             each = (peer.resident_kib() - before) * 1024 / count
         self.assertLess(each, 4096)
 
-    def test_answers_that_are_too_long(self):
-        """Each is a ref, and no other object is held."""
+    def test_an_answer_that_is_too_long_is_a_ref(self):
+        """A result that is too long is sent as a ref, and no other object is held."""
         flags = ("--session-max-objects", "5", "--send-buffer-max", "4096", "--message-max", "4096",
                  "--array-value-max", "100000")
         peer = self.start(*flags)
@@ -266,7 +266,7 @@ class Limits(SessionCase):
                 made = [client.new("java.lang.Object") for _ in range(5)]
                 client.control("delete_object", *[ref(number) for number in made])
 
-    def test_objects_of_notifications(self):
+    def test_notifications_leave_no_objects(self):
         quiet = {"jsonrpc": "2.0", "method": "new", "params": {"type": "java.lang.Object"}}
         peer = self.start("--session-max-objects", "5")
         client = self.connect()
@@ -300,7 +300,7 @@ class Limits(SessionCase):
 
 
 class ZmqNamed(ZmqClient):
-    """JSON over ZeroMQ that names its session in each message."""
+    """A client with JSON over ZeroMQ that names its session in each message."""
 
     def __init__(self, peer, name):
         super().__init__(peer)
@@ -311,13 +311,13 @@ class ZmqNamed(ZmqClient):
 
 
 def json_clients(peer, name):
-    """A client for each transport, all in the session of that UUID."""
+    """Returns a function for each transport, which connects a client to the session with this UUID."""
     return (lambda: WebSocketClient(peer, {"peer-id": name}), lambda: HttpClient(peer, name),
             lambda: ZmqNamed(peer, name))
 
 
 class OfBothForms(BinaryCase):
-    """Sessions that binary messages name by the sender's UUID, and JSON clients by the same one."""
+    """Sessions that a binary message names by the UUID of its sender, and a JSON client by the same UUID."""
 
     def assert_unknown(self, client, number):
         raised = self.raised_by(client.call, *SIZE, on=number)

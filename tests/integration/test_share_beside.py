@@ -45,7 +45,8 @@ PASS = call("pass", "fixtures.Blockers", "pass")
 
 
 def begin_callback(client):
-    """A thread of the application calls the client: that call, and the task whose result its answer is."""
+    """Lets a thread of the application call the client. Returns that call, and the task whose result is the call's
+    answer."""
     client.send(request(1, "new", {"type": "java.util.concurrent.FutureTask", "args": [{"ref": {"callback": 1}}]}))
     task = json.loads(client.receive())["result"]["value"]["ref"]
     client.send(request(2, "new", {"type": "java.lang.Thread", "args": [{"ref": task}]}))
@@ -60,7 +61,7 @@ class ShareCase(PeerCase):
     peer_arguments = {"sockets": True}
 
     def pass_all(self):
-        """Ends the calls of PASS."""
+        """Ends the calls that wait in PASS."""
         self.client.call("fixtures.Blockers", "open")
 
     def await_running(self, count=1):
@@ -81,7 +82,7 @@ class TheName(ShareCase):
             client.send(sleep if threads else call("get", FUTURE, "get", on=future))
             client.send(control("share", "share_session"))
             with make(self.peer, {"peer-id": receive_name(client)}) as other:
-                made = other.new(LIST)  # with one thread, after the sleep
+                made = other.new(LIST)  # if the peer has one thread, the thread serves this after the sleep
                 self.assertEqual("true", other.call(FUTURE, "complete", ref(made), on=future))
                 answer = json.loads(client.receive())
                 if threads:
@@ -93,7 +94,7 @@ class TheName(ShareCase):
                 self.assertEqual("0", other.call(LIST, "size", on=made))
 
     def test_it_is_the_session_of_a_call_that_was_the_first_of_its_connection(self):
-        """The result of such a call is seen by the other connection, and the other's objects by the first."""
+        """The other connection sees the result of such a call, and the first connection sees the other's objects."""
         for make in TRANSPORTS:
             with self.subTest(make.name), make(self.peer) as client:
                 client.send(json.dumps([json.loads(PASS), json.loads(request("new", "new", {"type": LIST}))]))
@@ -245,12 +246,13 @@ class TheOrder(ShareCase):
 
 
 class BadInput(ShareCase):
-    """Without the interrupt of what runs, which each end of the input is by default."""
+    """The option keeps the peer from interrupting calls, which each end of the input does by default."""
 
     options = (*ShareCase.options, "--on-disconnect", "finish")
 
     def test_thousands_of_requests_for_the_name(self):
-        """Read as they arrive, or only at the end: each is answered once, in order, and before the call."""
+        """Whether the client reads at once or only at the end, each request is answered once, in order, and before the
+        call."""
         count = 3000
         for make in (WebSocketClient, ShmClient):
             with self.subTest(make.name), make(self.peer) as client:
@@ -275,7 +277,7 @@ class BadInput(ShareCase):
                 self.check_backpressure(make_request, sent_max)
 
     def check_backpressure(self, make_request, sent_max):
-        """Sends until the socket accepts no more; then all are answered in order."""
+        """Sends requests until the socket accepts no more. Then all requests must be answered in order."""
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or freed memory counts as growth
         peer = self.start("--message-max", "1m", sockets=True, env=env)
@@ -312,7 +314,8 @@ class BadInput(ShareCase):
             self.assertEqual(list(range(sent + 1)), ids)
 
     def check_that_it_rests(self):
-        """Other work of the JVM ends; a peer that polls never rests."""
+        """Waits until the peer uses no processor. The JVM's own work ends after a while; a peer that polls never
+        rests."""
         def used():
             before = cpu_seconds(self.peer.pid)
             time.sleep(0.4)
@@ -320,7 +323,7 @@ class BadInput(ShareCase):
         eventually(lambda: used() < 0.12, "the peer rests")
 
     def test_half_a_frame_after_a_call(self):
-        """It waits for its other half without using the processor, and the name can be asked for afterwards."""
+        """The peer waits for the other half without using the processor. The name can be asked for afterwards."""
         whole = frame(call("add", "fixtures.Calculator", "add", 1, 2))
         for cut in (1, 5, 40):
             with self.subTest(cut=cut), RawWebSocket(self.peer) as client:
@@ -361,7 +364,7 @@ class BadInput(ShareCase):
             self.assertEqual("pass", json.loads(client.receive())["id"])
 
     def test_the_end_of_input_after_a_call(self):
-        """It ends the connection after the answers to the messages before it."""
+        """The end of input ends the connection, after the messages before it were answered."""
         for name, last, code in (("a close frame", frame(struct.pack(">H", 1000), CLOSE), 1000),
                                  ("a message that is too long", frame(b"x" * 100, length=(64 << 20) + 1), 1009),
                                  ("a frame without a mask", b"\x81\x01x", 1002)):
@@ -378,8 +381,8 @@ class BadInput(ShareCase):
                 opcode, payload = client.receive_frame()
                 self.assertEqual((CLOSE, code), (opcode, struct.unpack(">H", payload[:2])[0]))
 
-    def test_the_end_after_a_call(self):
-        """A client that sends no more, and reads."""
+    def test_a_client_that_sends_no_more_still_gets_its_answers(self):
+        """The client sends no more, but still reads."""
         with RawWebSocket(self.peer) as client:
             client.send(PASS)
             client.send(call("add", "fixtures.Calculator", "add", 1, 2))
@@ -423,15 +426,16 @@ class BadInput(ShareCase):
                             self.assertIn("No object found", str(error))
                             return True
                     return False
-                eventually(has_ended, "the session has not ended")  # the end of the client before may be seen late
+                # The peer may notice late that the client before has left.
+                eventually(has_ended, "the session has not ended")
 
     def test_a_first_callback_that_is_refused_without_a_thread_leaves_no_call(self):
-        """The watcher opens the duplex to send that the callback was released. It is in no call."""
+        """The watcher, which runs no call, opens the duplex to send that the callback was released."""
         def check(case):
             make, leaves = case
             with Peer(*ONE_THREAD, "--busy-timeout", "100ms", "--grace", "45s", sockets=True) as peer:
                 other = WebSocketClient(peer)
-                for busy_ms in (400, 4_000, 20_000):  # on a busy machine the first ones end too soon
+                for busy_ms in (400, 4_000, 20_000):  # on a busy machine the shorter calls end too soon
                     client = make(peer)
                     other.send(call("other", "fixtures.Blockers", "sleep", busy_ms))
                     time.sleep(0.1)

@@ -33,12 +33,12 @@ def path_of(peer):
 
 
 def status_of(connection):
-    """The status of the next answer; nothing else of it is compared."""
+    """Reads the next answer, and returns its status."""
     return int(connection.recv(65536).split()[1])
 
 
 class Asking(PeerCase):
-    """Who gets shared memory."""
+    """Which clients get shared memory."""
 
     def test_another_connection_gets_none_above_the_total(self):
         size = CONTROL + 2 * RING
@@ -157,10 +157,10 @@ class Sizes(PeerCase):
                 self.assertEqual(str(i + 7), client.call("com.example.Calculator", "add", i, 7))
         return peer.resident_kib()
 
-    def test_a_page(self):
+    def test_messages_pass_rings_of_one_page(self):
         self.check("4K", "1M", (0, 1, 3900, 4000, 4088, 4096, 5000, 100000, 3000000))
 
-    def test_a_gibibyte(self):
+    def test_messages_pass_rings_of_a_gibibyte(self):
         with self.subTest("its pages are made when they are needed"):
             self.assertLess(self.check("1G", "4G", (0, 1, 4096, 3000000)), 1 << 20)
 

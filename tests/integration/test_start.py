@@ -183,7 +183,7 @@ def start_blocked_call(client, type_name="fixtures.Blockers", method="pass", arg
 
 
 class Machines(PeerCase):
-    """One binary for every JDK that is installed."""
+    """One binary runs with every JDK that is installed."""
 
     def test_each_by_flag_and_by_java_home(self):
         self.assertTrue(jdks.homes())
@@ -277,7 +277,7 @@ class Stopping(PeerCase):
                 peer.await_stdout("hook added")
                 peer.send_signal(number)
                 peer.await_stdout("in the hook")
-                for _ in range(600):  # the grace time is short; only a defect needs all of them
+                for _ in range(600):  # the grace time is short; only after a defect all turns are needed
                     if peer.process.poll() is None:
                         peer.send_signal(number)
                         time.sleep(0.05)
@@ -320,7 +320,7 @@ class Stopping(PeerCase):
         self.assertEqual(complaints_in(errors), [])
 
     def test_a_signal_ends_the_peer_at_every_moment_of_its_start(self):
-        def check(first):  # every third moment: starting more peers at once would only be slower
+        def check(first):  # checks every third moment, because starting more peers at once would only be slower
             for step in range(first, 30, 3):
                 self.check_signal_during_start(signal.SIGTERM if step % 2 == 0 else signal.SIGINT, step * 10)
         self.at_once(check, range(3))

@@ -16,7 +16,7 @@ GOODBYE = struct.pack(">H", 1000)
 
 
 class Late(AssertionError):
-    """The stop took that long."""
+    """Raised if the stop took too long."""
 
 
 def once_in_time(test):
@@ -32,7 +32,7 @@ def once_in_time(test):
 
 class Stops(PeerCase):
     def check(self, *clients, after_signal=None):
-        """Stops the peer of self.start, with these clients."""
+        """Stops self.peer, and checks that the stop does not wait for these clients."""
         self.peer.send_signal(signal.SIGTERM)
         began = time.monotonic()
         if after_signal is not None:

@@ -38,7 +38,7 @@ def request(affinity, method, *args, kind="fixtures.Affinity", number=1, verb="c
 
 
 def ask(client, affinity, method, *args, **more):
-    """The result of a call with an affinity."""
+    """Calls a method with an affinity. Returns the result."""
     answer = json.loads(client.exchange(request(affinity, method, *args, **more)))
     if "error" in answer:
         raise RpcError(answer["error"])
@@ -78,7 +78,7 @@ class Threads(PeerCase):
         client.call("fixtures.Affinity", "startToolkit")
         self.assertEqual(ask(client, "LATER", "threadName"), "fixture-single")
 
-    def test_swings_event_thread(self):
+    def test_requests_run_on_swings_event_thread(self):
         for home in homes():
             with self.subTest(home=home.name), Peer("--jvm", home, "-J", "-Djava.awt.headless=true",
                                                     *flags(SWING)) as peer, WebSocketClient(peer) as client:
@@ -89,7 +89,7 @@ class Threads(PeerCase):
                 self.assertEqual(client.call("java.awt.EventQueue", "isDispatchThread"), "false")
                 self.assertEqual(peer.stop(), 0)
 
-    def test_fx_thread(self):
+    def test_requests_run_on_the_fx_thread(self):
         with tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
             source = Path(folder, "Platform.java")
             source.write_text(
@@ -118,7 +118,7 @@ class Threads(PeerCase):
         self.assertEqual(client.call("fixtures.Affinity", "mark"), "false")
         self.assertEqual(client.call("fixtures.Affinity", "mark"), "false")
 
-    def test_virtual_threads(self):
+    def test_requests_run_on_virtual_threads(self):
         with_them = [home for home in homes() if int(full_version(home).split(".")[0].split("+")[0]) >= 21]
         if not with_them:
             self.skipTest("no JDK here has virtual threads")
@@ -156,7 +156,7 @@ class Order(PeerCase):
         for client in clients:
             self.assertEqual(json.loads(client.receive())["result"]["value"]["value"], "1")
 
-    def test_a_hundred_clients(self):
+    def test_a_hundred_clients_get_their_own_answers(self):
         peer = self.peer
         before = int(ask(HttpClient(peer), "SINGLE", "count"))
         faults = []
@@ -281,11 +281,11 @@ class Ends(PeerCase):
 
 
 class BinaryMessages(BinaryCase):
-    """They run where a JSON request with that option does."""
+    """Binary messages run on the thread that a JSON request with the same option runs on."""
 
     options = flags(GOOD, BAD, NEVER)
 
-    def test_it_runs_there(self):
+    def test_a_binary_message_runs_on_the_executor(self):
         for shape in BinaryClient.SHAPES:
             with BinaryClient(self.peer, shape) as client:
                 for affinity, thread in 3 * [("SINGLE", '"fixture-single"'), ("FIELD", '"fixture-field"'),
@@ -293,7 +293,7 @@ class BinaryMessages(BinaryCase):
                     value = client.result(on_thread(affinity, call_message(*THREAD)))["value"]
                     self.assertTrue(value.startswith(thread), (affinity, value))
 
-    def test_every_operation(self):
+    def test_every_binary_operation_runs_on_the_executor(self):
         number = self.client.result(on_thread("SINGLE", new_message("java.util.ArrayList")))["ref"]
         self.client.run(on_thread("FIELD", call_message("java.util.ArrayList", "add", "x", on=number)))
         size = self.client.result(on_thread("SINGLE", get_message("java.util.ArrayList", "size", on=number)))
@@ -312,7 +312,7 @@ class BinaryMessages(BinaryCase):
             part = reply.get("execMessage") or reply["controlMessage"]
             self.assertEqual(part["responseToId"], f"request-{number}")
 
-    def test_what_goes_wrong_there(self):
+    def test_faults_of_executors_are_sent_in_binary_replies(self):
         for affinity, message, type_name, text in (
                 ("SINGLE", call_message("fixtures.Affinity", "fail", "no"), "java.lang.IllegalArgumentException", "no"),
                 ("SINGLE", call_message("fixtures.Affinity", "nothing"), "java.lang.NoSuchMethodException", "nothing"),
@@ -320,7 +320,7 @@ class BinaryMessages(BinaryCase):
                 ("NOWHERE", call_message(*THREAD), "java.lang.ClassNotFoundException", "fixtures.Nowhere")):
             self.assert_raised(on_thread(affinity, message), type_name, text)
 
-    def test_the_policy_holds_there(self):
+    def test_the_policy_holds_on_executors(self):
         self.start(*self.options, "--rpc-allow", "java.lang.Math", allow=False)
         self.assertEqual(self.client.result(on_thread("SINGLE", call_message("java.lang.Math", "max", 3, 5)))["value"], "5")
         for message in (call_message(*THREAD), call_message("java.lang.Math", "max", obj_null("no.such.Thing"), 1)):

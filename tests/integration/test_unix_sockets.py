@@ -35,7 +35,7 @@ print(socket.recv().decode() if socket.poll(2000) else "nothing")
 
 
 def curl(path, *arguments, url="http://localhost/rpc", body=CALL, before=()):
-    """Status and body."""
+    """Runs curl. Returns (status, body)."""
     done = subprocess.run([*before, "curl", "--silent", "--max-time", str(SECONDS), "--unix-socket", path, "--header",
                            "Content-Type: application/json", "--data", body, "--write-out", "\n%{http_code}",
                            *arguments, url], capture_output=True, text=True, check=False)
@@ -101,7 +101,7 @@ class Strangers(PeerCase):
         peer = self.start(sockets=True)
         path, endpoint = peer.socket_path("ws+unix"), peer.address("ipc")
         os.chmod(peer.folder.name, 0o755)
-        for mode in (0o600, 0o666):  # as it is made, and after somebody has opened it
+        for mode in (0o600, 0o666):  # the mode at the start, and a mode that somebody has set later
             os.chmod(path, mode)
             os.chmod(peer.socket_path("ipc"), mode)
             with self.subTest(mode=oct(mode)):
@@ -151,7 +151,7 @@ class Starts(PeerCase):
         return Peer(*self.words, addresses=False)
 
     def refuse(self, *options, status=1):
-        """The error of a peer that cannot start."""
+        """Starts a peer that must fail. Returns its error."""
         done = run_to_end("run", "--as-service", *options)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr

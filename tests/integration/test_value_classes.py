@@ -15,7 +15,7 @@ DATE = {**YEAR, "name": "java.time.LocalDate", "python": {"type": "datetime.date
 
 
 def changed(row, **changes):
-    """None removes a key."""
+    """Returns the row with changed keys. The value None removes a key."""
     return {key: value for key, value in {**row, **changes}.items() if value is not None}
 
 

@@ -36,7 +36,7 @@ RUNS = 4
 # The largest ratio of the times for 4N and N: linear is 4, quadratic 16. A constant part of the time makes it smaller.
 MOST = 7
 LEAST_NS = 2_000_000  # for 4N; shorter times are not compared
-# The most memory for 4N: bytes for each byte of the request, and an amount for any request.
+# The most memory for 4N: so many bytes for each byte of the request, and an amount that every request may need.
 BYTES_MOST = 400  # the worst is a list of empty lists, "[],": about 512 bytes
 SPARE_KIB = 8192
 COLLECTIONS = "java.util.Collections"
@@ -108,7 +108,8 @@ class Client(RawWebSocket):
         return self.receive()
 
 
-# name: N and the request. A text is one message. A function gets the client and N, and returns the measured figures.
+# By name: N, and the request or a function. A text is one message. A function gets the client and N, and returns the
+# measured figures.
 MESSAGES = {
     "elements of a list": (100000, lambda n: is_null([1] * n)),
     "texts of a list": (60000, lambda n: is_null(["abc"] * n)),
@@ -364,7 +365,7 @@ def measure_policy(rules, name):
 
 
 def cases(measurer):
-    """Each case: its name, N, and a function of the size."""
+    """Yields for each case its name, N, and a function of the size."""
     for name, (size, make) in MESSAGES.items():
         yield name, size, lambda n, make=make: measurer.over_websocket(lambda client, m: measured(client, make(m)), n)
     for name, (size, make) in ACTIONS.items():

@@ -31,10 +31,10 @@ from support.raw_websocket import RawWebSocket  # noqa: E402
 from support.shm import Ended, Refused  # noqa: E402
 
 ZMQ_MILLISECONDS = 1000
-MOST_FAULTS = 5  # of a kind; then the rest is skipped
+MOST_FAULTS = 5  # faults of a kind, after which the rest of the kind is skipped
 SECONDS = 6  # for an answer or the end of a connection
-SPARE_BLOCKS = 40  # of caches, which grow while they meet new classes and members
-# words in the errors after a failed allocation, and after a connection that ended for that reason
+SPARE_BLOCKS = 40  # blocks of caches, which grow when new classes and members are used
+# Words in the errors after a failed allocation, and after a connection that ended because of it.
 UNLUCKY = ("memory", "has left", "has ended", "could not be read", "callbackexception")
 ENDS = (EOFError, OSError, AssertionError, Ended, Refused, http.client.HTTPException)
 COLD = [f"java.util.{name}" for name in
@@ -223,7 +223,7 @@ def error_of(reply):
 
 
 def is_ref_of(reply, expected):
-    """Whether the reply is only a ref because its value did not fit in the answer."""
+    """Returns whether the reply is only a ref because its value did not fit in the answer."""
     value, whole = ((one.get("result") if isinstance(one, dict) else None) or {} for one in (reply, expected))
     return isinstance(value, dict) and isinstance(whole, dict) and "ref" in value and "value" in whole and "value" not in value
 

@@ -36,7 +36,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=900)
     parser.add_argument("targets", nargs="+", metavar="TARGET")
     options = parser.parse_args()
-    # the runtime library for clang, which is only a recommended package
+    # The runtime library for clang is a separate package, which is only recommended.
     subprocess.run([ROOT / "tools/install-packages", "libclang-rt-14-dev"], check=True)
     subprocess.run([ROOT / "tools/build", "fuzz", *(f"{target}_fuzz" for target in options.targets)], check=True)
     failed = 0

@@ -100,7 +100,7 @@ def statement_start(tokens, index):
 
 
 def sites(source):
-    """All possible changes of this file: kind, from, to, and the replacement with %d for its number."""
+    """Returns all possible changes of this file: kind, from, to, and the replacement with %d for its number."""
     tokens = tokens_of(source)
     for begin, end in bodies(tokens):
         for index in range(begin + 1, end):
@@ -136,7 +136,8 @@ def product_files(pattern):
 
 
 def choose(count, seed, pattern):
-    """So many changes, in a random order that depends only on the sources and the seed. No two of a file overlap."""
+    """Chooses `count` changes, in a random order that depends only on the sources and the seed. No two changes of a
+    file overlap."""
     found = [(path, site) for path in product_files(pattern) for site in sites((ROOT / path).read_text())]
     random.Random(seed).shuffle(found)
     chosen = []
@@ -236,7 +237,7 @@ def list_tests():
 
 
 def run(test, limit, **more):
-    """Whether the test passed, and its seconds. Its remaining processes are ended."""
+    """Runs a test, and ends its remaining processes. Returns whether the test passed, and its seconds."""
     _, _, command, environment = test
     start = time.monotonic()
     with tempfile.TemporaryFile() as output:

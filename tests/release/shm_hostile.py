@@ -162,7 +162,7 @@ def read_answers(channel, counts):
 
 
 def attack(path, dice, counts):
-    """One connection, until it ends or the client ends it."""
+    """Attacks over one connection, until the connection ends or the client ends it."""
     with shm.Channel(path) as channel:
         channel.milliseconds = PATIENCE_MS
         for _ in range(dice.randrange(1, 40)):

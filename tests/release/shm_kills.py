@@ -29,7 +29,7 @@ CLIENT = BUILD / "bench/jpeer-bench-client"
 SURVIVOR = BUILD / "tests/integration/client/client_scenarios"
 RING = 65536
 AT_ONCE = 4
-CONNECTIONS_ROOM = AT_ONCE * 4  # of --shm-total: ended connections must have released theirs
+CONNECTIONS_ROOM = AT_ONCE * 4  # of --shm-total: ended connections must have released their memory
 OPTIONS = ("--shm-ring", str(RING), "--shm-total", str(CONNECTIONS_ROOM * (4096 + 2 * RING)), "--log-level", "error",
            "-J", "-Xmx64m", "-J", "-Xms64m", "-J", "-XX:+AlwaysPreTouch")
 LIFE_SECONDS = 0.02
@@ -61,7 +61,7 @@ def settled_state(pid, descriptors=None):
 # ---- clients are killed ----
 
 def start_client(peer, dice):
-    """One of several kinds of programs: one call after the other, many in flight, long texts, threads."""
+    """Starts one of several kinds of programs: one call after the other, many in flight, long texts, threads."""
     shape = dice.choice((("--in-flight", "1"), ("--in-flight", "64"), ("--text", "100000"),
                          ("--text", "1000", "--in-flight", "16"), ("--connections", "3")))
     command = [CLIENT, "--to", f"shm:{peer.socket_path('ws+unix')}", "--watch", str(peer.pid), "--seconds", "600",

@@ -26,7 +26,7 @@ REQUESTS = {
     31: ("controlMessage", None, 32),
     60: ("metaMessage", None, 61),
 }
-# The same for a reply.
+# The meaning of a reply's number, in the same way.
 REPLIES = {
     8: ("execMessage", "staticFieldPutDone"),
     9: ("execMessage", "instanceFieldPutDone"),
@@ -108,7 +108,7 @@ def get_message(type_name, field, on=None):
 
 
 def put_message(type_name, field, value, on=None):
-    """A bare ref is sent as a ref."""
+    """A message that sets a field. If the value is a number from a ref, it is sent as a ref."""
     value = as_obj(value)
     members = {"clazz": named(type_name), "field": named(field)}
     members.update({"valueObjectRef": value["ref"]} if set(value) == {"ref"} else {"valueObject": value})
@@ -124,7 +124,7 @@ def meta_message(*params, service=1):
 
 
 def part_of(message):
-    """The exec, control or meta message in it."""
+    """The exec, control or meta message inside a message."""
     (name,) = set(message) - {"messageType"}
     return message[name]
 
@@ -196,7 +196,7 @@ class BinaryClient:
         return reply
 
     def ask(self, message):
-        """The part of the reply."""
+        """Sends a message. Returns the exec, control or meta message in the reply."""
         message = self.addressed(message)
         self.send(message)
         reply = self.receive()
@@ -208,24 +208,24 @@ class BinaryClient:
         return reply[part]
 
     def run(self, message):
-        """The reply to an exec message. Raises Raised."""
+        """Sends an exec message, and returns the reply. Raises Raised."""
         reply = self.ask(message)
         if "raisedThrowable" in reply:
             raise Raised(reply["raisedThrowable"])
         return reply
 
     def result(self, message):
-        """The returned Obj, None for void. Raises Raised."""
+        """Sends an exec message. Returns the Obj in the reply; None for void. Raises Raised."""
         value = self.run(message)["returnValue"]
         assert value.get("isVoid", False) != ("object" in value), value
         return value.get("object")
 
     def new(self, type_name, *args):
-        """The ref."""
+        """Makes an object, and returns its ref."""
         return self.result(new_message(type_name, *args))["ref"]
 
     def call(self, type_name, method, *args, on=None):
-        """The plain value, or the ref, or None."""
+        """Calls a method. Returns the plain value, the ref, or None."""
         value = self.result(call_message(type_name, method, *args, on=on))
         return None if value is None else plain(value)
 
@@ -233,7 +233,7 @@ class BinaryClient:
         return plain(self.result(get_message(type_name, field, on=on)))
 
     def put(self, type_name, field, value, on=None):
-        """The put-done message."""
+        """Sets a field, and returns the message that confirms it."""
         reply = self.run(put_message(type_name, field, value, on=on))
         return reply["staticFieldPutDone" if on is None else "instanceFieldPutDone"]
 
@@ -241,7 +241,7 @@ class BinaryClient:
         self._ok(control_message(command, *refs))
 
     def meta(self, *params):
-        """The body."""
+        """Requests metadata, and returns the body of the reply."""
         return self._ok(meta_message(*params)).get("body", "")
 
     def _ok(self, message):

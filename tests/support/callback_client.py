@@ -12,7 +12,7 @@ from support.clients import SECONDS, RpcError, ShmClient, UnixWebSocketClient, W
 
 
 class Call:
-    """A call of Java's that waits for its answer; an event where `id` is None."""
+    """A call from Java, which waits for its answer; if `id` is None, an event, which has no answer."""
 
     def __init__(self, client, message):
         params = message["params"]
@@ -44,8 +44,8 @@ class Callable:
     def __init__(self, peer, headers=None):
         self.functions = {}
         self.numbers = itertools.count(1)
-        self.sent = collections.Counter()      # arguments, by number
-        self.released = collections.Counter()  # those that the peer has accounted for
+        self.sent = collections.Counter()      # how often each number was sent as an argument
+        self.released = collections.Counter()  # how many of these the peer has accounted for
         self.held = []
         self.events = []
         self.replies = {}
@@ -85,7 +85,7 @@ class Callable:
         return self.replies.pop(number)
 
     def end(self, number):
-        """The plain value of the answer. Raises RpcError."""
+        """Waits for the answer. Returns its plain value. Raises RpcError."""
         reply = self.reply(number)
         if "error" in reply:
             raise RpcError(reply["error"])
@@ -130,7 +130,7 @@ class Callable:
         call.answer(result)
 
     def await_calls(self, count=1):
-        """Returns the held calls, at least so many."""
+        """Waits until at least `count` calls are held, and returns them."""
         while len(self.held) < count:
             self.step()
         held, self.held = self.held, []

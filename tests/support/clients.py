@@ -47,7 +47,8 @@ def call_request(number, type_name, method, *args, on=None, **envelope):
 
 
 class Client:
-    """What all transports share. A subclass has exchange(text): the reply's text, or None if there is no reply."""
+    """The common base of the clients of all transports. A subclass has exchange(text), which returns the reply's text,
+    or None if there is no reply."""
 
     def __init__(self):
         self.ids = itertools.count(1)
@@ -59,7 +60,7 @@ class Client:
         raise NotImplementedError
 
     def request(self, method, params=None, **envelope):
-        """The reply as parsed JSON."""
+        """Sends a request, and returns the reply as parsed JSON."""
         message = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, **envelope}
         if params is not None:
             message["params"] = params
@@ -68,18 +69,18 @@ class Client:
         return reply
 
     def value(self, method, params):
-        """The result's value object; None for void. Raises RpcError."""
+        """Sends a request. Returns the value object of the result; None for void. Raises RpcError."""
         reply = self.request(method, params)
         if "error" in reply:
             raise RpcError(reply["error"])
         return reply["result"].get("value")
 
     def new(self, type_name, *args):
-        """The ref."""
+        """Makes an object, and returns its ref."""
         return self.value("new", {"type": type_name, "args": list(args)})["ref"]
 
     def call(self, type_name, method, *args, on=None):
-        """The plain value, or the ref, or None."""
+        """Calls a method. Returns the plain value, the ref, or None."""
         params = {"type": type_name, "method": method, "args": list(args)}
         if on is not None:
             params["instance"] = on
@@ -117,12 +118,12 @@ def plain(value):
 
 
 def await_running(client, count):
-    """Waits until so many calls are inside fixtures.Blockers."""
+    """Waits until `count` calls are inside fixtures.Blockers."""
     eventually(lambda: client.call("fixtures.Blockers", "running") == str(count), f"{count} calls run")
 
 
 def own_name(client, method, *params):
-    """The result of a member by its own name. Raises RpcError."""
+    """Calls a member by its own name, and returns the result. Raises RpcError."""
     reply = client.request(method, list(params))
     if "error" in reply:
         raise RpcError(reply["error"])
@@ -181,7 +182,8 @@ class WebSocketClient(Client):
         return self.receive()
 
     def exchange_or_nothing(self, text):
-        """None if no answer arrives before that of the following ping."""
+        """Sends a message and then a ping. Returns the answer to the message; None if the ping's answer arrives
+        first."""
         self.send(text)
         self.send('{"jsonrpc":"2.0","id":"fence","method":"control","params":{"method":"ping"}}')
         reply = self.receive()
@@ -207,7 +209,7 @@ class UnixWebSocketClient(WebSocketClient):
 
 
 class ShmClient(Client):
-    """Shared memory, asked for on the Unix socket of the JSON-RPC listener."""
+    """A client over shared memory, which it asks for on the Unix socket of the JSON-RPC listener."""
 
     name = "shm"
 
@@ -229,7 +231,7 @@ class ShmClient(Client):
 
 
 class HttpClient(Client):
-    """Returns to its own session by the peer-id that the peer names."""
+    """A client over HTTP. It sends the peer-id that the peer has named, so that all its requests use one session."""
 
     name = "http"
 
@@ -244,7 +246,7 @@ class HttpClient(Client):
         return http.client.HTTPConnection(address.hostname, address.port, timeout=SECONDS), address.path
 
     def post(self, body, headers=None):
-        """The response and its body."""
+        """Sends a request, and returns the response and its body."""
         fields = {"Content-Type": "application/json", **(headers or {})}
         if self.peer_id is not None:
             fields["peer-id"] = self.peer_id
@@ -263,7 +265,7 @@ class HttpClient(Client):
 
     @staticmethod
     def status_of(body):
-        """JSON-RPC 1.1 says with the status that a call failed (7.1), JSON-RPC 2.0 does not."""
+        """The status that an answer must have. Only in JSON-RPC 1.1 the status shows that a call has failed (7.1)."""
         answer = json.loads(body)
         return 500 if isinstance(answer, dict) and "version" in answer and "error" in answer else 200
 
@@ -292,7 +294,7 @@ class UnixHttpClient(HttpClient):
 
 
 class ZmqClient(Client):
-    """A DEALER: no envelope of its own, one frame a message."""
+    """A client with a DEALER socket, which sends each message as one frame, without an envelope."""
 
     name = "zeromq"
     kind = zmq.DEALER

@@ -1,9 +1,9 @@
 """Colfer messages for tests: a reader and a writer that share nothing with the peer's own.
 
 A struct is a dict of the fields that are present; a missing one has its zero value (0, "", b"", False, [] or None). The
-reader is strict: bytes that the reference compiler would write in another way, or refuse, are Malformed. That is a zero
-value that is present, a longer form of a number than needed, fields out of order, a text that is not UTF-8, and bytes after
-the end.
+reader is strict: bytes that the reference compiler would write in another way, or refuse, are Malformed. Such bytes are
+a zero value that is present, a longer form of a number than needed, fields out of order, a text that is not UTF-8, and
+bytes after the end.
 """
 
 import re
@@ -17,8 +17,9 @@ SCHEMA = Path(__file__).resolve().parent.parent / "colfer/jpeer.colf"
 
 
 def read_schema(text):
-    """The (name, type) of each field in the order of their indexes, by struct; intercept messages are not served. A name
-    may have a capital there, which some language needs."""
+    """Returns for each struct the (name, type) of its fields, in the order of their indexes. Intercept messages are
+    left out, because they are not served. A name in the schema may have a capital letter, because some language needs
+    that."""
     structs = {name: [(field[0].lower() + field[1:], kind) for field, kind in re.findall(r"^\t(\w+) +(\S+)", fields, re.M)]
                for name, fields in re.findall(r"^type (\w+) struct {\n(.*?)^}", text, re.M | re.S)}
     del structs["InterceptMessage"]

@@ -6,7 +6,8 @@ LINES_MAX = 40
 
 
 def foreign_examples(page):
-    """Their texts by their names, which end in .py, .cjs and .rb; each is short, as the page promises."""
+    """Returns the texts of these programs by their names, which end in .py, .cjs and .rb. Each text is short, as the
+    page promises."""
     found = dict(re.findall(r"<!-- example: (\S+\.(?:py|cjs|rb)) -->\n```\w+\n(.*?)```", page.read_text(encoding="utf-8"),
                             re.DOTALL))
     for name, text in found.items():

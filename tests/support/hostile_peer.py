@@ -25,21 +25,21 @@ def result(request, value):
 
 
 def value_of(java_type, value, **more):
-    """A result that is a value: of a call, a field or control."""
+    """The result of a call, a field or a control request that is a value."""
     return {"void": False, "value": {"type": java_type, "null": value is None, "value": value, **more}}
 
 
 def reference_to(java_type, number, **more):
-    """A result that is an object."""
+    """A result that is a reference to an object."""
     return {"void": False, "value": {"type": java_type, "null": False, "ref": number, **more}}
 
 
-# The first question about a class: no other loader has it.
+# The answer to the first question about a class: no other loader has it.
 LOADER_QUESTIONS = {"getClass", "getClassLoader", "getPlatformClassLoader", "getSystemClassLoader", "requireNonNull"}
 
 
 def usual(request):
-    """The answer to control, and to questions about class loaders; None to any other request."""
+    """The usual answer to a control request or a question about class loaders; None for any other request."""
     params = request.get("params")
     if request.get("method") == "call" and isinstance(params, dict) and params.get("method") in LOADER_QUESTIONS:
         return result(request, value_of("java.lang.Object", None))
@@ -85,7 +85,7 @@ class Connection(Reader):
                                  f"Sec-WebSocket-Accept: {accept}\r\n\r\n").encode())
 
     def messages(self):
-        """Each message of the client, whole and decoded; those that are no JSON as bytes."""
+        """Yields each message of the client, parsed; as bytes if the message is not JSON."""
         content = b""
         while True:
             first, part = self.frame(is_masked=True)
@@ -107,7 +107,7 @@ class Connection(Reader):
 class HostilePeer:
     def __init__(self, answer):
         self.answer = answer
-        self.faults = []  # of answer itself: the test's own mistakes
+        self.faults = []  # exceptions of `answer`: mistakes of the test
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"ws://127.0.0.1:{self._listener.getsockname()[1]}/rpc"
         self._streams = []

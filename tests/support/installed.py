@@ -11,7 +11,7 @@ SECONDS = 300
 
 
 def run(*command, **options):
-    """The output of a command that has to succeed."""
+    """Runs a command, which has to succeed, and returns its output."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False,
                           **options)
     assert done.returncode == 0, (command, done.stdout, done.stderr)
@@ -37,13 +37,13 @@ class Installed:
         return self.run("pkg-config", *words, "--cflags", "--libs", package).split()
 
     def build(self, source, package, *words, compiler="cc"):
-        """Compiles a source in `root`; the path of the program."""
+        """Compiles a source in `root`, and returns the path of the program."""
         program = self.root / f"{source}.program"
         run(compiler, *words, "-Wall", "-Wextra", "-Werror", self.root / source, "-o", program, *self.flags(package))
         return program
 
     def build_by_cmake(self, source, *words):
-        """Builds the CMake project in the folder `source`; its build folder."""
+        """Builds the CMake project in the folder `source`, and returns the build folder."""
         run("cmake", "-G", "Ninja", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}", *words)
         run("cmake", "--build", source / "build")
         return source / "build"

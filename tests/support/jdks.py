@@ -10,7 +10,7 @@ def homes():
 
 
 def feature_version(home):
-    """17 of "17.0.15+6"."""
+    """The feature version of a Java home: 17 for "17.0.15+6"."""
     return int(re.match(r"\d+", full_version(home))[0])
 
 

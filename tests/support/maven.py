@@ -16,7 +16,7 @@ class Unavailable(Exception):
 
 
 def run_maven(folder, *arguments):
-    """None on success, or Maven's message about an unreachable registry."""
+    """Runs Maven. Returns None on success, or Maven's message about an unreachable registry."""
     done = subprocess.run(["mvn", "--quiet", "--batch-mode", *arguments], cwd=folder, timeout=SECONDS,
                           capture_output=True, text=True, check=False)
     # Maven always resets the terminal's colours.
@@ -27,7 +27,7 @@ def run_maven(folder, *arguments):
 
 
 def run_offline_first(folder, purpose, *arguments):
-    """Once Maven has fetched all dependencies, it runs offline."""
+    """Runs Maven offline; if a dependency is missing, online."""
     complaint = run_maven(folder, "--offline", *arguments)
     if complaint is not None:
         complaint = run_maven(folder, *arguments)
@@ -38,7 +38,7 @@ def run_offline_first(folder, purpose, *arguments):
 
 
 def build(sources, name, *arguments, project="."):
-    """Copies the sources to build/NAME, and builds the project in that folder of them; returns the project's folder."""
+    """Copies the sources to build/NAME, and builds the project there. Returns the project's folder."""
     if shutil.which("mvn") is None:
         raise Unavailable("Maven is not installed")
     folder = ROOT / "build" / name

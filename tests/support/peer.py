@@ -68,8 +68,8 @@ def jvm_options():
 
 
 def complaints_in(text):
-    """Each line that complains, with the frames of Java below it. -Xcheck:jni also warns of native code of the JDK (its
-    fonts): then the innermost frame is a native method of a module, and jpeer is not at fault."""
+    """Returns each line that complains, with the frames of Java below it. -Xcheck:jni also warns of native code of the
+    JDK (its fonts): then the innermost frame is a native method of a module, and jpeer is not at fault."""
     lines = text.splitlines()
     found = []
     for number, line in enumerate(lines):
@@ -81,7 +81,7 @@ def complaints_in(text):
 
 
 def run_to_end(*arguments, env=None, timeout=START_SECONDS, pass_fds=(), cwd=None):
-    """Runs jpeer with these arguments until it ends: the completed process, its output as text."""
+    """Runs jpeer with these arguments until it ends. Returns the completed process, with its output as text."""
     done = subprocess.run([BINARY, *arguments], env=env or environment(), timeout=timeout, capture_output=True,
                           text=True, check=False, pass_fds=pass_fds, cwd=cwd)
     found = complaints_in(done.stderr + done.stdout)
@@ -114,7 +114,7 @@ class Peer:
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=self.output,
                                         stderr=self.errors, env=env or environment(), pass_fds=pass_fds, cwd=cwd)
         self.looked_at = {}
-        self.clients = []  # closed by close() in any case
+        self.clients = []  # clients that close() closes
         self.facts = self._await_ready()
 
     def _await_ready(self):

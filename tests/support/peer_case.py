@@ -97,7 +97,7 @@ class PeerCase(unittest.TestCase):
         return self.peer
 
     def start_with(self, rules, *options, head="", **more):
-        """As serve, with a policy file of these rules."""
+        """Like serve, with a policy file that has these rules."""
         return self.start("--rpc-policy", self.make_policy(rules, head), *options, allow=False, **more)
 
     def make_policy(self, rules, head=""):

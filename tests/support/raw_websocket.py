@@ -63,7 +63,7 @@ class Reader:
 
 
 class RawWebSocket(Reader):
-    """Over a Unix socket."""
+    """A WebSocket over a Unix socket, whose bytes a test writes itself."""
 
     name = "raw websocket"
 

@@ -42,47 +42,48 @@ __all__ = [
 
 
 def jboolean(value: bool) -> Typed:
-    """A Java boolean. Like jbyte to jchar it chooses an overload by its type."""
+    """Returns a Java boolean. Like the results of jbyte to jchar, the value chooses an overload by its type."""
     return Typed("boolean", value)
 
 
 def jbyte(value: int) -> Typed:
-    """A Java byte."""
+    """Returns a Java byte."""
     return Typed("byte", value)
 
 
 def jshort(value: int) -> Typed:
-    """A Java short."""
+    """Returns a Java short."""
     return Typed("short", value)
 
 
 def jint(value: int) -> Typed:
-    """A Java int."""
+    """Returns a Java int."""
     return Typed("int", value)
 
 
 def jlong(value: int) -> Typed:
-    """A Java long."""
+    """Returns a Java long."""
     return Typed("long", value)
 
 
 def jfloat(value: float) -> Typed:
-    """A Java float."""
+    """Returns a Java float."""
     return Typed("float", value)
 
 
 def jdouble(value: float) -> Typed:
-    """A Java double."""
+    """Returns a Java double."""
     return Typed("double", value)
 
 
 def jchar(value: str) -> Typed:
-    """A Java char: a str of one UTF-16 unit."""
+    """Returns a Java char: a str of one UTF-16 unit."""
     return Typed("char", value)
 
 
 def cast(java_type: Any, value: Any) -> Any:
-    """The value as an argument of that type (a class or its name), as a cast in Java: cast("java.lang.Object", 5)."""
+    """Returns the value as an argument of that type (a class or its name), as a cast in Java: cast("java.lang.Object",
+    5)."""
     name = class_name(java_type)
     if name in OPTIONALS:
         return Cast(name, value)
@@ -118,7 +119,7 @@ def set_field(target: Any, name: str, value: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether both are the same object, as `==` in Java."""
+    """Returns whether both are the same object, as `==` in Java."""
     left, right = (each._target if isinstance(each, Wrapper) else each for each in (left, right))
     left, right = (handle_of(each) or each if isinstance(each, JavaException) else each for each in (left, right))
     if isinstance(left, Object) and isinstance(right, Object):
@@ -127,7 +128,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _place(target: Any) -> tuple[Any, Any, str]:
-    """The connection or operations to use, the object or None, and the class."""
+    """Returns the connection or operations to use, the object or None, and the class."""
     operations = None
     if isinstance(target, Wrapper):
         operations, target = target._operations, target._target

@@ -66,7 +66,8 @@ class AsyncJava:
         return _wrap(self, package_member(lambda: self._java, "", name))
 
     def type(self, name: Any, loader: Any = None) -> Any:
-        """The class of that name, or of that java.lang.Class. With a loader: the class that this loader finds."""
+        """Returns the class of that name, or the class of that java.lang.Class. With a loader, returns the class that
+        the loader finds."""
         name, loader = (each._target if isinstance(each, Wrapper) else each for each in (name, loader))
         return _wrap(self, self._java.type(name, loader))
 
@@ -75,14 +76,14 @@ class AsyncJava:
         return _wrap(self, await asyncio.to_thread(self._java.add_classpath, *entries))
 
     async def array(self, element_type: Any, *content: Any) -> Any:
-        """A new array with these elements, of that length, or of several dimensions."""
+        """Returns a new array with these elements, of that length, or of several dimensions."""
         name = connection.class_name(element_type)
         if len(content) == 1:
             return await self.type(f"{name}[]")(content[0])
         return await self._ask("call", *connection.array_of_dimensions(name, content))
 
     async def class_object(self, name: str) -> Any:
-        """The java.lang.Class of that name."""
+        """Returns the java.lang.Class of that name."""
         return await self._ask("call", *find_class_object(name))
 
     async def stats(self) -> dict[str, Any]:
@@ -187,7 +188,8 @@ def _member_of(cls: Any, name: str) -> Any:
 
 
 def _java_name(member: Any, name: str) -> str:
-    """Java's name of a member. Python's name has one underscore more if Python or the package reserves the name."""
+    """Returns Java's name of a member. Python's name has one underscore more if Python or the package reserves the
+    name."""
     return str(getattr(member, "__name__", java_name(name)))
 
 
@@ -316,7 +318,7 @@ class AsyncWrapper(Wrapper):
 
 
 def _refusal(cls: Any, owner: object, name: str) -> AttributeError:
-    """The error of an assignment, which could not wait for Java."""
+    """Returns the error of an assignment, which could not wait for Java."""
     member = _member_of(cls, name)
     if member is None or name.startswith("_"):
         return missing_attribute(cls, name, owner)
@@ -366,7 +368,7 @@ class AsyncClass(AsyncWrapper):
         return AsyncMember(self._owner, self._target, None, member, name)
 
     async def __aiter__(self) -> AsyncIterator[Any]:
-        """The constants of an enum."""
+        """Returns the constants of an enum."""
         if ENUM not in self._target._supertypes:
             raise TypeError(f"{self._target!r} is not iterable: it is not an enum")
         async for each in await self._owner._ask("call", self._target._java_name, "values", None, (), self._target._loader):
@@ -441,7 +443,7 @@ class AsyncObject(AsyncWrapper):
         return self._elements()
 
     async def _elements(self) -> AsyncIterator[Any]:
-        """The elements; for a map its keys, as everywhere in Python."""
+        """Returns the elements of a collection, or the keys of a map, as everywhere in Python."""
         rest: Any = self._target
         if isinstance(rest, MapMixin):
             rest = (await self.keySet())._target
@@ -493,12 +495,12 @@ class _Opening:
 
 
 def launch(*args: Any, **options: Any) -> _Opening:
-    """jpeer.launch for asyncio: `java = await launch(...)`, or `async with launch(...) as java`."""
+    """Does for asyncio what jpeer.launch does: `java = await launch(...)`, or `async with launch(...) as java`."""
     return _Opening(lambda: connection.launch(*args, **{**options, "pin": False}))
 
 
 def connect(*args: Any, **options: Any) -> _Opening:
-    """jpeer.connect for asyncio."""
+    """Does for asyncio what jpeer.connect does."""
     return _Opening(lambda: connection.connect(*args, **{**options, "pin": False}), options.get("reconnects", False))
 
 

@@ -19,12 +19,13 @@ from .exceptions import StaleObject
 
 LINKS_MAX = 256
 OPENINGS_MAX = 4  # at once
-THREADS_MAX = 8  # they open links, and convert answers whose conversion sends requests (for a new class, for example)
+# Threads that open links, and convert answers whose conversion sends requests (for a new class, for example).
+THREADS_MAX = 8
 GROWTH_SECONDS = 0.002  # the delay before a link is opened for a call: most calls find a free link earlier
 REFUSAL_SECONDS = 1.0  # after a link could not be opened, the next attempt waits that long
 
 Place = tuple[str, int]
-"""A callback from Java, as Connection.calling identifies it."""
+"""Identifies a callback from Java, in the form of Connection.calling."""
 
 
 class Link:
@@ -113,7 +114,7 @@ class Links:
         self._share(link)
 
     def _share(self, link: Link) -> None:
-        """From now on all calls may use the link."""
+        """Makes the link available to all calls."""
         link.is_shared = True
         if link.number in self._links:
             self._add_free(link)

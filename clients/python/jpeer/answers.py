@@ -12,8 +12,8 @@ _SHAPES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def shown(text: str) -> str:
-    """A name that the peer has sent, for an error text or a traceback. Control characters are escaped, because a
-    terminal would obey them."""
+    """Returns a name that the peer has sent, for an error text or a traceback. Control characters are escaped, because
+    a terminal would obey them."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
@@ -54,14 +54,15 @@ def described(answer: Any, what: str) -> dict[str, Any]:
 
 
 def superclasses_in(data: Any, name: str) -> list[str]:
-    """The superclasses in the data of a Java error, the nearest first. Empty if the peer does not send them."""
+    """Returns the superclasses in the data of a Java error, the nearest first. The list is empty if the peer does not
+    send them."""
     with parsing(f"the error's data of {shown(name[:200])}"):
         found: list[str] = _each(data.get("superclasses") or [], str)
         return found
 
 
 def names_in(answer: Any, key: str) -> list[str]:
-    """One list of the answer to list_names. Call it inside `parsing`."""
+    """Returns one list of the answer to list_names. Call it inside `parsing`."""
     found: list[str] = _each(answer[key], str)
     return found
 

@@ -83,15 +83,16 @@ def implements(*interfaces: Any) -> Callable[[T], T]:
 
 
 def interfaces_of(target: Any) -> tuple[str, ...]:
-    """The interfaces that @implements has set: for a class, its own and those of all bases; for an object, those of its
-    class, its own, and those of its target."""
+    """Returns the interfaces that @implements has set: for a class, its own and those of all bases; for an object,
+    those of its class, its own, and those of its target."""
     classes = target.__mro__ if isinstance(target, type) else type(target).__mro__
     marks = (marked_interfaces(target), *(names_of(each.__dict__.get("__java_interfaces__")) for each in classes))
     return tuple(dict.fromkeys(name for names in marks for name in names))
 
 
 def interfaces_in_java(target: Any) -> tuple[str, ...]:
-    """The interfaces of an object in Java. An object with an order is also a Comparable, unless it is an Implementation."""
+    """Returns the interfaces of an object in Java. An object with an order is also a Comparable, unless it is an
+    Implementation."""
     interfaces = interfaces_of(target)
     is_object = not isinstance(target, (Implementation, FunctionType, MethodType, type))
     return tuple(dict.fromkeys((*interfaces, COMPARABLE))) if is_object and is_comparable(target) else interfaces
@@ -147,7 +148,8 @@ FUNCTIONS = (FunctionType, MethodType, type)  # Java calls these for every metho
 
 
 def implementation_of(interface: str, target: Any, java: "Java") -> Implementation:
-    """The target as that interface. A Python iterator becomes a java.util.Iterator that reads elements on demand."""
+    """Returns the target as an object with that interface. A Python iterator becomes a java.util.Iterator that reads
+    elements on demand."""
     if interface == "java.util.Iterator" and isinstance(target, Iterator):
         target = _JavaIterator(target)
     return Implementation.of(target, (interface,), java)
@@ -182,15 +184,15 @@ class ObjectMethod:
         )
 
     def is_in_python(self, cls: type) -> bool:
-        """Whether a class written in Python defines the method. Python's callable types have a __str__ of their own,
-        which does not count."""
+        """Returns whether a class written in Python defines the method. Python's callable types have a __str__ of their
+        own, which does not count."""
         return callable(_method_of(cls, self._name)) or any(
             isinstance(getattr(cls, each), (FunctionType, NoneType)) for each in self._specials  # None: not hashable
         )
 
 
 def _hash_code(target: Any) -> int:
-    """The hash as a signed 32-bit number; equal objects have equal numbers."""
+    """Returns the hash as a signed 32-bit number. Equal objects have equal numbers."""
     number = hash(target)
     folded = (number ^ number >> 32) & 0xFFFFFFFF
     return folded - (1 << 32) if folded >= 1 << 31 else folded
@@ -208,7 +210,7 @@ def _target_of(given: Any) -> Any:
 
 
 def _compare(target: Any, other: Any) -> int:
-    """Comparable.compareTo by __lt__."""
+    """Compares two objects by __lt__, as Comparable.compareTo does."""
     other = _target_of(other)
     return -1 if target < other else 1 if other < target else 0
 
@@ -231,8 +233,8 @@ class CallbackTable:
         self.run_coroutine: Callable[[Callable[..., Any], Sequence[Any]], Any] | None = None
 
     def of(self, target: Any, as_comparable: bool = False) -> Callback:
-        """The callback of a target. `as_comparable`: a callable becomes a Comparable, and not the interface of the
-        parameter."""
+        """Returns the callback of a target. With `as_comparable` a callable becomes a Comparable instead of the
+        parameter's interface."""
         key = _identity(target)
         if as_comparable:
             key = COMPARABLE, key
@@ -256,8 +258,8 @@ class CallbackTable:
         return bool(keys)
 
     def member_of(self, implementation: Implementation, name: str) -> Callable[..., Any] | None:
-        """The target if the interface's method is abstract, else a function that calls the method in Java. None if the
-        method does not exist."""
+        """Returns the target if the interface's method is abstract, else a function that calls the method in Java.
+        Returns None if the method does not exist."""
         if self.run_coroutine is not None:  # a request here would block the loop
             return None
         for interface in implementation.__java_interfaces__:
@@ -271,7 +273,7 @@ class CallbackTable:
         return None
 
     def _find_members(self, interface: str) -> dict[str, tuple[str, bool]]:
-        """Python's name of each method -> Java's name, and whether an overload is abstract."""
+        """Returns, for Python's name of each method, Java's name and whether an overload is abstract."""
         found = dict.fromkeys(OBJECT_METHODS, False)
         with contextlib.suppress(PeerError):  # no description, for example because of the policy
             for each in self._methods(interface):
@@ -323,8 +325,8 @@ class CallbackTable:
         )
 
     def _default_methods(self, interfaces: Sequence[str]) -> list[tuple[str, int]]:
-        """The default methods with their numbers of parameters. The other methods of a class may be many and are not
-        sent as overrides."""
+        """Returns the default methods with their numbers of parameters. The other methods of a class may be many and
+        are not sent as overrides."""
         found: set[tuple[str, int]] = set()
         for interface in interfaces:
             if interface not in self._defaults:
@@ -398,8 +400,8 @@ class CallbackTable:
         return known.get(method)
 
     def _throw(self, error: BaseException) -> Thrown:
-        """The Java throwable of a Python exception: the exception's own throwable if this connection has it, else a new
-        one of the equivalent class."""
+        """Returns the Java throwable of a Python exception: the exception's own throwable if this connection has it,
+        else a new one of the equivalent class."""
         can_ask = self._java._connection.can_ask()
         if not isinstance(error, JavaException) or not self._is_own(error):
             return self._make_thrown(error, 0)
@@ -410,8 +412,8 @@ class CallbackTable:
         return isinstance(error, JavaException) and getattr(type(error), "_java", None) in (None, self._java)
 
     def _make_thrown(self, error: BaseException, depth: int) -> Thrown:
-        """A new throwable for the exception, with its causes. When Java throws the outermost one back, Python gets the
-        same exception."""
+        """Makes a new throwable for the exception, with its causes. When Java throws the outermost throwable back,
+        Python gets the same exception."""
         frames = frames_of(error)
         cause = None
         if error.__cause__ is not None and depth < CAUSES_MAX:
@@ -506,7 +508,8 @@ class Listeners:
 
 
 def _identity(target: Any) -> Any:
-    """A key that is equal for what a reader sees as the same function or object. Runs no code of the object."""
+    """Returns a key for the function or object. Two functions that a reader sees as the same one have equal keys. Runs
+    no code of the object."""
     if isinstance(target, Implementation):
         return target.__java_interfaces__, _identity(target.target)
     if isinstance(target, MethodType):
@@ -531,7 +534,8 @@ def _as_optional(name: str, result: Any) -> Cast:
 
 
 def _method_of(target: Any, name: str) -> Any:
-    """The attribute that implements a Java method; with an underscore appended if Python reserves the name."""
+    """Returns the attribute that implements a Java method. Its name has an additional underscore if Python reserves the
+    Java name."""
     found = getattr(target, name, None)
     return getattr(target, f"{name}_", None) if found is None else found
 
@@ -543,7 +547,7 @@ def _is_coroutine_function(function: Any) -> bool:
 
 
 def accepts(function: Callable[..., Any], count: int) -> bool:
-    """Whether the function accepts that many arguments. True if its signature is unknown."""
+    """Returns whether the function accepts that many arguments. Returns True if its signature is unknown."""
     import inspect
 
     try:
@@ -556,7 +560,7 @@ def accepts(function: Callable[..., Any], count: int) -> bool:
 
 
 def arity_of(function: Callable[..., Any]) -> int:
-    """How many arguments the function needs; -1 if the number varies or the signature is unknown."""
+    """Returns how many arguments the function needs, or -1 if the number varies or the signature is unknown."""
     import inspect
 
     try:
@@ -573,7 +577,8 @@ def arity_of(function: Callable[..., Any]) -> int:
 
 
 def frames_of(error: BaseException) -> list[Frame]:
-    """The frames of the exception's traceback without this package's, the innermost first, at most FRAMES_MAX."""
+    """Returns the frames of the exception's traceback, the innermost first, at most FRAMES_MAX, without the frames of
+    this package."""
     entries: deque[tuple[str, TracebackType]] = deque(maxlen=FRAMES_MAX)
     entry = error.__traceback__
     while entry is not None:

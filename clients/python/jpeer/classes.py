@@ -54,7 +54,7 @@ OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
 
 SUPERTYPES_SHOWN = 4
 OBJECT_METHODS = frozenset("equals getClass hashCode notify notifyAll toString wait".split())  # of every object
-ASKED_MAX = 10_000  # names that no description contains
+ASKED_MAX = 10_000  # names without a description that a connection remembers
 UNFIT = Typed("int", "")  # an argument that no parameter accepts: a request with it calls nothing
 SUPERTYPES_MAX = 64  # nested constructions of classes on one thread
 # `names` of the classes that this thread constructs, and whether it looks up the class of a throwable (`thrown`).
@@ -160,8 +160,8 @@ class JavaClass(type):
         return isinstance(value, cls) or value in [constant.name() for constant in cls._constants()]
 
     def __getitem__(cls, key: Any) -> Any:
-        """The enum constant of that name. For other classes the brackets hold type arguments, which have no effect at
-        run time."""
+        """Returns the enum constant of that name. For other classes the brackets hold type arguments, which have no
+        effect at run time."""
         if ENUM not in cls._supertypes:
             return cls
         try:
@@ -210,13 +210,13 @@ class DeniedMethod:
             raise self.refusal(why) from None
 
     def refusal(self, why: Denied) -> Denied:
-        """The denial with a rule that would allow the method."""
+        """Returns the denial, extended by a rule that would allow the method."""
         made = Denied(f"{why}. {self._rule()}" if objects.is_denial_of(why, self._type, self._name) else str(why))
         made.code, made.data = why.code, why.data
         return made
 
     def refuse(self) -> NoReturn:
-        """Raises for a use as a value: the name may be a field."""
+        """Raises the denial when the program uses the attribute as a value: the name may be a field."""
         raise Denied(f"RPC access denied: {self._type}.{self._name}. {self._rule()}")
 
     def __bool__(self) -> bool:
@@ -326,7 +326,8 @@ def _loader_in(answer: Any) -> Object | None:
 
 
 def is_foreign(name: str) -> bool:
-    """Whether the class may come from another class loader. Hidden classes and arrays are found in other ways."""
+    """Returns whether the class may come from another class loader. Hidden classes and arrays are found in other
+    ways."""
     return not name.startswith(JDK_PACKAGES) and "/" not in name and not name.startswith("[")
 
 
@@ -346,9 +347,9 @@ class ClassTable:
         self._by_object: set[type] = set()  # classes described by one of their objects
         self._open_supertypes: dict[type, list[Any]] = {}  # the supertypes of a class that the policy allows by name
         self._without_owner: set[tuple[type, str]] = set()  # methods that the policy allows by no supertype
-        self._known_loaders: frozenset[int] | None = None  # whose classes are found by name; None: not asked yet
+        self._known_loaders: frozenset[int] | None = None  # loaders of classes found by name; None: not asked yet
         self._kept_loaders: list[Object | None] = []  # keeps the loaders' numbers from being used for other objects
-        self._asks_loaders = True  # until the policy denies the question
+        self._asks_loaders = True  # False once the policy has denied the question
         self.throwable_type: type[JavaClass] = JavaClass  # the type of throwables' classes
 
     @property
@@ -356,7 +357,7 @@ class ClassTable:
         return self._java._connection
 
     def of_name(self, name: str) -> type:
-        """The class of that name: `java.awt.Point`, `java.util.Map.Entry`, `int[]`. Raises NotFound."""
+        """Returns the class of that name: `java.awt.Point`, `java.util.Map.Entry`, `int[]`. Raises NotFound."""
         name = runtime_name(name)
         return self._classes.get(name) or self._make_named(name)
 
@@ -378,7 +379,7 @@ class ClassTable:
     # ---- classes of other loaders than the application's ----
 
     def of_class(self, class_object: Object) -> type:
-        """The Python class of a java.lang.Class."""
+        """Returns the Python class of a java.lang.Class."""
         name = self._connection.call("java.lang.Class", "getName", class_object)
         if type(name) is not str:
             raise ProtocolError(f"the peer's answer is malformed: {repr(name)[:200]} is not a class name")
@@ -386,7 +387,7 @@ class ClassTable:
         return self.of_name(name) if loader is None else self.of_loader(name, loader)
 
     def of_loader(self, name: str, loader: Object) -> type:
-        """The Python class of a class that this loader has defined."""
+        """Returns the Python class of a class that this loader has defined."""
         key = name, loader._number
         known = self._loaded.get(key)
         if known is not None:
@@ -406,8 +407,8 @@ class ClassTable:
         return len(found) > 1
 
     def _loader_of_class(self, find: Callable[[], Any]) -> Any:
-        """The loader of a java.lang.Class. None if its classes are found by name without a loader, or if the policy
-        denies the question."""
+        """Returns the loader of a java.lang.Class. Returns None if its classes are found by name without a loader, or
+        if the policy denies the question."""
         if not self._asks_loaders:
             return None
         try:
@@ -423,8 +424,8 @@ class ClassTable:
         return None if loader is None or loader._number in self._known_loaders else loader
 
     def is_assignable(self, cls: JavaClass, subclass: JavaClass) -> bool:
-        """Whether `subclass` extends or implements `cls` itself, and not only a class of the same name from another
-        loader."""
+        """Returns whether `subclass` extends or implements `cls` itself, and not only a class of the same name from
+        another loader."""
         if cls._loader is None and (subclass._loader is None or not is_foreign(cls._java_name)):
             return True
         key = cls, subclass
@@ -440,8 +441,8 @@ class ClassTable:
     # ----
 
     def of_object(self, name: str, handle: Object | None) -> type:
-        """The class of an object that the peer has sent. Some classes cannot be found by name: a lambda's, or another
-        loader's."""
+        """Returns the class of an object that the peer has sent. Some classes cannot be found by name: a lambda's, or
+        another loader's."""
         if handle is not None and is_foreign(name):
             if self._has_several(name):
                 return ByLoader(self, name)  # type: ignore[return-value]
@@ -452,8 +453,8 @@ class ClassTable:
         return self._classes.get(name) or self._make(name, handle)
 
     def of_thrown(self, name: str, superclasses: Sequence[str], handle: Any) -> type[JavaException]:
-        """The class of a throwable that Java has thrown. If a request of this lookup fails as well, its error gets the
-        class JavaException."""
+        """Returns the class of a throwable that Java has thrown. If a request of this lookup fails as well, its error
+        gets the class JavaException."""
         if _in_progress.__dict__.get("thrown"):
             return JavaException
         _in_progress.thrown = True
@@ -463,9 +464,9 @@ class ClassTable:
             _in_progress.thrown = False
 
     def of_throwable(self, name: str, superclasses: Sequence[str] = (), handle: Any = None) -> type[JavaException]:
-        """The class of a throwable. `superclasses`: the names of its superclasses, the nearest first. `except` matches
-        by the names of the class and its superclasses even if the policy denies a description. `handle`: the throwable,
-        which decides between several classes of that name."""
+        """Returns the class of a throwable. `superclasses` has the names of its superclasses, the nearest first.
+        `except` matches by the names of the class and its superclasses even if the policy denies a description.
+        `handle` is the throwable, which decides between several classes of that name."""
         with contextlib.suppress(PeerError, JavaException):
             if handle is not None and any(key[0] == name for key in [*self._loaded]):
                 loaded = self.of_class(handle._connection.call(OBJECT, "getClass", handle))
@@ -492,7 +493,7 @@ class ClassTable:
         return known if issubclass(known, JavaException) else made
 
     def nested(self, outer: JavaClass, name: str) -> type | None:
-        """The member class of that name, which may be inherited."""
+        """Returns the member class of that name. It may be inherited."""
         if name.endswith("_") and keyword.iskeyword(name[:-1]):
             name = name[:-1]
         is_listed = f"{outer._java_name}${name}" in outer._nested  # not known for classes of other loaders
@@ -509,9 +510,10 @@ class ClassTable:
     # ---- names that the description does not have ----
 
     def undescribed(self, cls: Any, name: str, instance: Object | None, owner: object) -> Any:
-        """Looks up an attribute that the description of its class does not contain: a method that the policy allows by
-        a supertype, a DeniedMethod, or an AttributeError. `instance`: the object, or None for a static member. `owner`:
-        what the error names. The first lookup sends a request, which calls no method."""
+        """Looks up an attribute that the description of its class does not contain. The result is a method that the
+        policy allows by a supertype, or a DeniedMethod; otherwise an AttributeError is raised. `instance` is the
+        object, or None for a static member. `owner` is what the error names. The first lookup sends a request, which
+        calls no method."""
         if name.startswith("_"):
             raise objects.missing_attribute(cls, name, owner)
         key = cls, name, instance is None
@@ -536,8 +538,8 @@ class ClassTable:
         return DeniedMethod(cls, java_name(name), instance)
 
     def _is_denied(self, cls: Any, name: str, instance: Object | None) -> bool:
-        """Whether the policy denies a method; False also if there is no such public method. Adds the description of the
-        object: a description by the class's name lacks methods that the policy allows by a supertype."""
+        """Returns whether the policy denies a method, and False if there is no such public method. Adds the description
+        of the object, because a description by the class's name lacks methods that the policy allows by a supertype."""
         operations = _static_operations(cls) if instance is None else self._connection
         try:
             operations.call(_callable_name(cls), name, instance, (UNFIT,))
@@ -575,7 +577,7 @@ class ClassTable:
             type.__setattr__(cls, name, made)
 
     def owner_of(self, cls: Any, method: str, instance: Object) -> str | None:
-        """A supertype by whose name the policy allows the method for objects of the class."""
+        """Returns a supertype by whose name the policy allows the method for objects of the class."""
         if "_owners" not in cls.__dict__ or (cls, method) in self._without_owner:
             return None
         for each in self._supertypes_of(cls):
@@ -590,7 +592,7 @@ class ClassTable:
         return None
 
     def _supertypes_of(self, cls: Any) -> list[Any]:
-        """The supertypes that the policy allows, each before its own supertypes."""
+        """Returns the supertypes that the policy allows, each before its own supertypes."""
         known = self._open_supertypes.get(cls)
         if known is None:
             known = []
@@ -602,7 +604,7 @@ class ClassTable:
         return known
 
     def _allows(self, java_type: str, method: str, instance: Object) -> bool:
-        """Whether the policy allows an existing method. Does not call it."""
+        """Returns whether the policy allows an existing method. Does not call the method."""
         try:
             self._connection.call(java_type, method, instance, (UNFIT,))
         except Denied:
@@ -624,8 +626,8 @@ class ClassTable:
 
     @contextlib.contextmanager
     def _making(self, name: str) -> Iterator[None]:
-        """Guards the construction of a class, which first makes the supertypes. Java's supertypes have no cycles, and
-        no chain of them is that long."""
+        """Guards the construction of a class, which first constructs the supertypes. Java's supertypes have no cycles,
+        and no chain of supertypes has SUPERTYPES_MAX classes."""
         in_progress: list[str] = _in_progress.__dict__.setdefault("names", [])
         if name in in_progress or len(in_progress) >= SUPERTYPES_MAX:
             raise ProtocolError(f"the supertypes of the class {shown(in_progress[0][:200])} are endless")
@@ -695,7 +697,7 @@ class ClassTable:
         return (*needed, base)
 
     def _owners(self, info: dict[str, Any]) -> dict[str, str]:
-        """Method name -> the supertype that has the method, for a class that no request can name."""
+        """Returns, for each method of a class that no request can name, the supertype that has the method."""
         owners = {}
         for supertype in [*reversed(info["interfaces"]), *info["superclasses"][:1]]:
             with contextlib.suppress(PeerError, JavaException):
@@ -743,16 +745,16 @@ class ClassTable:
         def implement(*targets: Any) -> Any:
             if len(targets) != 1:
                 raise TypeError(
-                    f"{name} is an interface: it takes one function, or one object, that implements it, "
-                    f"not {len(targets)} arguments"
+                    f"{name} is an interface: it accepts one argument, a function or an object that implements it, "
+                    f"not {len(targets)}"
                 )
             return implementation_of(name, targets[0], self._java)
 
         return implement
 
     def _is_scala_object(self, name: str, info: dict[str, Any]) -> bool:
-        """Whether a call of the class means the `apply` of its Scala object: no constructor is public, and the class of
-        the object exists."""
+        """Returns whether a call of the class means the `apply` of its Scala object: no constructor is public, and the
+        class of the object exists."""
         if any("public" in each["modifiers"].split() for each in info["constructors"]):
             return False
         has_apply = any(each["name"] == "apply" and each["isStatic"] for each in info["methods"])
@@ -767,7 +769,7 @@ class ClassTable:
 
         def construct(*contents: Any) -> Any:
             if len(contents) != 1:
-                raise TypeError(f"{shown} takes a length or the elements, not {len(contents)} arguments")
+                raise TypeError(f"{shown} accepts a length or the elements, not {len(contents)} arguments")
             arguments = array_arguments(shown, contents[0])
             content = arguments[0].value if primitive and isinstance(arguments[0], Typed) else ()
             made = pieces.array(shown, content) if hasattr(content, "__len__") and len(content) > MANY else None
@@ -781,13 +783,13 @@ class ClassTable:
 
 
 def _callable_name(cls: Any) -> str:
-    """The class that a request names for a method of the object. A hidden class cannot be named."""
+    """Returns the class that a request names for a method of the object. A hidden class cannot be named."""
     name: str = cls._java_name
     return OBJECT if "/" in name else name
 
 
 def _has_method(cls: type, name: str) -> bool:
-    """Whether the class's own description has this instance method."""
+    """Returns whether the class's own description has this instance method."""
     found = cls.__dict__.get(name)
     return isinstance(found, Method) and found._has_instance
 
@@ -797,18 +799,18 @@ def _iterates(cls: type) -> bool:
 
 
 def _without_mixed_in(members: dict[str, Any], bases: Sequence[type]) -> dict[str, Any]:
-    """The members without those that a mixin of the class replaces."""
+    """Returns the members without those that a mixin of the class replaces."""
     mixed_in = {name for name, mixin in OVERRIDES.items() if any(issubclass(base, mixin) for base in bases)}
     return {name: members[name] for name in members if name not in mixed_in}
 
 
 def find_class_object(name: str) -> tuple[str, str, None, tuple[Typed, ...]]:
-    """The request of Java.class_object."""
+    """Returns the request that Java.class_object sends."""
     return "java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),)
 
 
 def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
-    """The arguments of `new` of an array class: a length or the elements."""
+    """Returns the arguments of `new` of an array class: a length or the elements."""
     elements: Any = content
     if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
         return (Typed("int", operator.index(content)),)
@@ -820,25 +822,25 @@ def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
 
 
 def is_special(name: str) -> bool:
-    """Whether the name has a meaning of its own in Python, such as `__len__` and `__del__`. jpeer.call, get and put can
-    use such a member."""
+    """Returns whether the name has a meaning of its own in Python, such as `__len__` and `__del__`. jpeer.call, get and
+    put can use such a member."""
     return name.startswith("__") and name.endswith("__")
 
 
 def python_name(name: str) -> str:
-    """The Python name of a Java name. Names that Python or the package reserves get an underscore: `in_`."""
+    """Returns the Python name of a Java name. Names that Python or the package reserves get an underscore: `in_`."""
     if keyword.iskeyword(name) or (name.startswith("_") and hasattr(JavaObject, name)) or name in RESERVED:
         return name + "_"
     return name
 
 
 def java_name(name: str) -> str:
-    """The inverse of python_name."""
+    """Returns the Java name of a Python name, as the inverse of python_name."""
     return name[:-1] if name.endswith("_") and python_name(name[:-1]) == name else name
 
 
 def parameter_name(name: str) -> str:
-    """A parameter's name in Python: a `$` of Java becomes an underscore."""
+    """Returns the Python name of a parameter: a `$` of Java becomes an underscore."""
     return python_name(re.sub(r"\W", "_", name))
 
 
@@ -851,7 +853,7 @@ RESERVED = frozenset(
 
 class PublicConstructors:
     """The constructors of a class of which some are not public. The peer may choose such a constructor if no public one
-    accepts the arguments. A plain call must not."""
+    accepts the arguments. A plain call must not run such a constructor."""
 
     def __init__(self, name: str, info: dict[str, Any], call: Callable[..., Any]) -> None:
         self._name, self._call = name, call
@@ -879,7 +881,7 @@ class PublicConstructors:
 
 
 def _with_python_base(name: str, base: type) -> tuple[type, ...]:
-    """The Python bases of a throwable's class."""
+    """Returns the Python bases of a throwable's class."""
     python = PYTHON_BASES.get(name)
     if python is None or issubclass(base, python):
         return (base,)
@@ -911,7 +913,7 @@ def _signature(member: dict[str, Any]) -> str:
 
 
 def _text_signature(method: dict[str, Any]) -> str:
-    """The text that inspect.signature parses: "($self, dx, dy)"."""
+    """Returns the text that inspect.signature parses: "($self, dx, dy)"."""
     names = [parameter_name(each["name"]) for each in method["parameters"]]
     if names and method.get("isVarArgs"):
         names[-1] = f"*{names[-1]}"
@@ -919,7 +921,8 @@ def _text_signature(method: dict[str, Any]) -> str:
 
 
 def _is_identity(info: dict[str, Any]) -> bool:
-    """Whether `equals` is that of java.lang.Object or of an enum, which compare by identity."""
+    """Returns whether the class inherits `equals` from java.lang.Object or java.lang.Enum, which compare by
+    identity."""
     for method in info["methods"]:
         if method["name"] == "equals" and [each["type"] for each in method["parameters"]] == [OBJECT]:
             return method.get("inheritedFrom") in (OBJECT, ENUM)

@@ -165,7 +165,7 @@ class MapMixin(JavaObject):
         raise KeyError(key)
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The value of the key, or the default."""
+        """Returns the value of the key, or the default."""
         try:
             return self[key]
         except KeyError:
@@ -302,8 +302,8 @@ class EntryMixin(JavaObject):
 
 
 def lookup_forms(value: Any) -> Iterator[Any]:
-    """The value, and the other Java values that it may mean: 2 is an Integer, but also a Long, which Java does not
-    consider equal."""
+    """Returns the value, and the other Java values that it may mean: 2 is an Integer, but also a Long, which Java does
+    not consider equal."""
     yield value
     kind = type(value)
     if kind is int:
@@ -318,8 +318,8 @@ def lookup_forms(value: Any) -> Iterator[Any]:
 
 
 def _finds(source: JavaObject, method: str, value: Any) -> bool:
-    """Whether contains, containsKey or remove finds the value. False also for a value that Java cannot compare with the
-    elements."""
+    """Returns whether contains, containsKey or remove finds the value. Returns False also for a value that Java cannot
+    compare with the elements."""
     try:
         return bool(call(source, method, value))
     except (BadArgument, TypeError):

@@ -24,7 +24,7 @@ from .pieces import Pieces
 
 STOP_SECONDS = 10.0
 NAMES_MAX = 100_000  # in one package
-KIND_MAX = 1000  # names that begin with the wanted name, which the answer lists first
+KIND_MAX = 1000  # names that begin with the wanted name; the answer lists the wanted name first
 # For a peer that serves only this program: large arrays fit in one message, and only warnings are logged.
 # Calls that are running when the connection is closed have a moment to end.
 DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "100"}
@@ -45,7 +45,7 @@ class Java(ModuleType):
     """
 
     def __init__(self) -> None:
-        """Use launch or connect."""
+        """Makes no connection: call launch or connect instead."""
         super().__init__("java", Java.__doc__)
         self.__dict__["__getattr__"] = lambda name: packages.member(lambda: self, "", name)
         self.__dict__["__all__"] = ["type", "array", "class_object", "stats", "gc", "close"]  # help() shows these
@@ -70,8 +70,9 @@ class Java(ModuleType):
     # ---- classes ----
 
     def type(self, name: Any, loader: Any = None) -> Any:
-        """The class of that name ("java.awt.Point", "java.util.Map.Entry", "int[]"), or of a java.lang.Class. With a
-        loader (a java.lang.ClassLoader): the class that it finds. Raises NotFound."""
+        """Returns the class of that name ("java.awt.Point", "java.util.Map.Entry", "int[]"), or the class of a
+        java.lang.Class. With a loader (a java.lang.ClassLoader), returns the class that the loader finds. Raises
+        NotFound."""
         if loader is not None:
             name = self._connection.call(*find_class_object(class_name(name)), loader)
         if isinstance(name, Object):
@@ -95,29 +96,30 @@ class Java(ModuleType):
         return made
 
     def array(self, element_type: Any, *content: Any) -> Any:
-        """A new array with these elements, of that length, or of several dimensions: java.array("double", [1.5, 2]),
-        java.array("java.awt.Point", 3), java.array("int", 2, 3)."""
+        """Returns a new array with these elements, of that length, or of several dimensions: java.array("double", [1.5,
+        2]), java.array("java.awt.Point", 3), java.array("int", 2, 3)."""
         name = class_name(element_type)
         if len(content) == 1:
             return self._classes.of_name(f"{name}[]")(content[0])
         return self._connection.call(*array_of_dimensions(name, content))
 
     def class_object(self, name: str) -> Any:
-        """The java.lang.Class of that name."""
+        """Returns the java.lang.Class of that name."""
         return self._connection.call(*find_class_object(name))
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(type(self)), *self._members_of("")})
 
     def _members_of(self, package: str) -> list[str]:
-        """The classes and packages in a package, by their Python names."""
+        """Returns the classes and packages in a package, by their Python names."""
         start = f"{package}." if package else ""
         names = self._names(start, NAMES_MAX)
         found = {python_name(each[len(start) :]) for each in names[0] + names[1]}
         return sorted(each for each in found if not each.startswith("_"))  # no attribute finds names with an underscore
 
     def _kind_of(self, name: str) -> packages.Kind:
-        """Whether the name is a package, and whether it is a class. A known name is asked for once a connection."""
+        """Returns whether the name is a package, and whether it is a class. A connection asks the peer only once about
+        a name that exists."""
         known = self._kinds.get(name)
         if known is None:
             found = self._names(name, KIND_MAX)
@@ -127,7 +129,7 @@ class Java(ModuleType):
         return known
 
     def _names(self, prefix: str, most: int) -> tuple[list[str], list[str]]:
-        """The packages and the classes whose names begin with the prefix."""
+        """Returns the packages and the classes whose names begin with the prefix."""
         answer = self._connection.list_names(prefix, most)
         with parsing("the list of names"):
             return names_in(answer, "packages"), names_in(answer, "classes")
@@ -222,7 +224,7 @@ class Java(ModuleType):
 
 
 def default() -> Java:
-    """The connection that was opened last, of those that are still open."""
+    """Returns the connection that was opened last, of those that are still open."""
     with _open_lock:
         while _open and _open[-1].is_closed:
             _open.pop()
@@ -245,7 +247,7 @@ def read_stats(answer: Any) -> dict[str, Any]:
 
 
 def class_name(java_class: Any) -> str:
-    """The Java name of a class that is given as a Python class, as a java.lang.Class or by its name."""
+    """Returns the Java name of a class that is given as a Python class, as a java.lang.Class or by its name."""
     if isinstance(java_class, str):
         return java_class
     if isinstance(java_class, Wrapper):
@@ -350,7 +352,7 @@ def launch(
 
 
 def words_of(words: str | Iterable[str | os.PathLike[str]], what: str) -> list[str]:
-    """A list of words; one word becomes a list."""
+    """Returns a list of words. A single word becomes a list."""
     if isinstance(words, (str, os.PathLike)):
         words = [words]
     if isinstance(words, (bytes, dict)) or not isinstance(words, Iterable):
@@ -388,7 +390,7 @@ def connect(
 
 
 def find_program() -> str:
-    """The program in this package, else in the build folder that contains this package, else in PATH."""
+    """Returns the program in this package, else in the build folder that contains this package, else in PATH."""
     here = os.path.dirname(os.path.abspath(__file__))  # a symbolic link, in a build folder
     for place in (os.path.join(here, "bin", "jpeer"), os.path.join(os.path.dirname(os.path.dirname(here)), "jpeer")):
         if os.path.isfile(place) and os.access(place, os.X_OK):
@@ -404,15 +406,15 @@ def find_program() -> str:
 
 
 def default_class_path() -> str | None:
-    """The CLASSPATH of the environment, else this package's folder, which has no classes: Java's default is the current
-    folder, and describing a class would read all of it."""
+    """Returns the CLASSPATH of the environment, else this package's folder, which has no classes. Java's default is the
+    current folder, and describing a class would read all of that folder."""
     if os.environ.get("JPEER_CLASS_PATH"):
         return None
     return os.environ.get("CLASSPATH") or os.path.dirname(os.path.abspath(__file__))
 
 
 def join_class_path(entries: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> str | None:
-    """The class path in Java's form. Raises FileNotFoundError for an entry that does not exist."""
+    """Returns the class path in Java's form. Raises FileNotFoundError for an entry that does not exist."""
     if isinstance(entries, (str, os.PathLike)):
         entries = os.fspath(entries).split(os.pathsep)
     found: list[str] = []

@@ -113,7 +113,8 @@ class ErrorMaker:
     def __call__(
         self, connection: Any, code: int, message: str, throwable: Throwable | None, data: dict[str, Any] | None
     ) -> Any:
-        """The exception; NotImplemented if the request should be sent again with its arguments converted anew."""
+        """Returns the exception, or NotImplemented if the request should be sent again with its arguments converted
+        anew."""
         if self._should_retry(code, message):
             return NotImplemented
         if code == SERVER_ERROR and throwable is not None and not _is_stale(message, data or {}):
@@ -122,8 +123,8 @@ class ErrorMaker:
         return _peer_error(code, message, data or {})
 
     def _of_throwable(self, throwable: Throwable, data: Any, outermost: Any, depth: int) -> BaseException:
-        """`throwable` is the cause at that depth below the outermost throwable, whose handle is given. Depth 0 is the
-        outermost."""
+        """Returns the exception for a throwable: the cause at that depth below the outermost throwable, whose handle is
+        given. At depth 0 it is the outermost throwable itself."""
         name, message, frames, cause = throwable[:4]
         original = self._find_original(name, message, outermost, depth)
         if name == UNDECLARED and cause is not None:  # wraps a checked exception that the method lacks
@@ -144,7 +145,7 @@ class ErrorMaker:
 
 
 def make_throwable(cls: type[JavaException], message: str | None, handle: Any) -> JavaException:
-    """An instance of the class, made without a request: calling the class would create a throwable in Java."""
+    """Makes an instance of the class without a request. Calling the class would create a throwable in Java."""
     made = cls.__new__(cls, message or "")
     made.args = (message or "",)
     made.__dict__["_handle"] = handle
@@ -159,7 +160,7 @@ _WRONG_ARGUMENTS = re.compile("; candidates: | found: ambiguous for |^No matchin
 
 
 def handle_of(error: JavaException) -> Any:
-    """The throwable's handle; None if the peer has not kept the throwable."""
+    """Returns the throwable's handle, or None if the peer has not kept the throwable."""
     handle = error.__dict__.get("_handle")
     if handle is None:
         handle, depth = error.__dict__.get("_outermost", (None, 0))
@@ -168,7 +169,7 @@ def handle_of(error: JavaException) -> Any:
 
 
 def cause_of_handle(handle: Any, depth: int) -> Any:
-    """The handle of the cause at that depth below a throwable; None if there is no such cause."""
+    """Returns the handle of the cause at that depth below a throwable, or None if there is no such cause."""
     for _ in range(depth):
         if handle is None:
             break
@@ -231,7 +232,7 @@ def _frame() -> Iterator[None]:
 
 
 def java_traceback(frames: Sequence[str]) -> TracebackType | None:
-    """A traceback with the peer's frames, the innermost first."""
+    """Returns a traceback with the peer's frames, the innermost first."""
     traceback = None
     for text in frames[:FRAMES_MAX]:
         name, file, line = parse_frame(text)
@@ -260,7 +261,7 @@ def _extend_traceback(exception: BaseException, frames: Sequence[str]) -> BaseEx
 
 
 def java_traceback_frames(frames: Sequence[str]) -> list[TracebackType]:
-    """The entries of java_traceback, the innermost first."""
+    """Returns the entries of java_traceback, the innermost first."""
     entries = []
     entry = java_traceback(frames)
     while entry is not None:

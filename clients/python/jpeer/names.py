@@ -6,7 +6,7 @@ PRIMITIVES = {
 
 
 def runtime_name(name: str) -> str:
-    """`int[]` -> `[I`, as Class.getName returns it. Other names are unchanged."""
+    """Converts `int[]` to `[I`, as Class.getName returns the name. Other names are unchanged."""
     depth = 0
     while name.endswith("[]"):
         name = name[:-2].rstrip()
@@ -17,7 +17,7 @@ def runtime_name(name: str) -> str:
 
 
 def source_name(name: str) -> str:
-    """`[I` -> `int[]`. Other names are unchanged."""
+    """Converts `[I` to `int[]`. Other names are unchanged."""
     depth = len(name) - len(name.lstrip("["))
     if depth == 0:
         return name

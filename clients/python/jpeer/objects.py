@@ -22,11 +22,12 @@ class JavaObject(Object):
     __slots__ = ()
 
     _identity = False
-    """Whether the class inherits equals and hashCode from java.lang.Object. Then equal refs are equal objects, without
-    a request."""
+    """Whether the class inherits equals and hashCode from java.lang.Object. Then objects are compared by their refs,
+    without a request."""
     _owners: ClassVar[dict[str, str]] = {}
-    """Method name -> the supertype that a request names in place of the object's class. It has all methods of a hidden
-    class (a lambda's), which no request can name, and the methods that the policy allows only by a supertype."""
+    """Method name -> the supertype that a request names in place of the object's class. The keys are all methods of a
+    hidden class (such as a lambda's), which no request can name, and the methods that the policy allows only by a
+    supertype."""
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Object):
@@ -154,7 +155,7 @@ class OptionalMixin(JavaObject):
         return present
 
     def _value(self) -> Any:
-        """The value, or None."""
+        """Returns the value, or None."""
         return call(self, OPTIONALS[self._java_type]) if self else None
 
 
@@ -262,23 +263,23 @@ def call(instance: Object, name: str, *args: Any) -> Any:
 
 
 def callable_name(instance: Object, method: str) -> str:
-    """The class that a request names for a method of the object. Usually the object's own class, for which the policy
-    also considers supertypes that declare the method; else the supertype in `_owners`."""
+    """Returns the class that a request names for a method of the object. This is usually the object's own class, for
+    which the policy also considers supertypes that declare the method; else the supertype in `_owners`."""
     own = instance._java_type
     owners: dict[str, str] = getattr(type(instance), "_owners", {})
     return owners.get(method) or (OBJECT if "/" in own else own)
 
 
 def allowed_owner(instance: Object, method: str) -> str | None:
-    """A supertype that has or inherits the method and by whose name the policy allows it. callable_name returns it from
-    then on."""
+    """Finds a supertype that has or inherits the method, and by whose name the policy allows the method. From then on
+    callable_name returns this supertype."""
     java = getattr(type(instance), "_java", None)
     found: str | None = None if java is None else java._classes.owner_of(type(instance), method, instance)
     return found
 
 
 def is_denial_of(why: Denied, java_type: str, name: str) -> bool:
-    """Whether the error is of this request, and not of a request that a callback made during it."""
+    """Returns whether the error is of this request, and not of a request that a callback made during it."""
     return str(why).startswith(f"RPC access denied: {java_type}.{name} ")
 
 
@@ -292,7 +293,7 @@ def _compare(left: JavaObject, right: object, holds: Any) -> Any:
 
 
 def describe_briefly(instance: Object) -> str:
-    """The repr: of limited length, and without exceptions."""
+    """Returns a repr of limited length. Raises nothing."""
     name = instance._java_type
     try:
         described = instance._connection.describe(instance)
@@ -307,12 +308,12 @@ def describe_briefly(instance: Object) -> str:
 
 
 def refuse_pickle(value: Any) -> NoReturn:
-    """pickle calls it for classes, their members and packages."""
+    """Raises the error when classes, their members or packages are pickled."""
     raise TypeError(f"cannot pickle or copy {value!r}: it belongs to a connection, which the other process has to open")
 
 
 def missing_attribute(cls: type, name: str, owner: object) -> AttributeError:
-    """The error for a name that a Java class lacks, with similar names."""
+    """Returns the error for a name that a Java class lacks, with similar names."""
     java_name = getattr(cls, "_java_name", cls.__name__)
     if name.startswith("_"):
         return AttributeError(f"{java_name} has no attribute {name!r}", name=name, obj=owner)

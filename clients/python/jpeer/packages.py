@@ -35,8 +35,8 @@ class Package(ModuleType):
         )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """`import` sets a loaded class module as an attribute of its package. It is not kept: classes are looked up
-        each time."""
+        """Ignores a loaded class module that `import` sets as an attribute of its package, because classes are looked
+        up."""
         if not isinstance(value, ClassModule):
             super().__setattr__(name, value)
 
@@ -80,8 +80,8 @@ class Kind(NamedTuple):
 
 
 def member(find_java: "Callable[[], Java]", package: str, name: str, imports: bool = False) -> Any:
-    """The class or package of that name; if both exist, the class, as in Java (JLS 6.4.2). imports: raises at once if
-    the peer knows neither."""
+    """Returns the class or package of that name. If both exist, returns the class, as in Java (JLS 6.4.2). With
+    `imports`, raises at once if the peer knows neither."""
     if name == "__all__":  # the classes that `from jpeer.java.util import *` imports
         return [each for each in find_java()._members_of(package) if each[0].isupper()]
     if name.startswith("_"):
@@ -123,7 +123,7 @@ def raise_unknown(java: "Java", name: str) -> NoReturn:
 
 
 def java_name_of(java: "Java", package: str, name: str) -> str:
-    """The Java name of an attribute: `lambda_` stands for `lambda`, unless Java has the name `lambda_`."""
+    """Returns the Java name of an attribute: `lambda_` stands for `lambda`, unless Java has the name `lambda_`."""
     full = f"{package}.{name}" if package else name
     if name.endswith("_") and keyword.iskeyword(name[:-1]) and not any(java._kind_of(full)):
         return full[:-1]
@@ -151,8 +151,8 @@ def _nested_name(java: "Java", outer: str, name: str) -> str:
 
 
 def _import(java: "Java", parent: ModuleType, package: str, name: str) -> tuple[type["Package"], str]:
-    """The kind of module to import, and its Java name. Raises NotFound if the peer knows neither a package nor a
-    class."""
+    """Returns the kind of module to import, and its Java name. Raises NotFound if the peer knows neither a package nor
+    a class."""
     if isinstance(parent, ClassModule):
         return ClassModule, _nested_name(java, package, name)
     found = member(lambda: java, package, name, True)

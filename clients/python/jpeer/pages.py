@@ -61,14 +61,14 @@ def pages(source: Object, first: int = FIRST_PAGE, start: int = 0) -> Iterator[l
 
 
 def needs_iterator(source: Object) -> bool:
-    """Whether `fetch` is known to be denied and `iterator` to be allowed."""
+    """Returns whether `fetch` is known to be denied and `iterator` to be allowed."""
     own = source._java_type
     return "/" not in own and callable_name(source, "iterator") != own and not own.startswith("[")
 
 
 def _iterator_by_name(source: Object, why: Denied) -> Any:
-    """The iterator, if the policy allows a supertype that inherits the method: `fetch` does not consider it. Else
-    None."""
+    """Returns the iterator, if the policy allows a supertype that inherits the method: `fetch` does not consider such a
+    supertype. Otherwise returns None."""
     if source._java_type.startswith("[") or not str(why).startswith(f"RPC access denied: {source._java_type}."):
         return None
     if "java.util.Map" in getattr(type(source), "_supertypes", ()):
@@ -77,7 +77,7 @@ def _iterator_by_name(source: Object, why: Denied) -> Any:
 
 
 def _with_entries(elements: list[Any]) -> list[Any]:
-    """A tuple in a page is always an entry of a map."""
+    """Replaces the tuples of a page by MapEntry objects: a tuple in a page is always an entry of a map."""
     kinds = set(map(type, elements))
     if kinds == {tuple}:
         return list(map(MapEntry, elements))
@@ -118,7 +118,8 @@ class Lookahead:
 
 
 def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
-    """The first page is one element, so that a program that wants only one consumes only one in Java."""
+    """Yields the elements in pages. The first page is one element, so that a program that wants one element consumes
+    only one in Java."""
     size = 1
     other: Any = None  # the iterator of a stream
     while True:
@@ -228,7 +229,7 @@ class ScalaPairMixin(JavaObject):
 
 
 def to_list(source: Iterable[Any], progress: bool = False) -> list[Any]:
-    """list(source). With `progress`, and if tqdm is installed, it shows a progress bar."""
+    """Returns list(source). With `progress`, and if tqdm is installed, shows a progress bar."""
     if not progress or not isinstance(source, Object):
         return list(source)
     try:

@@ -28,7 +28,7 @@ SIZES = {"byte": 1, "boolean": 1, "short": 2, "char": 2, "int": 4, "float": 4, "
 
 
 class Pieces:
-    """Hooks.in_pieces: decides which values of a request that is too long are sent in pieces."""
+    """Decides which values of a request that is too long are sent in pieces (Hooks.in_pieces)."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
@@ -38,8 +38,8 @@ class Pieces:
         self.message_max, self.values_max = self._java._connection.learn_limits()
 
     def __call__(self, value: Any, declared: str | None) -> Any:
-        """The object assembled from the value's pieces. None: the value is sent whole, or only its elements are sent in
-        pieces."""
+        """Returns the object assembled from the value's pieces, or None if the value is sent whole or only its elements
+        are sent in pieces."""
         if isinstance(value, str):
             room = max((self._room() - FRAME) // 6, 1)  # a character has at most 6 bytes in JSON
             is_long = len(value) > LONG and declared in (None, TEXT, "java.lang.CharSequence", "java.lang.Object")
@@ -51,7 +51,7 @@ class Pieces:
         return self._buffer(value, declared, is_filled_by_java=True)
 
     def array(self, name: str, content: Any) -> Any:
-        """A new array of primitives if its elements may be too many for one message, else None."""
+        """Returns a new array of primitives if its elements may be too many for one message, else None."""
         size = content.nbytes * 4 // 3 if hasattr(content, "nbytes") else len(content) * ELEMENT
         java_type = f"[{KINDS[name[:-2]]}"
         if size + FRAME <= self.message_max or self.message_max == 0:
@@ -101,11 +101,11 @@ class Pieces:
         return self._assemble(f"{kind}[]", f"[{KINDS[kind]}", view, room)
 
     def _count(self) -> int:
-        """The number of elements of the first piece."""
+        """Returns the number of elements of the first piece."""
         return max(min(self.values_max // 2, self._room() // 64), 1)
 
     def _room(self) -> int:
-        """The size of a message with a piece. Larger messages would only cost both sides memory."""
+        """Returns the size of a message with a piece. Larger messages would only cost both sides memory."""
         return min(self.message_max, PIECE)
 
     def _assemble(self, name: str, java_type: str, value: Any, room: int, make: Any = None) -> Any:

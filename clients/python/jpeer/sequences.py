@@ -207,7 +207,7 @@ class ListMixin(SequenceMixin, CollectionMixin):
         """Sorts in Java: by a comparator (a function of two elements), by a key as in Python, or in natural order."""
         if key is not None:
             if comparator is not None:
-                raise TypeError("sort takes a comparator or a key")
+                raise TypeError("sort accepts a comparator or a key, not both")
             comparator = _by_key(key, reverse)
         elif reverse:
             arguments = () if comparator is None else (Typed("java.util.Comparator", comparator),)
@@ -233,7 +233,8 @@ def is_array_of(value: Any, other: "ArrayMixin") -> bool:
 
 
 def is_buffer(value: Any) -> bool:
-    """Whether it is a Python object with the buffer protocol, such as a numpy array. It is sent as it is."""
+    """Returns whether the value is a Python object with the buffer protocol, such as a numpy array. Such an object is
+    sent as it is."""
     if isinstance(value, Object):
         return False
     try:
@@ -280,7 +281,7 @@ class ArrayMixin(SequenceMixin):
             self._connection.put(self._java_type, f"[{start}:{stop}]", self, Typed(self._java_type, values))
 
     def clone(self) -> Any:
-        """A new array with the same elements."""
+        """Returns a new array with the same elements."""
         return self._connection.get(self._java_type, "[:]", self)
 
     def __delitem__(self, index: Any) -> None:
@@ -369,7 +370,7 @@ class MatrixMixin(ObjectArrayMixin):
                 raise ValueError(f"{source_name(self._java_type)}: row {place} is null")
 
     def _rows(self) -> list[Any]:
-        """The bytes of each row. A null row is None."""
+        """Returns the bytes of each row. A null row is None."""
         rows: list[Any] = []
         done = False
         while not done:
@@ -379,7 +380,7 @@ class MatrixMixin(ObjectArrayMixin):
 
     @staticmethod
     def _row(row: Any) -> Any:
-        """The bytes of a row that did not fit in an answer and was sent as an object."""
+        """Returns the bytes of a row that did not fit in an answer and was sent as an object."""
         import numpy
 
         return None if row is None else numpy.asarray(row).tobytes()
@@ -492,7 +493,7 @@ SCALA_MAP = "scala.collection.Map"
 
 
 def _number_of(value: NumberMixin) -> Any:
-    """The value of a java.lang.Number that is not converted to a Python number."""
+    """Returns the value of a java.lang.Number that is not converted to a Python number."""
     text = str(value)
     try:
         return int(text)

@@ -74,8 +74,8 @@ def _regex(pattern: str) -> str:
 
 
 def _is_public(everything: dict[str, Info], name: str) -> bool:
-    """Whether the class and all classes around it are public. False also for a name that Python cannot write, and for a
-    class of the unnamed package: Python cannot import it, and its file would replace jpeer's own."""
+    """Returns whether the class and all classes around it are public. Returns False also for a name that Python cannot
+    write, and for a class of the unnamed package: Python cannot import it, and its file would replace jpeer's own."""
     if not _package_of(name):
         return False
     parts = name.split("$")
@@ -138,7 +138,7 @@ class Writer:
         return base.rpartition("$")[2] if is_sibling else self._class(base)
 
     def _base_list(self, info: Info) -> list[Any]:
-        """The bases: Java classes by name, and Python's own classes: the superclass, the interfaces, and the mixins
+        """Returns the bases (names of Java classes, and Python classes): the superclass, the interfaces, and the mixins
         that these lack. An interface is omitted if Python finds no resolution order with it."""
         superclass = "" if info["className"] == THROWABLE else _erased(info["superclass"] or "")
         known: list[Any] = [each for each in [superclass, *map(_erased, info["interfaces"])] if each in self._names]
@@ -157,7 +157,7 @@ class Writer:
         return bases
 
     def _model(self, bases: list[Any]) -> Any:
-        """A class with these bases in Python's resolution order. None if there is no such order."""
+        """Returns a class with these bases in Python's resolution order. Returns None if there is no such order."""
         models = [self._model_of(each) if isinstance(each, str) else each for each in bases]
         try:
             return types.new_class("Model", tuple(models))
@@ -233,7 +233,7 @@ class Writer:
         return start + ", ".join(texts)
 
     def _type(self, java_type: str) -> str:
-        """The type of a result or field. A class without a stub is Any."""
+        """Returns the type of a result or field. A class without a stub is Any."""
         if java_type.endswith("[]"):
             return f"typing.Sequence[{self._type(java_type[:-2])}]"
         name = _erased(java_type)
@@ -248,15 +248,15 @@ class Writer:
 
 
 def _breadth(parameters: str) -> tuple[int, int, str]:
-    """Sort key for overloads: the narrower parameters come first. A type checker accepts a bool as int, and an int as
-    float."""
+    """Returns a sort key for overloads: narrower parameters come first. A type checker accepts a bool as int, and an
+    int as float."""
     kinds = [each.partition(": ")[2] for each in parameters.split(", ")]
     breadths = {"builtins.int": 1, "builtins.float": 2, "typing.Any": 3}
     return "*" in parameters, sum(breadths.get(each, 0) for each in kinds), parameters
 
 
 def _erased(java_type: str) -> str:
-    """Without type arguments: `java.util.Map$Entry<K, V>` -> `java.util.Map$Entry`."""
+    """Removes the type arguments: `java.util.Map$Entry<K, V>` becomes `java.util.Map$Entry`."""
     return re.sub(r"<.*>", "", java_type)
 
 

@@ -48,8 +48,8 @@ class ThrownExceptions:
         self._denied: set[str] = set()  # classes that the policy does not let Python create
 
     def throwable_of(self, error: BaseException, java_class: str, message: str, frames: list[Frame]) -> Any:
-        """A new throwable for the exception: of that class, or a RuntimeException if the policy denies the class. None
-        if no throwable can be created."""
+        """Returns a new throwable for the exception: of that class, or a RuntimeException if the policy denies the
+        class. Returns None if no throwable can be created."""
         made = self._make(error, java_class, message, frames)
         if made is None and java_class in self._denied:
             made = self._make(error, RUNTIME_EXCEPTION, message, frames)
@@ -83,7 +83,7 @@ class ThrownExceptions:
         return handle_of(made)
 
     def mark(self, error: BaseException, message: str, frames: list[Frame]) -> str:
-        """The message with a number by which the throwable is recognized."""
+        """Returns the message with a number by which the throwable is recognized."""
         number = next(_numbers)
         marked = f"{message} (Python exception {number})"
         self._keep(number, (None, marked), (error, _texts_of(frames)))
@@ -155,5 +155,5 @@ class ThrownExceptions:
 
 
 def _texts_of(frames: list[Frame]) -> list[str]:
-    """In the notation of StackTraceElement.toString."""
+    """Returns the frames in the notation of StackTraceElement.toString."""
     return [f"{each[0]}.{each[1]}({each[2]}:{each[3]})" for each in frames]

@@ -129,7 +129,7 @@ class _Nanoseconds(JavaValue):
 
 
 def _nanoseconds_of(value: Any) -> int:
-    """The nanoseconds of a value of this module or of pandas; 0 for one of datetime."""
+    """Returns the nanoseconds of a value of this module or of pandas, and 0 for a value of datetime."""
     name = "nanoseconds" if isinstance(value, datetime.timedelta) else "nanosecond"
     return int(getattr(value, name, 0)) if type(value).__module__ != "datetime" else 0
 
@@ -160,7 +160,7 @@ class Time(_Nanoseconds, datetime.time):
         return "java.time.LocalTime" if self.tzinfo is None else "java.time.OffsetTime"
 
     def replace(self, *args: Any, nanosecond: int | None = None, **fields: Any) -> Self:
-        """A new microsecond without a nanosecond sets the nanosecond to 0."""
+        """Returns a copy with these fields. A new microsecond without a nanosecond sets the nanosecond to 0."""
         made = super().replace(*args, **fields)
         kept = 0 if len(args) > 3 or "microsecond" in fields else self._nanoseconds
         made._nanoseconds = kept if nanosecond is None else _checked(nanosecond)
@@ -198,7 +198,7 @@ class DateTime(_Nanoseconds, datetime.datetime):
         return plain  # type: ignore[return-value]
 
     def replace(self, *args: Any, nanosecond: int | None = None, **fields: Any) -> Self:
-        """A new microsecond without a nanosecond sets the nanosecond to 0."""
+        """Returns a copy with these fields. A new microsecond without a nanosecond sets the nanosecond to 0."""
         kept = 0 if len(args) > 6 or "microsecond" in fields else self._nanoseconds
         return self._like(super().replace(*args, **fields), kept if nanosecond is None else _checked(nanosecond))
 
@@ -244,7 +244,7 @@ def _plain_timedelta(value: datetime.timedelta) -> datetime.timedelta:
 
 
 def _total(value: datetime.timedelta) -> int:
-    """The whole duration in nanoseconds."""
+    """Returns the whole duration in nanoseconds."""
     return ((value.days * 86400 + value.seconds) * 1_000_000 + value.microseconds) * 1000 + _nanoseconds_of(value)
 
 

@@ -53,8 +53,8 @@ def _date(text: str) -> Any:
 
 
 def _moment(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str], str, int] | None:
-    """The match, the date and time as datetime parses them, and the remaining nanoseconds. None if datetime has no such
-    year."""
+    """Returns the match, the date and time as datetime parses them, and the remaining nanoseconds. Returns None if
+    datetime has no such year."""
     match = pattern.match(text)
     if match is None:
         return None
@@ -151,7 +151,7 @@ def _lossless(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return read_text
 
 
-# The converters that native/op/value_classes.json names, as WRITERS and OBJECT_READERS below.
+# The converters that native/op/value_classes.json names, like those of WRITERS and OBJECT_READERS below.
 READERS: dict[str, Callable[[str], Any]] = {
     "date": _date,
     "decimal": lambda text: BigDecimal(read_decimal(text)),
@@ -169,7 +169,8 @@ FROM_TEXT = {name: _lossless(READERS[reader]) for name, reader in _value_classes
 
 
 def from_text(java: Any) -> dict[str, Callable[[str], Any]]:
-    """Hooks.from_text. The values have Java's methods, which run over `java`, a Java or an AsyncJava."""
+    """Returns the entries of Hooks.from_text: a converter for each Java class. The values have Java's methods, which
+    run over `java`, a Java or an AsyncJava."""
     return {name: _of_java(java, read) for name, read in FROM_TEXT.items()}
 
 
@@ -184,7 +185,7 @@ def _of_java(java: Any, read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 class StringReader:
-    """Reads a String in pieces that was too long for its answer and came as a reference."""
+    """Reads, in pieces, a String that was too long for an answer and was sent as a reference."""
 
     @staticmethod
     def _from_object(handle: Object) -> str:
@@ -204,7 +205,7 @@ OBJECT_READERS: dict[str, Any] = {"string": StringReader}
 
 
 def readers(java: "Java") -> dict[str, Any]:
-    """The first entries of Hooks.classes: the classes whose objects become Python values."""
+    """Returns the first entries of Hooks.classes: the classes whose objects become Python values."""
     return {name: OBJECT_READERS[reader] for name, reader in _value_classes.OBJECT_READERS.items()}
 
 
@@ -212,7 +213,7 @@ def readers(java: "Java") -> dict[str, Any]:
 
 
 def text_of(value: Any) -> tuple[str, str] | None:
-    """(Java class, text) of a Python value that is sent as text. None for other values."""
+    """Returns the Java class and the text of a Python value that is sent as text, and None for other values."""
     for kind in type(value).__mro__:
         if kind in _CLASSES:
             return _text_of_kind(kind, value)
@@ -220,7 +221,7 @@ def text_of(value: Any) -> tuple[str, str] | None:
 
 
 def text_as(java_type: str, value: Any) -> str | None:
-    """The text of a value that is cast to that type. None if the value is not sent as text."""
+    """Returns the text of a value that is cast to that type. Returns None if the value is not sent as text."""
     if java_type in MOMENTS and isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return _write(java_type, value)
     found = text_of(value)
@@ -357,7 +358,7 @@ def _optional(connection: Connection, name: str, value: Any) -> Any:
 
 
 def writers() -> dict[type, Callable[[Any], Any]]:
-    """Hooks.to_java."""
+    """Returns the entries of Hooks.to_java: a converter for each Python type."""
     made: dict[type, Callable[[Any], Any]] = {kind: _typed_by(kind) for kind in _CLASSES}
     made[datetime.datetime] = _datetime
     made[JavaException] = _throwable
@@ -374,13 +375,14 @@ def _typed_by(kind: type) -> Callable[[Any], Typed]:
 
 
 def _refuse_missing(value: Any) -> None:
-    """pandas.NaT is an instance of datetime without a value. It does not equal itself."""
+    """Raises a TypeError for pandas.NaT, an instance of datetime without a value. NaT does not equal itself."""
     if value != value and not isinstance(value, decimal.Decimal):
         raise TypeError(f"{value!r} has no form in Java: None is null")
 
 
 def _enum(member: enum.Enum) -> Any:
-    """The name, as for Java's enums. A member of an IntEnum or StrEnum is its value."""
+    """Returns the name of an enum member, as Java's enums are sent, or the value of a member of an IntEnum or
+    StrEnum."""
     return (
         member.value
         if isinstance(member.value, (int, str, float)) and isinstance(member, type(member.value))
@@ -397,21 +399,21 @@ def _throwable(error: JavaException) -> Object:
 
 
 def is_comparable(value: Any) -> bool:
-    """Whether the value's class defines an order. Containers and numbers do not count."""
+    """Returns whether the value's class defines an order. Containers and numbers do not count."""
     kind = type(value)
     has_order = isinstance(getattr(kind, "__lt__", None), FunctionType)
     return has_order and not hasattr(kind, "__iter__") and not isinstance(value, numbers.Number)
 
 
 def is_callback(value: Any) -> bool:
-    """Whether the value becomes a callback, an object whose methods Java calls."""
+    """Returns whether the value becomes a callback, an object whose methods Java calls."""
     if isinstance(value, Object):
         return False
     return (callable(value) and not isinstance(value, Mapping)) or bool(marked_interfaces(value))
 
 
 def marked_interfaces(value: Any) -> tuple[str, ...]:
-    """The interfaces that @implements has set. An attribute of that name may also come from the program."""
+    """Returns the interfaces that @implements has set. An attribute of that name may also come from the program."""
     return names_of(getattr(value, "__java_interfaces__", ()))
 
 
@@ -420,7 +422,7 @@ def names_of(mark: Any) -> tuple[str, ...]:
 
 
 class OtherValues:
-    """Hooks.other_to_java: values whose types are not in the tables."""
+    """Converts values whose types are not in the tables (Hooks.other_to_java)."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
@@ -452,8 +454,8 @@ class OtherValues:
         raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java; jpeer.implements gives a class Java's interfaces")
 
     def _callback(self, value: Any) -> Any:
-        """A callback. If it has an order, and Java's parameter accepts none of its interfaces, it is sent as a
-        Comparable."""
+        """Makes a callback. If the object has an order, and Java's parameter accepts none of its interfaces, the object
+        is sent as a Comparable."""
         callbacks = self._java._callbacks
         made = callbacks.of(value)
         if made.interfaces or not is_comparable(value):
@@ -499,7 +501,7 @@ def _numpy_value(value: Any) -> Any:
 
 
 def _numpy_moment(value: Any) -> Any:
-    """datetime64 and timedelta64 in a unit that datetime supports."""
+    """Converts a datetime64 or timedelta64 to the unit that datetime supports."""
     exact = value.astype(f"{value.dtype.kind}8[us]")
     missing = value != value  # NaT becomes None
     if not ((exact == value) | missing).all():

@@ -203,9 +203,9 @@ void link_unpin(struct link *link);
 struct link *link_open_for_loop(struct py_connection *connection);
 /* Sends the releases of objects that other links received. Never waits. */
 void link_flush_others(struct py_connection *connection, const struct link *link);
-/* Sends a ping, so that the link's client knows the epoch of the session. Before that the client cannot
- * distinguish another link's object of an ended peer from an end of its own connection. Without the GIL.
- * False: the peer does not answer. */
+/* Sends a ping, so that the link's client knows the epoch of the session. Before that, if a request has an object of
+ * another link, the client cannot tell whether the peer of the object or only the client's own connection has ended.
+ * Without the GIL. False: the peer does not answer. */
 bool link_learn_epoch(const struct link *link, int timeout_ms);
 /* Call with the status of each call: a link whose connection has ended is not used any more. */
 void link_note_status(struct link *link, enum jp_client_status status);
@@ -299,7 +299,8 @@ enum { FORM_PLACES = 8, FORM_MAX = 255 };
  * all values inside one argument change form together. A value with fewer forms uses its last form. */
 struct form_choice {
   unsigned char form[FORM_PLACES];
-  unsigned char last[FORM_PLACES]; /* the greatest number that makes a difference, as far as is known */
+  unsigned char last
+      [FORM_PLACES]; /* the number of the value's last form, as far as is known: greater numbers mean the same form */
 };
 
 /* What happened to the builder's request. */
@@ -322,7 +323,7 @@ struct argument_builder {
   const char *wanted; /* the primitive type of the array that a value becomes; NULL: the member decides */
   struct builder_callback *callbacks;
   struct form_choice choice;
-  size_t place;   /* in the choice, of the value being converted */
+  size_t place;   /* the place in `choice` of the value being converted */
   unsigned level; /* nesting of lists around that value; the arguments are one level */
   bool is_call;   /* the arguments of a method or constructor */
   unsigned step;  /* the step of a batch whose arguments are being converted */
@@ -411,7 +412,7 @@ PyObject *request_value(struct py_connection *connection, struct argument_builde
                         const struct jp_request *request);
 /* Records in the builder whether the peer refused the arguments. */
 void request_note_fate(struct argument_builder *builder, const struct jp_answer *answer);
-/* JP_METHOD: not a step. */
+/* Returns JP_METHOD if `step` is not a step of a batch. */
 enum jp_operation request_step_kind(PyObject *step);
 /* Converts a step of batch() and send() to a request. False: an exception. */
 bool request_from_step(struct argument_builder *builder, PyObject *step, struct jp_request *request);
@@ -458,7 +459,8 @@ PyObject *loop_unpin_link(PyObject *self, PyObject *number);
 /* A callback that Java may hold. */
 struct given;
 
-/* Returns the callback to give; the builder releases it and sends over its link. NULL: an exception. */
+/* Returns the callback to give. The builder releases it, and its request is sent over the callback's link. NULL: an
+ * exception. */
 struct given *callback_acquire(struct argument_builder *builder, PyObject *callback);
 struct jp_callback *callback_handle(const struct given *given);
 void callback_release(struct given *given);

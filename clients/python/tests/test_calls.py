@@ -25,8 +25,8 @@ class Making(unittest.TestCase):
             (lambda: java.java.lang.Runnable(print, print), "java.lang.Runnable is an interface"),
             (lambda: java.java.awt.Point(x=3), r"no keyword arguments: \['x'\]"),
             (lambda: java.java.util.List(f=print), "no keyword arguments"),
-            (lambda: java.type("int[]")(), r"int\[\] takes a length or the elements, not 0"),
-            (lambda: java.type("int[]")(1, 2), r"int\[\] takes a length or the elements, not 2"),
+            (lambda: java.type("int[]")(), r"int\[\] accepts a length or the elements, not 0"),
+            (lambda: java.type("int[]")(1, 2), r"int\[\] accepts a length or the elements, not 2"),
         ]:
             self.assertRaisesRegex(TypeError, text, attempt)
 

@@ -173,7 +173,7 @@ class Descriptions(Hostile):
                 self.connect(reply).A.run()
 
     def test_a_peer_may_throw_at_every_request(self):
-        """It also throws when it is asked for the class of the throwable, and for that class's loader."""
+        """The peer also throws at the requests for the class of the throwable and for the loader of that class."""
         for name in ("java.lang.OutOfMemoryError", "app.Odd", "app.Odd\x1b[31m\x9b"):
             def reply(request, name=name):
                 if request["method"] == "control":

@@ -1,6 +1,6 @@
 package com.example;
 
-/** The objects of the reference's examples. */
+/** The class of the objects in the examples of docs/callbacks.md. */
 public class User {
   public String name;
   public String nickname = "nick";

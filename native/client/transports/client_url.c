@@ -39,7 +39,8 @@ static enum jp_client_status refuse_url(const struct client_url *parts, const ch
   return client_fail(error, JP_CLIENT_INVALID, "%.*s: %s", TEXT_ARGS(parts->whole), why);
 }
 
-/* Cuts the text before the separator off t, and the separator; all of t if there is no separator. */
+/* Removes the text before the separator, and the separator, from t, and returns this text. Without a separator, all of
+ * t is removed and returned. */
 static struct text cut_until(struct text *t, char separator)
 {
   const char *found = t->len == 0 ? NULL : memchr(t->data, separator, t->len);

@@ -262,8 +262,8 @@ static struct zeromq_pending *pop_answer(struct zeromq_identity *identity)
 static bool hold_answer(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
   /* Only the answers before this one count, so that an answer of any size reaches a client that reads. For the same
-   * reason lent bytes above half of the limit do not count: they are of a single large answer. Only refusals can
-   * accumulate here, because no call runs while an answer is held. */
+   * reason lent bytes count for at most half of the limit: only a single large answer can exceed that. Only refusals
+   * can accumulate here, because no call runs while an answer is held. */
   size_t limit = identity->zeromq->config.send_buffer_max;
   size_t lent = atomic_load(&identity->lent_bytes);
   if (identity->held_bytes + (lent < limit / 2 ? lent : limit / 2) > limit)
@@ -364,8 +364,8 @@ static bool fits_in_pipe(const struct zeromq_identity *identity, const struct ze
   return lent == 0 || lent + answer->size <= find_lent_max(identity->zeromq);
 }
 
-/* Sends the answer with its envelope. Returns 0 or the error number. libzmq can refuse the first frame only: then the
- * pipe accepts the whole message. */
+/* Sends the answer with its envelope. Returns 0 or the error number. libzmq can refuse only the first frame. If it
+ * accepts that frame, the pipe accepts the whole message. */
 static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
   void *socket = identity->zeromq->socket;

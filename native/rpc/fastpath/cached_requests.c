@@ -64,7 +64,7 @@ static bool answer_message(void *context, struct rpc_cached_request *cached, con
   return answer_request(serving, cached, failed, written);
 }
 
-/* False: the general path makes the error. */
+/* Counts the callback as given once more. False: the general path must serve the request, and makes the error. */
 static bool count_callback(const struct serving *serving, int64_t id)
 {
   struct rpc_client *client = serving->client;
@@ -155,11 +155,12 @@ void rpc_find_value_places(const void *message, const struct operation *operatio
     places->arguments = members.value[arguments].span;
 }
 
-/* Some requests always take the general path: those of 1.1, by HTTP GET, with results by value, of batches
- * whose requests name results, and those of a batch that give callbacks. */
+/* Some requests always take the general path: requests of JSON-RPC 1.1, requests by HTTP GET, requests for results by
+ * value, all requests of a batch that names results, and requests of a batch that give callbacks. */
 static bool may_cache(const struct serving *serving)
 {
-  /* The error of a request could name a member of its params, which the fast path does not read. */
+  /* A misspelled member of the params is named in the error of the request, and the fast path does not read such a
+   * member. */
   const struct json_value params = serving->request->params;
   return serving->request->version == JSONRPC_2_0 && !serving->by_value && serving->results == NULL &&
          !serving->run.client->only_safe &&

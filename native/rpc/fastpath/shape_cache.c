@@ -34,8 +34,8 @@ static bool fits_hole(struct json_value scalar)
          (scalar.kind == JSON_KIND_STRING && json_unescaped_string_at(scalar.span) == scalar.span.len);
 }
 
-/* The same for the scalar of a value. fill_scalar does not read a number that was written as a text (the
- * encoding "number"). */
+/* Like fits_hole, for the scalar of this value. A number that was written as a text (the encoding "number") does not
+ * fit, because fill_scalar does not read it. */
 static bool fits_hole_of(const struct op_value *value, struct json_value scalar)
 {
   bool is_number = op_value_is_number(value);
@@ -122,7 +122,7 @@ static bool find_list(struct json_value list, const struct op_value *items, stru
   return true;
 }
 
-/* The same for a plain whole number that has been read already; value is no OP_REF. */
+/* Like fill_scalar, for a plain whole number that has been read already; value is no OP_REF. */
 static void fill_integer(struct op_value *value, int64_t integer)
 {
   value->kind = OP_INTEGER;
@@ -131,7 +131,7 @@ static void fill_integer(struct op_value *value, int64_t integer)
   value->integer = integer;
 }
 
-/* ---- lists: taking one ---- */
+/* ---- reading a list ---- */
 
 static bool consume_scalar(struct text *rest, bool is_string, struct op_value *value)
 {
@@ -221,7 +221,7 @@ static bool set_ref(uint32_t *ref, int64_t integer)
   return integer >= 1 && integer <= RPC_REF_MAX;
 }
 
-/* The same for a whole number that has been read already. */
+/* Like fill_hole, for a whole number that has been read already. */
 static bool fill_hole_integer(struct shape *shape, const struct shape_hole *hole, struct text span,
                               int64_t integer)
 {
@@ -268,7 +268,7 @@ static __attribute__((noinline)) bool consume_other(struct shape *shape, const s
   return true;
 }
 
-/* Reads a text that begins with the shape from rest. If it does not fit, the holes contain garbage until
+/* Reads the beginning of *rest if it fits the shape, and advances *rest. Otherwise the holes contain garbage until
  * another text fills them. */
 static bool consume_shape(struct shape *shape, struct text *rest, struct arena *arena)
 {

@@ -30,8 +30,8 @@ void meta_json_fini(struct meta_json *json);
 enum jp_status meta_json_next(struct meta_json *json, struct buffer *out) JP_MUST_CHECK;
 
 /*
- * Writes the description of an object or of a class as JSON (docs/metadata.md, "Looking"). No catalog may
- * have its class, so the tables of a small catalog are made from the JVM's answers. The members are those of
+ * Writes the description of an object or of a class as JSON (docs/metadata.md, "Looking"). The class may be in no
+ * catalog, so the tables of a small catalog are made from the JVM's answers. The members are those of
  * fetch_classes_info, in the same form.
  *
  * known: the tables of the catalog, the only source for the names of parameters; NULL: none. JP_NO_MEMORY;

@@ -26,7 +26,7 @@ SCENARIOS = (*((name, SCHEMES) for name in ("kinds", "refs", "overdue", "shared-
 
 
 def url_of(peer, scheme):
-    """A client asks for shared memory over the socket of WebSockets."""
+    """The URL for a scheme. A client asks for shared memory over the socket of WebSockets."""
     return f"shm:{peer.socket_path('ws+unix')}" if scheme == "shm" else peer.address(scheme)
 
 

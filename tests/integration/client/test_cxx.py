@@ -1,7 +1,7 @@
-"""jpeer/client.hpp and the C headers in C++: built with the installed library by each compiler there is, and run.
+"""jpeer/client.hpp and the C headers in C++: built with the installed library by each available compiler, and run.
 
-With --sanitized the program is built with AddressSanitizer instead, and linked with the library of the build folder, which
-has to be instrumented: so reads inside the library of what the program has freed are seen, too.
+With --sanitized the program is built with AddressSanitizer instead, and linked with the library of the build folder,
+which has to be instrumented, so that reads of freed memory inside the library are also found.
 
 usage: test_cxx.py BUILD_FOLDER [--sanitized]
 """
@@ -81,7 +81,7 @@ class Installed(Programs):
         prefix = Prefix(cls, BUILD, "jsonrpc", "client")
         cls.environment, cls.flags = prefix.environment, prefix.flags("jpeer-client")
 
-    def test_optimised(self):
+    def test_an_optimised_program_runs(self):
         with ThreadPoolExecutor() as builds:
             programs = list(builds.map(lambda compiler: self.build(compiler, "-O2", *self.flags), COMPILERS))
         for program in programs:
@@ -110,7 +110,7 @@ class Sanitized(Programs):
         for library in ("client", "jsonrpc"):
             folder = BUILD.absolute() / "native" / library
             flags += [f"-L{folder}", f"-Wl,-rpath,{folder}", f"-ljpeer-{library}"]
-        # Not optimised: building takes half the time, and no read is removed.
+        # Without optimisation: building takes half the time, and the compiler removes no read.
         program = self.build("g++", "-O0", "-g", "-fsanitize=address", *flags)
         self.play(program, self.peer.address("ws"), env={**self.environment, "ASAN_OPTIONS": "detect_leaks=1"})
         self.play(program, "launch", BINARY, env=self.environment)

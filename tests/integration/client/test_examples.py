@@ -54,16 +54,16 @@ class Examples(unittest.TestCase):
     def output(self, name, argument):
         return self.installed.run(self.programs[name], argument)
 
-    def test_all_are_run_here(self):
+    def test_each_program_of_the_page_is_run(self):
         self.assertEqual({*OUTPUTS, "launch.c"}, set(self.sources))
 
-    def test_outputs(self):
+    def test_each_program_prints_what_it_should(self):
         self.assertLess(len(self.sources["session.c"].splitlines()), SESSION_LINES_MAX)
-        for name in set(OUTPUTS) & set(self.programs):  # without a C++ compiler one is not built
+        for name in set(OUTPUTS) & set(self.programs):  # the program in C++ is not built if there is no compiler for it
             with self.subTest(name):
                 self.assertEqual(OUTPUTS[name], self.output(name, self.peer.address("ws")))
 
-    def test_a_session_without_a_client(self):
+    def test_a_client_that_cannot_connect_is_an_error(self):
         done = subprocess.run([self.programs["session.c"], "ws+unix:/nonexistent/peer"], capture_output=True, text=True,
                               timeout=SECONDS, check=False, env=self.installed.environment)
         self.assertEqual((1, "ws+unix:/nonexistent/peer: No such file or directory\n"), (done.returncode, done.stderr))

@@ -1,5 +1,5 @@
-"""What is installed: programs are built with the client library, by pkg-config and by CMake, in C and in C++, and the
-program `jpeer` is run where `cmake --install` has put it.
+"""Tests the installed files: programs are built with the client library, by pkg-config and by CMake, in C and in C++,
+and the program `jpeer` is run where `cmake --install` has put it.
 
 usage: test_installed.py BUILD_FOLDER
 """

@@ -1,4 +1,4 @@
-"""What is installed is hardened: seen in the ELF files, where a flag that a compiler or linker ignored is missing.
+"""The installed files are hardened. The tests read the ELF files, because a compiler or linker may have ignored a flag.
 
 usage: test_hardening.py READELF --program FILE --library FILE... --archive FILE
 """

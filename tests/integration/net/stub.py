@@ -14,7 +14,7 @@ import unittest.mock
 from support import raw_websocket
 from support.raw_websocket import CLOSE, TEXT
 
-SECONDS = 60  # far more than anything here takes: a test that waits so long has failed
+SECONDS = 60  # far more than any step needs: a test that waits so long has failed
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 HANDSHAKE = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade",
              "Sec-WebSocket-Key": KEY, "Sec-WebSocket-Version": "13"}
@@ -22,7 +22,7 @@ COMPLAINTS = re.compile(r"Sanitizer|runtime error:")
 
 
 class Stub:
-    """A server; its options are those of stub_server."""
+    """A running stub_server. The keywords are its options."""
 
     def __init__(self, **options):
         self.errors = tempfile.TemporaryFile(mode="w+")
@@ -43,11 +43,12 @@ class Stub:
         self.process.stdin.close()
 
     def release(self):
-        """Ends the calls that hold."""
+        """Ends the calls of the command "hold"."""
         self.process.send_signal(signal.SIGUSR1)
 
     def stop(self):
-        """The seconds that the drain took, and (clients opened, clients closed)."""
+        """Waits for the end of the server. Returns the seconds that the drain took, and (clients opened, clients
+        closed)."""
         started = time.monotonic()
         if not self.process.stdin.closed:
             self.end_input()
@@ -98,7 +99,7 @@ class StubTest(unittest.TestCase):
 
 
 def request(line, fields=None, body=b"", **more):
-    """A request's bytes; keywords are fields, with _ for -."""
+    """The bytes of a request. The keywords are fields of the head, with _ in place of -."""
     named = {name.replace("_", "-"): value for name, value in more.items()}
     fields = {"Host": "localhost", **(fields or {}), **named}
     head = f"{line} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items())
@@ -111,7 +112,7 @@ def post(body, **fields):
 
 class Reader(raw_websocket.Reader):
     def response(self, has_body=True):
-        """Status, fields in lower case, body."""
+        """Reads a response. Returns (status, fields with names in lower case, body)."""
         head = self.until(b"\r\n\r\n").decode()
         lines = head.split("\r\n")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)}
@@ -162,7 +163,7 @@ class WebSocket(Reader):
         self.send(*(frame(TEXT, text) for text in texts))
 
     def receive(self):
-        """Opcode with FIN, payload."""
+        """Receives a frame. Returns (opcode with the bit FIN, payload)."""
         return self.frame(is_masked=False)
 
     def receive_text(self):
@@ -171,7 +172,7 @@ class WebSocket(Reader):
         return payload.decode()
 
     def receive_close(self):
-        """The code of a close frame, which is the server's last frame."""
+        """Receives a close frame, which must be the server's last frame. Returns its code."""
         first, payload = self.receive()
         assert first == 0x80 | CLOSE, (first, payload)
         code = struct.unpack(">H", payload[:2])[0] if payload else None

@@ -57,7 +57,7 @@ class Clients(StubTest):
         self.connection.request("POST", "/", b"who", {**JSON, "Peer-Id": ID})
         self.assertEqual(b"http " + ID.encode(), self.connection.getresponse().read())
 
-    def test_methods(self):
+    def test_each_http_method_has_its_status(self):
         for method, path, status, allow in (("GET", "/rpc", 405, "POST, OPTIONS"), ("OPTIONS", "/rpc", 204, "POST, OPTIONS"),
                                             ("HEAD", "/rpc", 405, "POST, OPTIONS"),
                                             ("PUT", "/help", 405, "GET, HEAD, OPTIONS")):
@@ -173,7 +173,7 @@ class ByHand(StubTest):
             self.assertIn(b"-32600 The message passes the limit message-max of 1000 bytes", body)
             self.assertEqual(b"after", self.reader.response()[2])
 
-    def test_what_must_close(self):
+    def test_errors_after_which_the_connection_must_close(self):
         head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         cases = [
             ("two lengths", 400, head + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
@@ -234,21 +234,21 @@ class Deadlines(StubTest):
                 break
         self.connection.settimeout(60)
 
-    def test_a_head_that_drips(self):
+    def test_a_head_that_drips_is_not_waited_for(self):
         self.drip(b"POST / HTTP/1.1\r\nX: " + b"x" * 1000)
         self.assertEqual(408, self.reader.response()[0])
         self.assertTrue(self.reader.at_end())
 
-    def test_a_body_that_drips(self):
+    def test_a_body_that_drips_is_not_waited_for(self):
         self.connection.sendall(post(b"x" * 1000)[:-1000])
         self.drip(b"x" * 1000)
         self.assertEqual(408, self.reader.response()[0])
         self.assertTrue(self.reader.at_end())
 
-    def test_silence(self):
+    def test_a_silent_connection_is_closed(self):
         self.assertTrue(self.reader.at_end())
 
-    def test_silence_after_an_answer(self):
+    def test_a_connection_that_is_silent_after_an_answer_is_closed(self):
         self.connection.sendall(post(b"one"))
         self.assertEqual(b"one", self.reader.response()[2])
         self.assertTrue(self.reader.at_end())
@@ -257,13 +257,13 @@ class Deadlines(StubTest):
         self.connection.sendall(post(b"sleep 4000 done"))
         self.assertEqual(b" done", self.reader.response()[2])
 
-    def test_half_a_frame(self):
+    def test_half_a_frame_is_waited_for_only_until_the_deadline(self):
         socket = WebSocket(self.stub)
         socket.send(frame(1, "abc")[:4])
         self.assertEqual(1008, socket.receive_close())
         socket.close()
 
-    def test_a_message_that_drips(self):
+    def test_a_message_that_drips_is_not_waited_for(self):
         socket = WebSocket(self.stub)
         self.connection.close()
         self.connection, self.reader = socket.connection, socket

@@ -96,18 +96,18 @@ class Leaving(LeftTest):
         reader.connection.sendall(frame(CLOSE, struct.pack(">H", 1000) + b"bye"))
         self.close(reader)
 
-    def test_websocket(self):
+    def test_a_websocket_client_that_leaves_is_closed_before_its_call_ends(self):
         for is_local in (False, True):
             for leave in (self.close, self.say_goodbye):
                 self.check(lambda: self.call_by_websocket(is_local, "hold x"), leave)
         self.check(lambda: self.call_by_websocket(False, "hold x"), self.reset)
 
-    def test_http(self):
+    def test_an_http_client_that_leaves_is_closed_before_its_call_ends(self):
         for is_local in (False, True):
             self.check(lambda: self.call_by_http(is_local, "hold x"), self.close)
         self.check(lambda: self.call_by_http(False, "hold x"), self.reset)
 
-    def test_shared_memory(self):
+    def test_an_shm_client_that_leaves_is_closed_before_its_call_ends(self):
         self.check(self.call_by_shm, lambda channel: channel.close())
 
     def test_a_place_that_was_closed_early_serves_again(self):
@@ -133,12 +133,12 @@ class Staying(LeftTest):
     """A client that has only ended its own side is answered, and what a client has sent before it left is served."""
 
     def end_own_side(self, reader, sent):
-        """sent: what the client is sent during that time, by which the server finds out whether it is still
-        connected."""
+        """Ends the sending side of the connection. sent: what the server sends during that time, to find out whether
+        the client is still connected."""
         self.await_inside(1)
         reader.connection.shutdown(socket.SHUT_WR)
         self.assertEqual(sent, reader.exactly(len(sent)))
-        time.sleep(1.5)  # would be checked again, and more than once
+        time.sleep(1.5)  # long enough for more than one further check of the connection
         self.stub.release()
 
     def test_a_client_that_still_reads_is_answered(self):
@@ -163,7 +163,8 @@ class Staying(LeftTest):
         reader.connection.close()
 
     def test_what_was_sent_before_is_served(self):
-        """The second request is served although the first gets no answer; a close frame changes nothing."""
+        """The second request is served although the first gets no answer. A close frame after the requests changes
+        nothing."""
         for is_local in (False, True):
             before = self.descriptors()
             reader = self.call_by_websocket(is_local, "quiet", "hold x")
@@ -182,7 +183,7 @@ class Report(LeftTest):
     options = {"threads": 2, "threads_max": 4, "busy_timeout_ms": 50, "report_ms": 3000}
 
     def lines(self):
-        """The child shares the file's position, so the position is not moved."""
+        """Returns the lines of the log. The server shares the file's position, so the position is not moved."""
         text = os.pread(self.stub.errors.fileno(), 1 << 20, 0).decode()
         return [line for line in text.splitlines() if "calls are in Java" in line]
 

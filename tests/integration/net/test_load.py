@@ -1,4 +1,4 @@
-"""Many clients at once, slow, greedy and vanished ones; and the end of all."""
+"""Many clients at once, also slow, greedy and vanished clients; and how a server ends while it has clients."""
 
 import contextlib
 import random
@@ -105,7 +105,7 @@ class Busy(LoadTest):
             one.send_text("hold x")
         wait_inside(self.stub, 2)
 
-    def test_ping_and_refusal(self):
+    def test_pings_are_answered_while_other_requests_are_refused(self):
         one = self.websocket()
         self.assertEqual("pong", self.ask(one, "ping"))
         one.send_text("work", "ping", "more work", "note", "ping")
@@ -123,7 +123,7 @@ class Busy(LoadTest):
             self.assertEqual("x", holder.receive_text())
         self.assertEqual("work", self.ask(one, "work"))
 
-    def test_a_client_that_goes_while_it_waits(self):
+    def test_a_client_that_leaves_while_it_waits_is_forgotten(self):
         one = self.websocket()
         one.send_text("work")
         one.close()
@@ -145,7 +145,7 @@ class Waiting(LoadTest):
 
 
 class Clients(LoadTest):
-    def test_gone_in_the_middle(self):
+    def test_clients_that_leave_during_a_call_are_forgotten(self):
         for _ in range(20):
             one = WebSocket(self.stub)
             one.send_text("sleep 200 x", "y")
@@ -154,7 +154,7 @@ class Clients(LoadTest):
         other = self.websocket()
         eventually(lambda: self.ask(other, "open") == "1")
 
-    def test_gone_in_the_middle_of_a_stream(self):
+    def test_clients_that_leave_during_a_stream_are_forgotten(self):
         for _ in range(5):
             one = WebSocket(self.stub)
             one.send_text("stream 50000000")
@@ -192,13 +192,13 @@ class Clients(LoadTest):
         for _ in range(200):
             self.assertEqual(100000, len(slow.receive_text()))
 
-    def test_an_answer_that_would_be_too_long(self):
+    def test_an_answer_that_would_be_too_long_is_an_error(self):
         self.restart(send_buffer_max=200000)
         one = self.websocket()
         self.assertEqual("too large", self.ask(one, "large 200001"))
         self.assertEqual(100000, len(self.ask(one, "large 100000")))
 
-    def test_one_too_many(self):
+    def test_a_connection_above_the_limit_is_refused(self):
         self.restart(connections_max=3)
         held = [self.stub.connect() for _ in range(3)]
         for connection in held:
@@ -219,7 +219,7 @@ class Clients(LoadTest):
         for connection in held:
             connection.close()
 
-    def test_many_idle_connections(self):
+    def test_an_idle_connection_needs_little_memory(self):
         count = 10000
         try:
             import resource
@@ -252,7 +252,7 @@ class Input(LoadTest):
     options = {"threads": 2, "threads_max": 4, "message_max": MIB, "input_max_total": 8 * MIB}
 
     def begin(self, kind):
-        """A connection that has announced 1 MiB."""
+        """Opens a connection that announces 1 MiB of input."""
         if kind == "websocket":
             one = self.websocket()
             one.send(frame(TEXT, length=self.MIB) + b"")
@@ -274,7 +274,8 @@ class Input(LoadTest):
         return b"x" * size
 
     def send_message(self, one, kind, size):
-        """Sends most of its message, or all. A server that closes during that time has answered before."""
+        """Sends the first `size` bytes of the announced message. If the server closes the connection during that
+        time, it has answered before."""
         piece = 16384
         one.connection.settimeout(SECONDS)
         with contextlib.suppress(OSError):
@@ -282,7 +283,7 @@ class Input(LoadTest):
                 one.connection.sendall(self.piece(kind, piece, at == 0, at + piece == self.MIB))
 
     def outcome(self, one, kind):
-        """The outcome: a status, a close code, or the length of a text."""
+        """Reads the answer. Returns an HTTP status, a close code, or the length of the returned text."""
         try:
             if kind in ("websocket", "fragments"):
                 first, payload = one.receive()
@@ -303,7 +304,8 @@ class Input(LoadTest):
         return threads
 
     def test_the_greediest_are_cut_and_others_are_served(self):
-        """30 clients that stop just before the end of 1 MiB: the remaining ones fit, and small requests continue."""
+        """30 clients stop just before the end of 1 MiB. So many are cut off that the rest fits, and small requests are
+        served."""
         before = self.stub.resident_kib()
         outcomes = []
         self.run_all(["websocket", "fragments", "http", "chunks", "http"] * 6, self.MIB - 65536, outcomes)
@@ -327,12 +329,9 @@ class Input(LoadTest):
         self.assertEqual(self.MIB // 2, len(self.ask(other, "y" * (self.MIB // 2))))
 
     def test_whoever_goes_on_to_the_end_is_served(self):
-        """Three times the limit at once: some wait, which their clients only notice by the time. A client that a
-        loaded machine keeps from sending 16 KiB in 100 ms loses its licence and may be cut. It sends again, and few
-        have to.
-
-        A client that a loaded machine keeps from sending 16 KiB in 100 ms loses its licence and may be cut. It sends
-        again, and few have to."""
+        """Clients send three times the limit at once. Some of them have to wait, which they notice only as a delay. A
+        client that a loaded machine keeps from sending 16 KiB in 100 ms loses its place and may be cut off. It sends
+        again; few clients have to."""
         kinds = ["websocket", "fragments", "http", "chunks"] * 6
         cut = {1013, (503, b"-32000")}
         seen = []
@@ -362,7 +361,7 @@ class Input(LoadTest):
         other = self.websocket()
         eventually(lambda: self.ask(other, "open") == "1")
 
-    def test_the_end_while_some_wait(self):
+    def test_the_server_ends_while_clients_wait(self):
         outcomes = []
         threads = self.run_all(["websocket", "http"] * 15, self.MIB - 65536, outcomes)
         eventually(lambda: len(outcomes) > 3)
@@ -380,7 +379,7 @@ class Input(LoadTest):
     def test_zeromq_messages_that_do_not_fit_are_refused(self):
         self.restart(**{**self.options, "input_max_total": self.MIB})
         full = self.websocket()
-        # The pong says that the fragment has been read and counted: a request that was sent before it would fit.
+        # The pong shows that the fragment was read and counted. Before that, the request over ZeroMQ would fit.
         full.send(frame(TEXT, b"x" * (self.MIB // 2), fin=False), frame(PING))
         self.assertEqual(0x80 | PONG, full.receive()[0])
         with zmq.Context() as context, self.dealer(context) as one:
@@ -395,7 +394,7 @@ class Input(LoadTest):
             eventually(lambda: not is_refused())
 
     def test_a_message_that_finds_zeromq_requests_at_the_bound_is_cut(self):
-        """The other order: the request that was sent first is served, and later ones are not refused."""
+        """The request over ZeroMQ, which was sent first, is served, and later requests are not refused."""
         self.restart(**{**self.options, "input_max_total": self.MIB})
         late = self.websocket()
         with zmq.Context() as context, self.dealer(context) as one:
@@ -453,7 +452,7 @@ class Churn(LoadTest):
             with contextlib.suppress(OSError, EOFError, AssertionError):
                 chance.choice(kinds)(chance)
 
-    def test_churn(self):
+    def test_clients_that_misbehave_leave_nothing(self):
         workers = [threading.Thread(target=self.work, args=(seed,)) for seed in range(10)]
         for worker in workers:
             worker.start()
@@ -531,7 +530,7 @@ class Drain(unittest.TestCase):
         seconds, _ = stub.stop()
         self.assertLess(seconds, 30)
 
-    def test_zeromq_has_the_same_end(self):
+    def test_zeromq_clients_get_the_same_errors_at_the_end(self):
         for command, grace_ms in [("exit", 600000), ("sleep 600000 never", 200)]:
             with self.subTest(command):
                 stub = Stub(grace_ms=grace_ms)
@@ -549,7 +548,7 @@ class Drain(unittest.TestCase):
                 seconds, _ = stub.stop()
                 self.assertLess(seconds, 30)
 
-    def test_no_new_connections(self):
+    def test_a_server_that_drains_accepts_no_connections(self):
         stub = Stub(grace_ms=60000)
         one = WebSocket(stub)
         one.send_text("hold done")

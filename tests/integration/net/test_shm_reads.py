@@ -17,7 +17,7 @@ class DifferingReads(StubTest):
     has_socket = True
 
     def talk(self, dice):
-        """How many messages were returned, and intact; and how often the connection ended."""
+        """Sends messages. Returns how many came back intact, and how often the connection ended."""
         same = 0
         try:
             with shm.Channel(self.path) as channel:
@@ -33,7 +33,7 @@ class DifferingReads(StubTest):
         return same, 0
 
     def talk_beside_another(self):
-        """As talk, over all connections together; a WebSocket is served correctly between them."""
+        """Like talk, over several connections at once, between which a WebSocket is served correctly."""
         dice = random.Random("reads")
         same = ended = 0
         other = WebSocket(self.stub)

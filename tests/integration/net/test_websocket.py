@@ -74,7 +74,7 @@ class Library(StubTest):
             self.assertEqual(1011, raised.exception.rcvd.code)
         self.run_client(client)
 
-    def test_who_asks(self):
+    def test_the_service_learns_who_asks(self):
         async def client(connection):
             await connection.send("who")
             return await connection.recv()
@@ -135,7 +135,7 @@ class Frames(StubTest):
         self.assertEqual("slow ä", self.socket.receive_text())
         self.assertEqual((0x80 | PONG, b"p"), self.socket.receive())
 
-    def test_what_ends_the_connection(self):
+    def test_invalid_frames_and_closes_end_the_connection(self):
         for name, number, *frames in (
                 ("no mask", 1002, frame(TEXT, "a", has_mask=False)), ("binary", 1003, frame(BINARY, "a")),
                 ("a message in a message", 1002, frame(TEXT, "a", fin=False), frame(TEXT, "b")),
@@ -157,7 +157,7 @@ class Frames(StubTest):
             texts = [payload.decode() for first, payload in received if first & 15 == TEXT]
             self.assertEqual(["before", rejection, "after"], texts)
 
-    def test_as_big_as_it_may_be(self):
+    def test_a_message_of_the_largest_size_is_served(self):
         self.socket.send(frame(TEXT, b"x" * 100000))
         self.assertEqual(100000, len(self.socket.receive_text()))
 
@@ -172,7 +172,7 @@ class Frames(StubTest):
         self.assertEqual("a", self.socket.receive_text())
         self.assertEqual(1003, self.socket.receive_close())
 
-    def test_half_a_frame_and_gone(self):
+    def test_a_client_that_leaves_in_a_frame_is_forgotten(self):
         whole = frame(TEXT, "x" * 1000)
         for cut in [1, 2, 5, 8, 500, len(whole) - 1]:
             one = WebSocket(self.stub)

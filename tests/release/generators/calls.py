@@ -32,7 +32,7 @@ OWN = (
 
 @dataclass(frozen=True)
 class Call:
-    method: str  # in the generated client
+    method: str  # its name in the generated client
     arguments: list
     result: object  # "$object": a ref; "!CLASS": an exception of that class
     kept_as: str = None

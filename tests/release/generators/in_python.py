@@ -46,7 +46,7 @@ def send_by_position(client):
 
 
 def check(environment, document, calls, address, folder, by_position):
-    """The numbers of passed and failed calls."""
+    """Runs the calls. Returns the numbers of passed and failed calls."""
     described = without_words(json.loads(document.read_text(encoding="utf-8")))
     (folder / "openrpc.json").write_text(json.dumps(described), encoding="utf-8")  # where the generator expects it
     run_tool([environment / "bin/orpc", "python", address, folder / "out"], folder)

@@ -51,7 +51,7 @@ main();
 
 
 def literal(value):
-    """In TypeScript: a kept object is a variable."""
+    """The value as a literal of TypeScript. A kept object becomes the name of its variable."""
     if isinstance(value, dict) and "$" in value:
         return value["$"]
     if isinstance(value, list):
@@ -119,7 +119,7 @@ def build(modules, document, folder):
 
 
 def check(modules, document, calls, address, folder):
-    """The numbers of passed and failed calls."""
+    """Runs the calls. Returns the numbers of passed and failed calls."""
     client = build(modules, document, folder)
     parts = urlsplit(address)
     (client / "src/calls.ts").write_text(PROGRAM % {"host": parts.hostname, "port": parts.port, "path": parts.path,

@@ -32,7 +32,8 @@ def discover(peer, **params):
 
 
 def clients_of(peer):
-    """A document, the calls of its client, and for each client whether it sends params by position."""
+    """Yields documents: each with the calls of its client, and for each language whether the client sends params by
+    position."""
     own = discover(peer)
     params_of = {method["name"]: [param["name"] for param in method["params"]] for method in own["methods"]}
     of_lang3 = calls.of_lang3()
@@ -57,7 +58,7 @@ def check_client(check, tools, client, address):
 
 
 def check_language(language, peer):
-    """The numbers of passed and failed calls."""
+    """Tests the clients of a language. Returns the numbers of passed and failed calls."""
     fetch, check = LANGUAGES[language]
     try:
         tools = fetch(CACHE)

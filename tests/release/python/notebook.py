@@ -32,7 +32,7 @@ nbformat.write(notebook, sys.argv[2])
 
 
 def execute(folder):
-    """In a folder that has the jars, as the notebook's first cell says."""
+    """Executes the notebook in a folder that has the jars, as the first cell demands."""
     jars = [Path(run.fetch(each)) for each in run.LIBRARIES["lucene"]]
     python = run.make_interpreter(folder / "venv")
     run.install(python, PACKAGES)

@@ -202,12 +202,12 @@ UNIT_TEST_WITH(an_object_is_that_of_the_named_session, set_up, bench_tear_down)
   struct sample_request sample = known_requests[KNOWN_OWN_ADD];
   learn_request(bench, &sample);
   sample.ref = 2;
-  check_served(bench, &sample, SERVED_GENERALLY); /* there is none */
+  check_served(bench, &sample, SERVED_GENERALLY); /* the session has no object with this ref */
   sample.ref = 1;
   sample.peer_uuid = "another session!";
   check_served(bench, &sample, SERVED_GENERALLY);
   sample.peer_uuid = NULL;
-  check_served(bench, &sample, SERVED_GENERALLY); /* that of the routing id */
+  check_served(bench, &sample, SERVED_GENERALLY); /* the session of the routing id */
   sample.peer_uuid = KNOWN_SESSION;
   check_served(bench, &sample, SERVED_AS_KNOWN);
 }
@@ -222,7 +222,7 @@ UNIT_TEST_WITH(an_object_is_that_of_the_routing_id, set_up, bench_tear_down)
   check_served(bench, &sample, SERVED_GENERALLY);
 }
 
-/* So that its TTL begins again. */
+/* The general path holds the session, so that its TTL begins again. */
 UNIT_TEST_WITH(a_session_that_is_named_is_held_now_and_then, set_up, bench_tear_down)
 {
   struct sample_request sample = known_requests[KNOWN_ADD];
@@ -244,7 +244,7 @@ UNIT_TEST_WITH(only_some_channels_name_a_session_in_a_message, set_up, bench_tea
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
   const struct sample_request *own_add = &known_requests[KNOWN_OWN_ADD];
   learn_request(bench, own_add);
-  /* The verdict of this channel, and no object in the session of the connection. */
+  /* This channel has a verdict of its own, and the session of the connection has no object. */
   assert_int_equal(serve_request(bench, client, own_add, 0), SERVED_GENERALLY);
   assert_int_equal(bench_serve(bench, client, TEXT(MAKE), 0), RPC_REPLY);
   assert_int_equal(serve_request(bench, client, own_add, 0), SERVED_AS_KNOWN);
