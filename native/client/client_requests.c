@@ -709,7 +709,7 @@ static void send_cancel(struct jp_client *client, uint64_t id)
 {
   char digits[ID_SIZE];
   struct buffer json;
-  if (!client->kind->has_callbacks || client->options.binary)
+  if (!client->kind->obeys_cancel || client->options.binary)
     return;
   const struct text number = write_id(id, digits);
   buffer_init(&json);

@@ -106,8 +106,8 @@ struct rpc_codec {
                                enum rpc_served *served);
   /* Answers a message that need not wait while another message of its client is being served: true for a
    * single `control share_session` or `control cancel`. False: the message waits for its turn, and nothing
-   * was written. Any thread, no worker, while the client is open; Java does not run in it. NULL: every
-   * message waits. */
+   * was written. Any thread, no worker, while the client is open; Java does not run in it. client NULL:
+   * `control cancel` alone. serve_beside NULL: every message waits. */
   bool (*serve_beside)(void *context, struct rpc_client *client, const struct rpc_beside *beside,
                        struct text message, struct buffer *out);
   /* Appends the ids of the requests of a message, without those of notifications, in the form that
@@ -119,7 +119,7 @@ struct rpc_codec {
    * NULL if serve_beside is NULL. */
   int64_t (*find_timeout)(void *context, struct text message);
   /* Answers every request of the message with the error of a call that was ended
-   * (rpc_service.end_call). Any thread. NULL if serve_beside is NULL. */
+   * (rpc_service.end_call). Any thread. NULL: the message is answered when its thread returns. */
   enum rpc_served (*answer_ended)(void *context, struct text message, enum rpc_call_cause cause,
                                   struct buffer *out);
   /* The lane of a message. Any thread, no worker. NULL: RPC_LANE_ALL. */

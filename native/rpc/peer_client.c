@@ -202,8 +202,12 @@ void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
 {
   struct rpc_peer *peer = context;
   struct jvm_thread *thread = worker == NULL ? NULL : worker->runner.thread;
-  rpc_callbacks_close(client->callbacks);
-  rpc_process_leave(peer, client);
+  if (atomic_load(&client->is_parted)) {
+    rpc_callbacks_release(client->callbacks);
+  } else {
+    rpc_callbacks_close(client->callbacks);
+    rpc_process_leave(peer, client);
+  }
   if (info != NULL) {
     *info = (struct rpc_session_info){.is_new = false};
     if (rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length > 0)
@@ -219,19 +223,31 @@ void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
   rpc_client_destroy(peer->sessions, client, thread);
 }
 
-/* A client with callbacks or a process cannot be replaced: both refer to their client. */
+/* The made client owns the callbacks and the place in the process from now on. The parted one keeps the callbacks alive,
+ * which hold the process, because its thread may still call and name them. */
 struct rpc_client *rpc_client_part(void *context, struct rpc_client *client)
 {
   struct rpc_peer *peer = context;
-  if (client->callbacks != NULL || client->process != NULL)
-    return NULL;
-  struct rpc_client *made = malloc(sizeof *made);
+  struct rpc_client *made = calloc(1, sizeof *made);
   if (made == NULL)
     return NULL;
-  *made = *client;
-  made->spare = NULL;
-  if (client->session != NULL)
-    rpc_session_retain(peer->sessions, client->session);
+  *made = (struct rpc_client){.channel = client->channel,
+                              .only_safe = client->only_safe,
+                              .is_stale = client->is_stale,
+                              .number = client->number,
+                              .epoch = client->epoch,
+                              .key = client->key,
+                              .session = atomic_load(&client->session),
+                              .maker = client->maker,
+                              .calls = client->calls,
+                              .push = client->push,
+                              .connection = client->connection,
+                              .process = client->process,
+                              .callbacks = client->callbacks};
+  if (made->session != NULL)
+    rpc_session_retain(peer->sessions, made->session);
+  rpc_callbacks_retain(client->callbacks);
+  atomic_store(&client->is_parted, true);
   client->push = NULL;
   client->calls = 0;
   return made;

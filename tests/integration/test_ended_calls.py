@@ -10,6 +10,7 @@ import unittest
 
 import websockets
 
+from support.binary_client import BinaryClient, Raised
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixWebSocketClient, WebSocketClient,
                              ZmqClient, await_running, call_request, plain)
@@ -65,7 +66,7 @@ class Timeouts(PeerCase):
     def test_a_request_that_waits_times_out_where_it_is(self):
         """The time counts from the request's arrival. The request is answered while the call before it runs, and never
         runs."""
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             added = client.new("java.util.ArrayList")
             client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
             await_running(self.client, 1)
@@ -124,7 +125,7 @@ class Cancels(PeerCase):
         return {one["id"]: one for one in answers}
 
     def test_what_runs_is_interrupted_at_once(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             for target in (7, "seven", 'a\u00e9"\n', 1.5, -3):
                 self.begin(client, target, "sleep", 60000)
                 self.cancel(client, target)
@@ -135,7 +136,7 @@ class Cancels(PeerCase):
             await_running(self.client, 0)
 
     def test_what_waits_never_runs(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             added = client.new("java.util.ArrayList")
             self.begin(client, 1, "sleep", 60000)
             for number in (2, 3, 4):
@@ -148,7 +149,7 @@ class Cancels(PeerCase):
             self.assertEqual("[2, 4]", client.call("java.util.ArrayList", "toString", on=added))
 
     def test_a_cancel_is_found_after_large_requests(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             text = client.new("java.lang.StringBuilder")
             self.begin(client, 1, "sleep", 60000)
             for number in range(2, 7):
@@ -162,7 +163,7 @@ class Cancels(PeerCase):
     def test_unknown_names_are_not_found(self):
         for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             self.assertEqual("false", plain(client.value("control", cancel_request(0, 99)["params"])))
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             self.begin(client, 1, "sleep", 100)
             self.cancel(client, 2)
             answers = self.receive(client, 2)
@@ -170,19 +171,19 @@ class Cancels(PeerCase):
             self.assertIn("result", answers[1])
 
     def test_another_connection_finds_nothing(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             self.begin(client, 5, "sleep", 200)
             self.assertEqual("false", plain(self.client.value("control", cancel_request(0, 5)["params"])))
             self.assertIn("result", self.receive(client, 1)[5])
 
     def test_the_rest_of_a_batch_is_cancelled_with_a_request_of_it(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             for repeat in range(3):  # the fast path knows the requests after the first one
-                batch = [{"jsonrpc": "2.0", "id": 1, "method": "call", "params": call_params("sleep", 1)},
+                batch = [call_request(1, "fixtures.Calculator", "add", 1, 2),
                          {"jsonrpc": "2.0", "id": 2, "method": "call", "params": call_params("sleep", 60000)},
                          {"jsonrpc": "2.0", "id": 3, "method": "call", "params": call_params("sleep", 1)}]
                 client.send(json.dumps(batch))
-                time.sleep(0.05)
+                await_running(self.client, 1)
                 self.cancel(client, 3)
                 answers = [json.loads(client.receive()) for _ in range(2)]
                 of_batch = next(one for one in answers if isinstance(one, list))
@@ -190,7 +191,7 @@ class Cancels(PeerCase):
                 self.assertEqual(["cancelled"] * 2, [one["error"]["data"]["reason"] for one in of_batch[1:]])
 
     def test_a_notification_cancels_too(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             self.begin(client, 1, "sleep", 60000)
             message = cancel_request(0, 1)
             del message["id"]
@@ -391,7 +392,7 @@ class StubbornCalls(PeerCase):
         super().tearDown()
 
     def test_the_answer_does_not_wait_for_the_thread(self):
-        for client in self.each(WebSocketClient, UnixWebSocketClient, ShmClient, HttpClient, UnixHttpClient):
+        for client in self.each(WebSocketClient, UnixWebSocketClient, ShmClient, HttpClient, UnixHttpClient, ZmqClient):
             begin = time.monotonic()
             error = client.request("call", call_params("passStubbornly"), options={"timeout": TIMEOUT_MS})["error"]
             self.assertLess(time.monotonic() - begin, 2)
@@ -403,7 +404,7 @@ class StubbornCalls(PeerCase):
             await_running(self.client, 0)
 
     def test_a_cancel_does_not_wait_for_the_thread(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly")))
             client.send(json.dumps(cancel_request(2, 1)))
             answers = [json.loads(client.receive()) for _ in range(2)]
@@ -413,7 +414,7 @@ class StubbornCalls(PeerCase):
             self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
 
     def test_a_batch_waits_a_second_for_its_other_requests(self):
-        for client in self.each(*READ_AHEAD, HttpClient):
+        for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             batch = [call_request(1, BLOCKERS, "sleep", 1),
                      call_request(2, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS}),
                      call_request(3, BLOCKERS, "open")]
@@ -451,7 +452,7 @@ class StubbornCalls(PeerCase):
         self.peer.await_stderr("fixtures.Blockers.passInChannel has lasted")
 
     def test_a_batch_goes_on_after_a_call_that_was_ended(self):
-        for client in self.each(*READ_AHEAD, HttpClient):
+        for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             batch = [call_request(1, BLOCKERS, "sleep", 60000, options={"timeout": TIMEOUT_MS}),
                      call_request(2, BLOCKERS, "sleep", 1500)]
             answers = json.loads(client.exchange(json.dumps(batch)))
@@ -459,7 +460,7 @@ class StubbornCalls(PeerCase):
             self.assertIn("result", answers[1])
 
     def test_a_connection_goes_on_without_the_thread(self):
-        for client in self.each(*READ_AHEAD):
+        for client in self.each(*READ_AHEAD, ZmqClient):
             kept = client.new("java.util.ArrayList")
             for _ in range(3):
                 client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
@@ -470,6 +471,27 @@ class StubbornCalls(PeerCase):
             self.client.call(BLOCKERS, "open")
             await_running(self.client, 0)
             self.assertEqual("3", client.call("java.util.ArrayList", "size", on=kept))
+
+    def test_one_with_callbacks_goes_on_too(self):
+        client = self.connect(CallbackClient)
+        calling = "fixtures.Calling"
+        for _ in range(3):  # the second thread is lost with callbacks that a first one has given
+            number = client.begin("call", {"type": calling, "method": "here", "args": [client.give()]})
+            client.await_call().answer("done")
+            self.assertEqual("done", client.end(number))
+            number = client.begin("call", call_params("passStubbornly"), options={"timeout": TIMEOUT_MS})
+            with self.assertRaises(RpcError) as raised:
+                client.end(number)
+            self.assertEqual("timeout", raised.exception.data["reason"])
+        await_running(self.client, 3)
+        number = client.begin("call", {"type": calling, "method": "here", "args": [client.give()]})
+        client.await_call().answer("lost")
+        self.assertEqual("lost", client.end(number))
+        self.client.call(BLOCKERS, "open")
+        await_running(self.client, 0)
+        number = client.begin("call", {"type": calling, "method": "here", "args": [client.give()]})
+        client.await_call().answer("back")
+        self.assertEqual("back", client.end(number))
 
     def test_a_client_that_leaves_takes_its_session_along_when_the_thread_is_back(self):
         for kind in READ_AHEAD:
@@ -541,9 +563,9 @@ class LostThreads(PeerCase):
             steering.control("stats")
             seconds.append(time.monotonic() - begin)
             time.sleep(0.005)
-        seconds.sort()  # 50 ms each, and what a loaded machine adds
-        self.assertLess(seconds[len(seconds) * 9 // 10], 0.2)
-        self.assertLess(seconds[-1], 5)
+        seconds.sort()
+        self.assertLess(seconds[len(seconds) * 9 // 10], 0.05)
+        self.assertLess(seconds[-1], 1)  # what a loaded machine adds
         peer.await_stderr("its thread is lost, one of 64 ")
         self.assertEqual("3", steering.call("fixtures.Calculator", "add", 1, 2))
         steering.call(BLOCKERS, "open")
@@ -551,6 +573,19 @@ class LostThreads(PeerCase):
         for client in clients:
             self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
             client.close()
+
+    def test_binary_requests_are_answered_too(self):
+        peer = self.start("--call-timeout", str(TIMEOUT_MS), sockets=True)
+        for number, shape in enumerate(BinaryClient.SHAPES):
+            with self.subTest(shape), BinaryClient(peer, shape) as client:
+                with self.assertRaises(Raised) as raised:
+                    client.call(BLOCKERS, "passStubbornly")
+                self.assertIn("longer than its timeout", raised.exception.text)
+                eventually(lambda number=number: peer.stderr().count("passStubbornly has lasted") > number)
+                self.assertEqual(3, client.call("fixtures.Calculator", "add", 1, 2))
+                client.call(BLOCKERS, "open")
+                await_running(self.client, 0)
+                self.assertEqual(3, client.call("fixtures.Calculator", "add", 1, 2))
 
     def test_calls_are_refused_above_the_number_of_lost_threads(self):
         self.start("--lost-threads-max", "0", sockets=True)

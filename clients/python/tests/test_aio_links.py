@@ -143,6 +143,30 @@ class CallsAtOnce(AioCase):
         await self.wait_until(lambda: not any(link.calls for link in links._links.values()))
         self.assertFalse(await self.java.java.lang.Thread.interrupted())
 
+    async def test_links_whose_threads_ignore_the_interrupt_go_on(self):
+        """Also those that give functions."""
+        done = await self.java.java.util.concurrent.CompletableFuture()
+        numbers = await self.java.java.util.concurrent.ConcurrentHashMap()
+        keys = iter(range(100))
+
+        async def give_functions():
+            found = await self.together(*(numbers.computeIfAbsent(next(keys), lambda key: 7) for _ in range(8)))
+            self.assertEqual(found, [7] * 8)
+
+        await give_functions()
+        for _ in range(2):
+            tasks = [asyncio.create_task(done.join()) for _ in range(3)]  # which ignores interrupts
+            await self.wait_until(lambda: sum(link.calls for link in self.java._links._links.values()) == 3)
+            await asyncio.sleep(0.05)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await give_functions()
+            await asyncio.sleep(1.2)  # their threads are lost
+            await give_functions()
+        self.assertTrue(await done.complete(None))
+        await give_functions()
+
     async def test_a_call_that_is_cancelled_before_it_is_sent_is_not_sent(self):
         sends = unittest.mock.Mock(wraps=self.java._links._send)
         with unittest.mock.patch.object(self.java._links, "_send", sends):

@@ -436,6 +436,7 @@ static enum jp_client_status receive_input(struct client_transport *transport,
 const struct transport_kind transport_shm = {
     .flushed_after = FLUSHED_AFTER,
     .has_callbacks = true,
+    .obeys_cancel = true,
     .shows_room_as_input = true,
     .open = open_shm,
     .close = close_shm,

@@ -54,6 +54,7 @@ struct transport_kind {
   bool names_in_messages;   /* each message names its session; otherwise `open` does, with the options */
   bool has_binary;          /* supports binary messages, too */
   bool has_callbacks;       /* the peer may send requests at any time */
+  bool obeys_cancel;        /* the peer obeys `control cancel` before the request that it ends is answered */
   bool epoch_is_in_answers; /* `open` does not know the epoch */
   bool ends_when_idle;      /* the peer may close an idle connection: the next call opens another */
   unsigned flushed_after;   /* flush after so many messages of completions; 0: flush them all together */

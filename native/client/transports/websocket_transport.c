@@ -259,6 +259,7 @@ static bool has_input(struct client_transport *transport)
 
 const struct transport_kind transport_websocket = {
     .has_callbacks = true,
+    .obeys_cancel = true,
     .open = open_websocket,
     .close = close_websocket,
     .descriptor = descriptor_of,

@@ -513,6 +513,7 @@ const struct transport_kind transport_zeromq = {
     .session_is_named = true,
     .names_in_messages = true,
     .has_binary = true,
+    .obeys_cancel = true,
     .open = open_zeromq,
     .close = close_zeromq,
     .descriptor = descriptor_of,

@@ -990,15 +990,6 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
 
 /* --- ended calls whose threads have not returned --- */
 
-static bool is_batch(struct text message)
-{
-  static const char spaces[] = {' ', '\t', '\r', '\n'};
-  size_t at = 0;
-  while (at < message.len && memchr(spaces, message.data[at], sizeof spaces) != NULL)
-    at++;
-  return at < message.len && message.data[at] == '[';
-}
-
 /* In call, under the lock, as a visitor. */
 static bool answer_for_owner(struct connection *connection, enum rpc_call_cause cause, struct buffer *answer)
 {
@@ -1034,7 +1025,7 @@ bool connection_answer_ended(struct crew_source *source, struct crew_member *mem
                  atomic_load(&member->steps) == steps && connection->answerer == CONNECTION_OWN_ANSWER &&
                  !connection_is_broken(connection) && !connection_has_left(connection) &&
                  connection_codec(connection)->answer_ended != NULL;
-    if (is_it && is_patient && is_batch(connection_served_message(connection)))
+    if (is_it && is_patient && crew_is_batch(connection_served_message(connection)))
       is_done = false;
     else if (is_it)
       is_done = answer_for_owner(connection, cause, &answer);

@@ -233,18 +233,6 @@ static bool offer_message(struct connection *connection)
 
 /* --- cancels --- */
 
-static bool has_line(struct text lines, struct text line)
-{
-  while (lines.len > 0) {
-    const char *end = memchr(lines.data, '\n', lines.len);
-    size_t length = end == NULL ? lines.len : (size_t)(end - lines.data);
-    if (text_equal(text_slice(lines, 0, length), line))
-      return true;
-    lines = text_slice(lines, end == NULL ? length : length + 1, lines.len);
-  }
-  return false;
-}
-
 /* Lists the ids of the message at the first call only. */
 static bool has_id(const struct connection *connection, struct text message, struct buffer *ids,
                    bool *has_ids, struct text id)
@@ -252,7 +240,7 @@ static bool has_id(const struct connection *connection, struct text message, str
   if (!*has_ids)
     connection_codec(connection)->list_ids(connection_service(connection)->context, message, ids);
   *has_ids = true;
-  return has_line(buffer_text(ids), id);
+  return crew_has_line(buffer_text(ids), id);
 }
 
 static void unlink_message(struct duplex_message **link, struct connection_duplex *duplex)

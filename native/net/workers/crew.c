@@ -89,6 +89,8 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   pthread_cond_init(&made->lane_wanted, NULL);
   pthread_cond_init(&made->end_wanted, NULL);
   pthread_cond_init(&made->retained, NULL);
+  pthread_cond_init(&made->start_wanted, NULL);
+  made->last_unstarted = &made->first_unstarted;
   pthread_mutex_init(&made->sleep_lock, NULL);
   pthread_cond_init(&made->sleep_ended, &monotonic);
   pthread_condattr_destroy(&monotonic);
@@ -177,6 +179,7 @@ void crew_destroy(struct crew *crew)
   pthread_cond_destroy(&crew->sleep_ended);
   pthread_mutex_destroy(&crew->sleep_lock);
   pthread_mutex_destroy(&crew->poll_lock);
+  pthread_cond_destroy(&crew->start_wanted);
   pthread_cond_destroy(&crew->retained);
   pthread_cond_destroy(&crew->end_wanted);
   pthread_cond_destroy(&crew->lane_wanted);
@@ -453,6 +456,7 @@ static void run_loop(void *argument, struct rpc_worker *worker)
   struct crew *crew = member->crew;
   begin_serving(member, worker);
   atomic_fetch_sub(&crew->idle, 1);
+  atomic_fetch_sub(&crew->starting, 1);
 
   bool left = false;
   while (!left && !is_stopping(crew)) {
@@ -488,40 +492,112 @@ static struct crew_member *find_place(struct crew *crew)
   return made;
 }
 
+/* The member counts as idle from now on. NULL: there is no place. Under the lock. */
 static struct crew_member *reserve_place(struct crew *crew)
 {
-  pthread_mutex_lock(&crew->lock);
   struct crew_member *place = crew_busy_size(crew) < crew->config.threads_max ? find_place(crew) : NULL;
-  if (place != NULL) {
-    set_member_state(place, CREW_MEMBER_STARTING);
-    crew->size++;
-  }
-  pthread_mutex_unlock(&crew->lock);
+  if (place == NULL)
+    return NULL;
+  set_member_state(place, CREW_MEMBER_STARTING);
+  crew->size++;
+  atomic_fetch_add(&crew->starting, 1);
+  atomic_fetch_add(&crew->idle, 1);
   return place;
+}
+
+static void give_place_back(struct crew_member *member)
+{
+  atomic_fetch_sub(&member->crew->idle, 1);
+  atomic_fetch_sub(&member->crew->starting, 1);
+  release_member(member, false);
+}
+
+/* Makes the thread of a member that has a place. */
+static bool start_member(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  char name[32];
+  snprintf(name, sizeof name, "rpc-%u", member->number);
+  struct jp_error error = {0};
+  bool started = crew->service->spawn(crew->service->context, name, run_loop, member, &error) == JP_OK;
+  if (!started)
+    give_place_back(member);
+  /* One line is logged until a thread starts again. */
+  if (atomic_exchange(&crew->growth_failed_ms, started ? 0 : clock_now_ms()) == 0 && !started)
+    log_warn_rarely("no thread for the crew: %s", error.text);
+  return started;
 }
 
 bool crew_add_member(struct crew *crew)
 {
-  int64_t now_ms = clock_now_ms();
-  if (crew->growth_failed_ms != 0 && now_ms < crew->growth_failed_ms + GROWTH_PAUSE_MS)
+  const int64_t failed_ms = atomic_load(&crew->growth_failed_ms);
+  if (failed_ms != 0 && clock_now_ms() < failed_ms + GROWTH_PAUSE_MS)
     return false;
+  pthread_mutex_lock(&crew->lock);
   struct crew_member *member = reserve_place(crew);
-  if (member == NULL)
-    return false;
-  char name[32];
-  snprintf(name, sizeof name, "rpc-%u", member->number);
-  struct jp_error error = {0};
-  atomic_fetch_add(&crew->idle, 1);
-  bool started = crew->service->spawn(crew->service->context, name, run_loop, member, &error) == JP_OK;
-  if (!started) {
-    atomic_fetch_sub(&crew->idle, 1);
-    release_member(member, false);
+  if (member != NULL) {
+    member->next_unstarted = NULL;
+    *crew->last_unstarted = member;
+    crew->last_unstarted = &member->next_unstarted;
+    pthread_cond_signal(&crew->start_wanted);
   }
-  /* One line is logged until a thread starts again. */
-  if (!started && crew->growth_failed_ms == 0)
-    log_warn_rarely("no thread for the crew: %s", error.text);
-  crew->growth_failed_ms = started ? 0 : now_ms;
-  return started;
+  pthread_mutex_unlock(&crew->lock);
+  return member != NULL;
+}
+
+/* --- the starter --- */
+
+/* NULL: there is none. Under the lock. */
+static struct crew_member *pop_unstarted(struct crew *crew)
+{
+  struct crew_member *member = crew->first_unstarted;
+  if (member == NULL)
+    return NULL;
+  crew->first_unstarted = member->next_unstarted;
+  if (crew->first_unstarted == NULL)
+    crew->last_unstarted = &crew->first_unstarted;
+  return member;
+}
+
+/* Where one thread cannot be made, the others are not tried: the watcher asks for them again. */
+static void start_threads(struct crew *crew, struct crew_member *member, bool wants_interrupter)
+{
+  struct jp_error error = {0};
+  bool starts = !is_stopping(crew);
+  if (starts && wants_interrupter && crew_add_interrupter(crew, &error) != JP_OK)
+    log_warn_rarely("no thread that interrupts calls: %s", error.text);
+  while (member != NULL) {
+    if (starts)
+      starts = start_member(member) && !is_stopping(crew);
+    else
+      give_place_back(member);
+    pthread_mutex_lock(&crew->lock);
+    member = pop_unstarted(crew);
+    pthread_mutex_unlock(&crew->lock);
+  }
+}
+
+static void *run_starter(void *argument)
+{
+  struct crew *crew = argument;
+  pthread_setname_np(pthread_self(), "rpc-starter");
+  pthread_mutex_lock(&crew->lock);
+  for (;;) {
+    const bool wants_interrupter = crew->wants_interrupter;
+    struct crew_member *member = pop_unstarted(crew);
+    crew->wants_interrupter = false;
+    if (member == NULL && !wants_interrupter) {
+      if (is_stopping(crew))
+        break;
+      pthread_cond_wait(&crew->start_wanted, &crew->lock);
+      continue;
+    }
+    pthread_mutex_unlock(&crew->lock);
+    start_threads(crew, member, wants_interrupter);
+    pthread_mutex_lock(&crew->lock);
+  }
+  pthread_mutex_unlock(&crew->lock);
+  return NULL;
 }
 
 /* --- pinned members --- */
@@ -731,7 +807,10 @@ enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, 
 {
   crew->service = service;
   for (unsigned i = 0; i < crew->config.threads; i++) {
-    if (!crew_add_member(crew))
+    pthread_mutex_lock(&crew->lock);
+    struct crew_member *member = reserve_place(crew);
+    pthread_mutex_unlock(&crew->lock);
+    if (member == NULL || !start_member(member))
       return jp_fail(error, JP_IO, "no thread for the crew");
   }
   enum jp_status status = start_reserved(crew, error);
@@ -739,7 +818,10 @@ enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, 
     status = crew_add_interrupter(crew, error);
   if (status != JP_OK)
     return status;
-  int failure = pthread_create(&crew->watcher_thread, NULL, crew_watcher_main, crew);
+  int failure = pthread_create(&crew->starter_thread, NULL, run_starter, crew);
+  crew->starter_runs = failure == 0;
+  if (failure == 0)
+    failure = pthread_create(&crew->watcher_thread, NULL, crew_watcher_main, crew);
   if (failure != 0)
     return jp_fail(error, JP_IO, "no thread for the crew's watcher: %s", strerror(failure));
   crew->watcher_runs = true;
@@ -801,7 +883,7 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
   struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
   struct wait wait = {.member = member,
                       .source = source,
-                      .reads = source->call_ops != NULL,
+                      .reads = source->call_ops != NULL && source->call_ops->begin_wait != NULL,
                       .is_over = is_over,
                       .state = state};
   /* The descriptor must exist before the first call of is_over: a thread that finds no descriptor has then changed the
@@ -883,6 +965,13 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
   crew->watcher_runs = false;
 
   pthread_mutex_lock(&crew->lock);
+  pthread_cond_broadcast(&crew->start_wanted);
+  pthread_mutex_unlock(&crew->lock);
+  if (crew->starter_runs)
+    pthread_join(crew->starter_thread, NULL);
+  crew->starter_runs = false;
+
+  pthread_mutex_lock(&crew->lock);
   pthread_cond_broadcast(&crew->lane_wanted);
   pthread_cond_broadcast(&crew->end_wanted);
   for (;;) {
@@ -899,6 +988,11 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
 }
 
 /* --- turns --- */
+
+void crew_pass_turn(struct crew_member *member, struct crew_source *source)
+{
+  atomic_store_explicit(&member->current, source, memory_order_relaxed);
+}
 
 void crew_turn_begin(struct crew_turn *turn)
 {
@@ -994,7 +1088,7 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
   int64_t now = clock_now_ms();
   if (*message->since_ms == 0)
     *message->since_ms = now;
-  if (now - *message->since_ms < crew->config.busy_timeout_ms)
+  if (!crew->is_stuck || now - *message->since_ms < crew->config.busy_timeout_ms)
     return CREW_WAIT;
   char reason[160];
   crew->refused_busy++;
@@ -1007,6 +1101,27 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
 }
 
 /* ---- lost threads ---- */
+
+bool crew_has_line(struct text lines, struct text line)
+{
+  while (lines.len > 0) {
+    const char *end = memchr(lines.data, '\n', lines.len);
+    size_t length = end == NULL ? lines.len : (size_t)(end - lines.data);
+    if (text_equal(text_slice(lines, 0, length), line))
+      return true;
+    lines = text_slice(lines, end == NULL ? length : length + 1, lines.len);
+  }
+  return false;
+}
+
+bool crew_is_batch(struct text message)
+{
+  static const char spaces[] = {' ', '\t', '\r', '\n'};
+  size_t at = 0;
+  while (at < message.len && memchr(spaces, message.data[at], sizeof spaces) != NULL)
+    at++;
+  return at < message.len && message.data[at] == '[';
+}
 
 /* The lost thread of the member has returned from its call. */
 static enum crew_served end_lost(struct crew_member *member, enum crew_served served)
@@ -1024,8 +1139,10 @@ static enum crew_served end_lost(struct crew_member *member, enum crew_served se
   log_info("a lost thread has returned, %" PRId64 " ms after its interrupt", lost_ms);
   if (!is_reclaimed)
     return served;
-  crew_drop_answer(member, member->retained.client);
-  service->client_close(service->context, member->worker, member->retained.client, NULL);
+  if (member->retained.client != NULL) {
+    crew_drop_answer(member, member->retained.client);
+    service->client_close(service->context, member->worker, member->retained.client, NULL);
+  }
   buffer_fini(&member->retained.message);
   member->retained = (struct crew_retained){0};
   return CREW_LOST;

@@ -19,9 +19,10 @@
  * message for the watcher. crew_serve never blocks on the watcher's own thread.
  *
  * The watcher is a thread that runs no Java. While there is work, it checks the crew every 5 ms. It adds members, up to
- * threads_max, if no member is idle and either no counter has moved or all members wait for their clients. If it can
- * add none, it consumes events and ready work itself, as a member whose worker is NULL. crew_serve then answers a ping,
- * refuses a message that has waited for busy_timeout_ms, and returns CREW_WAIT for all other messages: the source keeps
+ * threads_max, if no member is idle and either no counter has moved or all members wait for their clients. The starter,
+ * another thread, makes their threads, which may take long. Until one of them runs, and if none can be added, the watcher
+ * consumes events and ready work itself, as a member whose worker is NULL. crew_serve then answers a ping, refuses a message
+ * that has waited for busy_timeout_ms if no member can be added, and returns CREW_WAIT for all other messages: the source keeps
  * the message, calls crew_submit, and tries again in its next turn. The watcher also wakes an idle member if the ready
  * queue is not empty, so a lost wake-up costs 5 ms.
  *
@@ -81,8 +82,9 @@ enum crew_pinned_next {
 
 /* Objects of a reclaimed source that the lost thread keeps in use until it returns. */
 struct crew_retained {
-  struct rpc_client *client; /* the thread closes the client when it returns */
-  struct buffer message;     /* the message that the thread serves */
+  struct rpc_client
+      *client; /* the thread closes the client when it returns; NULL: its turn does, after CREW_LOST */
+  struct buffer message; /* the message that the thread serves */
 };
 
 /*
@@ -96,7 +98,7 @@ struct crew_call_ops {
   enum crew_pinned_next (*await)(struct crew_source *source, struct crew_member *member, int *fd,
                                  short *events);
   /* The member begins, and ends, a wait inside the service (crew_wait). begin_wait returns true if the member reads the
-   * source during the wait. Only then the three functions below are called. */
+   * source during the wait. Only then the three functions below are called. NULL: the member does not read it. */
   bool (*begin_wait)(struct crew_source *source, struct crew_member *member);
   void (*end_wait)(struct crew_source *source, struct crew_member *member);
   /* Receives one part of the input, without blocking. False: there was no input. */
@@ -220,7 +222,8 @@ struct crew_member {
   _Atomic bool is_admitted; /* crew_admit was called: the pinned member may begin */
 
   /* Used by the crew alone. */
-  unsigned number;          /* of the place */
+  unsigned number; /* of the place */
+  struct crew_member *next_unstarted;
   struct crew_source *held; /* the source of an event that crew_is_wanted has received: served next */
   struct crew_source *last; /* the source of the turn before; only compared */
   struct crew_source *_Atomic current; /* the source of this turn; the watcher reads it, too */
@@ -362,6 +365,13 @@ void crew_wake_watcher(struct crew *crew);
 enum jp_status crew_pin(struct crew *crew, struct crew_source *source, const char *name,
                         struct crew_member **member, struct jp_error *error) JP_MUST_CHECK;
 void crew_admit(struct crew_member *member);
+
+/* True if this is one of the lines (rpc_codec.list_ids). */
+bool crew_has_line(struct text lines, struct text line);
+/* True if the message is a batch of JSON-RPC. */
+bool crew_is_batch(struct text message);
+/* The member's turn goes on as a turn of this source. In a turn. */
+void crew_pass_turn(struct crew_member *member, struct crew_source *source);
 
 struct crew_turn {
   int messages;

@@ -243,7 +243,6 @@ static bool has_starting(const struct crew *crew)
 
 bool crew_look_at_interrupters(struct crew *crew)
 {
-  struct jp_error error = {0};
   pthread_mutex_lock(&crew->lock);
   const bool is_wanted = crew->ends > 0;
   const bool are_stuck = is_wanted && crew->interrupters_idle == 0 && !has_starting(crew) &&
@@ -251,9 +250,11 @@ bool crew_look_at_interrupters(struct crew *crew)
   crew->interrupts_seen = crew->interrupts;
   if (is_wanted)
     pthread_cond_signal(&crew->end_wanted);
+  if (are_stuck) {
+    crew->wants_interrupter = true;
+    pthread_cond_signal(&crew->start_wanted);
+  }
   pthread_mutex_unlock(&crew->lock);
-  if (are_stuck && crew_add_interrupter(crew, &error) != JP_OK)
-    log_warn_rarely("no thread that interrupts calls: %s", error.text);
   return is_wanted;
 }
 

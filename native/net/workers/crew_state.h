@@ -30,16 +30,17 @@ struct crew {
   struct crew_source wake;
   struct crew_source stop;
 
-  _Atomic int phase;        /* enum crew_phase */
-  _Atomic unsigned idle;    /* members in epoll_wait, or about to be, and those whose thread is starting */
-  _Atomic unsigned ready;   /* length of the ready queue */
-  _Atomic unsigned waiting; /* members in crew_wait, except pinned members */
-  _Atomic unsigned polling; /* pinned members that poll */
+  _Atomic int phase;         /* enum crew_phase */
+  _Atomic unsigned idle;     /* members in epoll_wait, or about to be, and those whose thread is starting */
+  _Atomic unsigned starting; /* those of them whose thread is starting */
+  _Atomic unsigned ready;    /* length of the ready queue */
+  _Atomic unsigned waiting;  /* members in crew_wait, except pinned members */
+  _Atomic unsigned polling;  /* pinned members that poll */
 
   _Atomic bool watcher_sleeps; /* the watcher sleeps, or is about to; a thread that finds work wakes it */
   _Atomic bool accepts_polled; /* sources may be added to `polled`; changed under poll_lock */
-  int64_t
-      growth_failed_ms; /* when the last thread could not be created; 0: it was. Used by crew_start, then by the watcher */
+  bool is_stuck; /* the watcher's: no member was about to receive an event, and none could be added */
+  _Atomic int64_t growth_failed_ms; /* when the last thread could not be created; 0: it was */
 
   _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: no request */
 
@@ -87,7 +88,14 @@ struct crew {
   unsigned size;         /* members that serve all sources */
   unsigned pinned;       /* pinned members */
   bool watcher_runs;
+  bool starter_runs;
+  bool wants_interrupter; /* the starter has to make one */
   pthread_t watcher_thread;
+  /* The starter makes threads for the watcher, because the JVM may block who does. */
+  pthread_t starter_thread;
+  pthread_cond_t start_wanted;         /* of the starter; or the crew stops */
+  struct crew_member *first_unstarted; /* members whose threads it has to make */
+  struct crew_member **last_unstarted; /* the link that the next one is appended at */
 
   pthread_mutex_t sleep_lock; /* of the watcher's sleep; nothing else is locked under it */
   pthread_cond_t sleep_ended;
@@ -136,7 +144,7 @@ void crew_relieve_poller(struct crew *crew, struct crew_poller_watch *watch);
 
 /* --- crew.c --- */
 
-/* Starts one more member. False: there is no place, or no thread can be started. */
+/* Has the starter make one more member. False: there is no place, or a thread could not be created a short time ago. */
 bool crew_add_member(struct crew *crew);
 void crew_wake_one(struct crew *crew);
 /* Removes the first source of the ready queue. NULL: the queue is empty. */
@@ -149,7 +157,7 @@ struct crew_source *crew_receive_event(struct crew *crew, int timeout_ms);
 /* Has the member's message, or a call of it, ended (crew_end). Under the lock. */
 void crew_want_end(struct crew_member *member, const struct crew_end *end);
 enum jp_status crew_add_interrupter(struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
-/* The watcher's look: adds interrupters where calls are to be ended and all interrupters are inside an interrupt. True: calls
+/* The watcher's look: has the starter add an interrupter where calls are to be ended and all interrupters are inside an interrupt. True: calls
  * are to be ended. */
 bool crew_look_at_interrupters(struct crew *crew);
 /* Under the lock: true while there is one whose thread may still come back. */

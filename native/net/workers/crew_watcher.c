@@ -365,6 +365,13 @@ static void check_calls(struct crew *crew, int64_t now_ms)
 
 /* --- the watcher --- */
 
+/* Whether a member will receive the next event soon, as of the last check. */
+enum watch_crew {
+  WATCH_CREW_MOVES, /* one is idle, or a busy member has moved */
+  WATCH_CREW_GROWS, /* none will before a new member's thread runs, which takes as long as the JVM wants */
+  WATCH_CREW_STUCK  /* none will, and none can be added */
+};
+
 struct watch {
   uint64_t steps;        /* the sum over members that are not pinned, at the last check */
   uint64_t pinned;       /* the sum over pinned members */
@@ -372,9 +379,15 @@ struct watch {
   int64_t due_ms;        /* when the tick is due, if there is no work */
   unsigned quiet_checks; /* consecutive checks without work */
   struct crew_poller_watch poller;
-  bool stuck;    /* no member will receive an event soon, and none can be added */
+  enum watch_crew crew;
   bool has_call; /* a member is inside the service */
 };
+
+/* True: a member whose thread runs is idle. */
+static bool has_idle_member(struct crew *crew)
+{
+  return atomic_load(&crew->idle) > atomic_load(&crew->starting);
+}
 
 /* False: no member could be added. */
 static bool add_members(struct crew *crew, unsigned wanted)
@@ -396,8 +409,8 @@ static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
     atomic_store(&crew->watcher_sleeps, false);
 }
 
-/* Adds members, unless one will receive the next event soon: because it is idle, or because a busy member has moved
- * since the last check. If all members wait for their clients, none will, even if they have moved. The number grows
+/* Adds members, unless one will receive the next event soon: because it is idle or starts, or because a busy member has
+ * moved since the last check. If all members wait for their clients, none will, even if they have moved. The number grows
  * with the size of the crew. */
 static void check_members(struct crew *crew, struct watch *watch)
 {
@@ -412,12 +425,16 @@ static void check_members(struct crew *crew, struct watch *watch)
   unsigned busy = crew_busy_size(crew);
   unsigned waiting = atomic_load(&crew->waiting);
   bool is_idle = atomic_load(&crew->idle) > 0;
+  bool has_idle = has_idle_member(crew);
   pthread_mutex_unlock(&crew->lock);
   bool has_ready = atomic_load(&crew->ready) > 0;
   bool is_serving = atomic_load(&crew->phase) == CREW_SERVING;
-  note_quiet(crew, watch, is_idle && !has_moved && !have_pinned_moved && !has_ready && is_serving);
-  bool will_move = is_idle || (has_moved && busy > 0);
-  watch->stuck = !will_move && (!is_serving || !add_members(crew, 1 + (busy + waiting) / 4));
+  note_quiet(crew, watch, has_idle && !has_moved && !have_pinned_moved && !has_ready && is_serving);
+  bool will_move = has_idle || (has_moved && busy > 0);
+  watch->crew = will_move ? WATCH_CREW_MOVES : WATCH_CREW_GROWS;
+  if (!will_move && !is_idle && (!is_serving || !add_members(crew, 1 + (busy + waiting) / 4)))
+    watch->crew = WATCH_CREW_STUCK;
+  crew->is_stuck = watch->crew == WATCH_CREW_STUCK;
   if (is_idle && has_ready)
     crew_wake_one(crew);
   crew_relieve_poller(crew, &watch->poller);
@@ -428,7 +445,7 @@ static void check_members(struct crew *crew, struct watch *watch)
 static void serve_ready_work(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->ready);
-  for (unsigned i = 0; i < count && atomic_load(&crew->idle) == 0; i++) {
+  for (unsigned i = 0; i < count && !has_idle_member(crew); i++) {
     struct crew_source *source = crew_pop_ready(crew);
     if (source == NULL)
       return;
@@ -436,10 +453,9 @@ static void serve_ready_work(struct crew *crew)
   }
 }
 
-static void serve_events(struct crew *crew)
+static void serve_events(struct crew *crew, int timeout_ms)
 {
-  int timeout_ms = CHECK_EVERY_MS;
-  for (int i = 0; i < EVENTS_PER_CHECK && atomic_load(&crew->idle) == 0; i++) {
+  for (int i = 0; i < EVENTS_PER_CHECK && !has_idle_member(crew); i++) {
     struct crew_source *source = crew_receive_event(crew, timeout_ms);
     if (source == NULL)
       return;
@@ -480,9 +496,12 @@ void *crew_watcher_main(void *argument)
   struct watch watch = {0};
   while (atomic_load(&crew->phase) != CREW_STOPPING) {
     check_members(crew, &watch);
-    if (watch.stuck) {
+    if (watch.crew != WATCH_CREW_MOVES) { /* messages of a lane do not wait for a member */
       serve_ready_work(crew);
-      serve_events(crew);
+      serve_events(crew, watch.crew == WATCH_CREW_STUCK ? CHECK_EVERY_MS : 0);
+    }
+    if (watch.crew == WATCH_CREW_STUCK) {
+      /* has waited for events */
     } else if (watch.quiet_checks > QUIET_CHECKS) {
       run_tick(crew, &watch);
       sleep_until_due(crew, &watch);

@@ -66,8 +66,9 @@ static struct zeromq_identity *make_identity(struct zeromq_router *zeromq)
   identity = calloc(1, sizeof *identity);
   if (identity == NULL)
     return NULL;
-  /* Written only once, because a late turn may read both fields before it locks. */
+  /* Written only once, because a late turn may read these fields before it locks. */
   identity->source.turn = zeromq_identity_turn;
+  identity->source.call_ops = &zeromq_identity_call_ops;
   identity->zeromq = zeromq;
   return identity;
 }
@@ -152,6 +153,10 @@ struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq)
   pending->delimiter = false;
   pending->passes_input = false;
   pending->since_ms = 0;
+  pending->expires_ms = 0;
+  pending->cause = RPC_CALL_TIMED_OUT;
+  pending->has_ids = false;
+  pending->ids = (struct buffer){0};
   pending->arrived_ns = clock_coarse_ms() * 1000000;
   zmq_msg_init(&pending->payload);
   return pending;
@@ -160,6 +165,7 @@ struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq)
 /* Frees a request without payload and answer, or keeps its memory for the next request. */
 static void keep_free_pending(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
+  buffer_fini(&pending->ids);
   if (zeromq->free_pending_count == FREE_PENDING_MAX) {
     free(pending);
     return;
@@ -189,16 +195,32 @@ void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pendin
     atomic_fetch_add(&identity->zeromq->config.input->total, pending->size);
 }
 
+static void count_popped(struct zeromq_identity *identity, const struct zeromq_pending *pending)
+{
+  identity->pending--;
+  identity->zeromq->pending_bytes -= pending->size;
+  if (pending->size > INPUT_SMALL)
+    atomic_fetch_sub(&identity->zeromq->config.input->total, pending->size);
+}
+
 struct zeromq_pending *zeromq_identity_pop(struct zeromq_identity *identity)
 {
   struct zeromq_pending *pending = identity->first;
   identity->first = pending->next;
   if (identity->first == NULL)
     identity->last = NULL;
-  identity->pending--;
-  identity->zeromq->pending_bytes -= pending->size;
-  if (pending->size > INPUT_SMALL)
-    atomic_fetch_sub(&identity->zeromq->config.input->total, pending->size);
+  count_popped(identity, pending);
+  return pending;
+}
+
+struct zeromq_pending *zeromq_identity_pop_after(struct zeromq_identity *identity,
+                                                 struct zeromq_pending *before)
+{
+  struct zeromq_pending *pending = before->next;
+  before->next = pending->next;
+  if (before->next == NULL)
+    identity->last = before;
+  count_popped(identity, pending);
   return pending;
 }
 

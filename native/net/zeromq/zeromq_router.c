@@ -1,5 +1,6 @@
 #include "net/zeromq/zeromq_router.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
 #include "net/zeromq/zeromq_state.h"
@@ -137,6 +138,8 @@ static void file_request(struct zeromq_router *zeromq, struct text routing_id, s
   if (identity->first == NULL && identity->first_held == NULL && !zeromq_identity_is_owned(identity))
     batch->ready[batch->ready_count++] = identity;
   zeromq_identity_push(identity, pending);
+  if (identity->is_long)
+    crew_read_ahead_at(zeromq->crew, clock_now_ms());
 }
 
 /* Receives requests until the socket is empty or the batch is full. Ends a locked section (zeromq_has_input). */
@@ -322,6 +325,7 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
 
   pthread_mutex_lock(&zeromq->lock);
   zeromq_identity_pop(identity);
+  identity->is_long = false;
   bool is_refused = identity->state == ZEROMQ_IDENTITY_REFUSED;
   if (!is_refused && (crew_has_replied(served) || pending->delimiter)) {
     zeromq_identity_push_answer(identity, pending);
@@ -371,6 +375,14 @@ static void end_identity_turn(struct zeromq_identity *identity)
     crew_submit(zeromq->crew, &zeromq->source);
 }
 
+/* The thread of the turn was lost, and another one may own the identity now. */
+static void drop_reclaimed(struct zeromq_router *zeromq, struct zeromq_pending *pending)
+{
+  pthread_mutex_lock(&zeromq->lock);
+  zeromq_pending_destroy(zeromq, pending);
+  pthread_mutex_unlock(&zeromq->lock);
+}
+
 static enum pause check_turn(struct crew_turn *turn, struct crew_member *member)
 {
   if (!crew_turn_is_over(turn))
@@ -388,11 +400,18 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
   struct buffer answer = {0};
   scratch_lend(&member->scratch, SCRATCH_ANSWER, &answer);
   struct rpc_client *client = NULL;
+  bool is_reclaimed = false;
   while (pending != NULL) {
     buffer_clear(&answer);
     enum crew_served served = serve_pending(member, identity, pending, &client, &answer);
     if (served == CREW_WAIT)
       break;
+    is_reclaimed = served == CREW_LOST;
+    if (is_reclaimed) {
+      crew_drop_answer(member, client);
+      drop_reclaimed(identity->zeromq, pending);
+      break;
+    }
     bool is_lost;
     pending = finish_first(identity, pending, served, &answer, check_turn(&turn, member), &is_lost);
     if (is_lost)
@@ -404,7 +423,8 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
   }
   buffer_clear(&answer);
   scratch_return(&member->scratch, SCRATCH_ANSWER, &answer);
-  end_identity_turn(identity);
+  if (!is_reclaimed)
+    end_identity_turn(identity);
 }
 
 void zeromq_identity_turn(struct crew_source *source, struct crew_member *member)
@@ -417,12 +437,252 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
   if (wanted) {
     zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);
     identity->worker = member->worker;
+    identity->is_long = false;
   }
   struct zeromq_pending *pending = identity->first;
   pthread_mutex_unlock(&zeromq->lock);
-  if (wanted)
-    serve_queue(identity, pending, member);
+  if (!wanted)
+    return;
+  crew_pass_turn(member, source); /* it may have been the turn of the socket */
+  serve_queue(identity, pending, member);
 }
+
+/* --- calls that were ended, and whose threads have not returned: the watcher --- */
+
+/* True if the identity's first request is the member's message, which is inside the service. Then it stays so while the
+ * lock is held, because the thread locks before it removes the request. Under the lock. */
+static bool is_serving(const struct zeromq_identity *identity, struct crew_member *member, uint64_t steps)
+{
+  return zeromq_identity_is_owned(identity) && identity->worker != NULL &&
+         identity->worker == member->worker && identity->first != NULL &&
+         atomic_load(&member->steps) == steps;
+}
+
+enum ended_answer {
+  ENDED_ANSWER_SENT,
+  ENDED_ANSWER_NONE,  /* a notification, or the codec has none */
+  ENDED_ANSWER_FAILED /* memory is short */
+};
+
+/* Answers a request of the identity with the error of a call that was ended. Under the lock. */
+static enum ended_answer send_ended(struct zeromq_identity *identity, struct zeromq_pending *pending,
+                                    enum rpc_call_cause cause)
+{
+  const struct rpc_service *service = crew_service(identity->zeromq->crew);
+  const struct text message = get_payload(pending);
+  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  struct buffer bytes = {0};
+  if (codec->answer_ended == NULL)
+    return ENDED_ANSWER_NONE;
+  const bool has_answer =
+      codec->answer_ended(service->context, message, cause, &bytes) != RPC_NO_REPLY || pending->delimiter;
+  enum ended_answer sent = bytes.failed ? ENDED_ANSWER_FAILED : ENDED_ANSWER_NONE;
+  if (!bytes.failed && has_answer) {
+    struct zeromq_answer answer; /* not pending->answer, which the thread of the turn may be writing now */
+    zeromq_send_answers(identity);
+    zeromq_make_answer(&answer, &bytes, pending->delimiter);
+    zeromq_deliver(identity, &answer);
+    sent = ENDED_ANSWER_SENT;
+  }
+  buffer_fini(&bytes);
+  return sent;
+}
+
+static bool has_id(const struct zeromq_router *zeromq, struct zeromq_pending *pending, struct text id)
+{
+  const struct rpc_service *service = crew_service(zeromq->crew);
+  const struct text message = get_payload(pending);
+  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  if (pending->fault != ZEROMQ_FINE || codec->list_ids == NULL)
+    return false;
+  if (!pending->has_ids)
+    codec->list_ids(service->context, message, &pending->ids);
+  pending->has_ids = true;
+  return crew_has_line(buffer_text(&pending->ids), id);
+}
+
+/* A `control cancel` that waits. */
+struct cancel {
+  struct zeromq_identity *identity;
+  const struct zeromq_pending *pending; /* it ends a request before itself */
+  bool has_marked;                      /* the request waits, and is answered by the next pass */
+};
+
+/* rpc_beside.cancel, under the lock. */
+static bool cancel_request(void *state, struct text id)
+{
+  struct cancel *cancel = state;
+  struct zeromq_identity *identity = cancel->identity;
+  struct zeromq_pending *first = identity->first;
+  if (identity->state == ZEROMQ_IDENTITY_OWNED && identity->worker != NULL &&
+      has_id(identity->zeromq, first, id))
+    return crew_end_message(identity->zeromq->crew, identity->worker, RPC_CALL_CANCELLED);
+  struct zeromq_pending *pending = first->next;
+  while (pending != cancel->pending &&
+         (pending->cause == RPC_CALL_CANCELLED || !has_id(identity->zeromq, pending, id)))
+    pending = pending->next;
+  if (pending == cancel->pending)
+    return false;
+  pending->cause = RPC_CALL_CANCELLED;
+  pending->expires_ms = 1; /* now */
+  cancel->has_marked = true;
+  return true;
+}
+
+/* Answers the request if it need not wait for the first one. Under the lock. */
+static bool answer_at_once(struct zeromq_identity *identity, struct zeromq_pending *pending, bool *has_marked)
+{
+  const struct rpc_service *service = crew_service(identity->zeromq->crew);
+  const struct text message = get_payload(pending);
+  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  struct cancel cancel = {identity, pending, false};
+  const struct rpc_beside beside = {&cancel, cancel_request};
+  struct buffer bytes = {0};
+  if (pending->fault != ZEROMQ_FINE || codec->serve_beside == NULL ||
+      !codec->serve_beside(service->context, NULL, &beside, message, &bytes)) {
+    buffer_fini(&bytes);
+    return false;
+  }
+  if (bytes.len > 0 || pending->delimiter) {
+    struct zeromq_answer answer;
+    zeromq_make_answer(&answer, &bytes, pending->delimiter);
+    zeromq_deliver(identity, &answer);
+  }
+  buffer_fini(&bytes);
+  *has_marked |= cancel.has_marked;
+  return true;
+}
+
+/* Under the lock. */
+static void compute_expiry(const struct zeromq_router *zeromq, struct zeromq_pending *pending)
+{
+  const struct rpc_service *service = crew_service(zeromq->crew);
+  const struct text message = get_payload(pending);
+  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  int64_t timeout_ms = 0;
+  if (pending->fault == ZEROMQ_FINE && codec->find_timeout != NULL && codec->answer_ended != NULL)
+    timeout_ms = codec->find_timeout(service->context, message);
+  pending->expires_ms = timeout_ms == 0 ? INT64_MAX : pending->arrived_ns / 1000000 + timeout_ms;
+}
+
+/* One pass over the requests that wait for the first one: answers those that are due, and cancels. A visit reads a bounded
+ * part of them for the first time, because it has the lock. Returns when the next one is due. *has_marked: earlier ones are due
+ * now. Under the lock. */
+static int64_t answer_due(struct zeromq_identity *identity, size_t *read, bool *has_sent, bool *has_marked)
+{
+  enum { READ_MAX = 1024 * 1024, NEXT_VISIT_MS = 5 };
+  const int64_t now_ms = clock_now_ms();
+  int64_t due_ms = INT64_MAX;
+  struct zeromq_pending *before = identity->first;
+  while (before->next != NULL) {
+    struct zeromq_pending *pending = before->next;
+    bool is_done = false;
+    if (pending->expires_ms == 0) {
+      if (*read > READ_MAX)
+        return now_ms + NEXT_VISIT_MS;
+      *read += pending->size;
+      is_done = answer_at_once(identity, pending, has_marked);
+      if (!is_done)
+        compute_expiry(identity->zeromq, pending);
+    }
+    if (!is_done && pending->expires_ms <= now_ms)
+      is_done = send_ended(identity, pending, pending->cause) != ENDED_ANSWER_FAILED;
+    if (is_done) {
+      zeromq_pending_destroy(identity->zeromq, zeromq_identity_pop_after(identity, before));
+      *has_sent = true;
+      continue;
+    }
+    due_ms = pending->expires_ms < due_ms ? pending->expires_ms : due_ms;
+    before = pending;
+  }
+  return due_ms;
+}
+
+/* crew_call_ops.read_ahead */
+static void look_at_waiting(struct crew_source *source, struct crew_member *watcher)
+{
+  (void)watcher;
+  struct zeromq_identity *identity = (struct zeromq_identity *)source;
+  struct zeromq_router *zeromq = identity->zeromq;
+  int64_t due_ms = INT64_MAX;
+  size_t read = 0;
+  bool has_sent = false;
+  bool has_marked = false;
+  pthread_mutex_lock(&zeromq->lock);
+  if (zeromq_identity_is_owned(identity) && identity->first != NULL && zeromq->socket != NULL) {
+    identity->is_long = true;
+    due_ms = answer_due(identity, &read, &has_sent, &has_marked);
+    if (has_marked)
+      due_ms = answer_due(identity, &read, &has_sent, &has_marked);
+  }
+  bool input = has_sent && zeromq_has_input(zeromq, false);
+  pthread_mutex_unlock(&zeromq->lock);
+  if (input)
+    crew_submit(zeromq->crew, &zeromq->source);
+  if (due_ms != INT64_MAX)
+    crew_read_ahead_at(zeromq->crew, due_ms);
+}
+
+static bool answer_ended(struct crew_source *source, struct crew_member *member, uint64_t steps,
+                         enum rpc_call_cause cause, bool is_patient)
+{
+  struct zeromq_identity *identity = (struct zeromq_identity *)source;
+  struct zeromq_router *zeromq = identity->zeromq;
+  bool is_done = true;
+  bool input = false;
+  pthread_mutex_lock(&zeromq->lock);
+  bool is_it = is_serving(identity, member, steps) && identity->state == ZEROMQ_IDENTITY_OWNED &&
+               zeromq->socket != NULL;
+  if (is_it && is_patient && crew_is_batch(get_payload(identity->first))) {
+    is_done = false;
+  } else if (is_it) {
+    const enum ended_answer sent = send_ended(identity, identity->first, cause);
+    is_done = sent != ENDED_ANSWER_FAILED;
+    if (sent == ENDED_ANSWER_SENT)
+      zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_REFUSED);
+    input = zeromq_has_input(zeromq, false);
+  }
+  pthread_mutex_unlock(&zeromq->lock);
+  if (input)
+    crew_submit(zeromq->crew, &zeromq->source);
+  return is_done;
+}
+
+/* The request that the lost thread serves stays with that thread (drop_reclaimed). */
+static bool reclaim_identity(struct crew_source *source, struct crew_member *watcher,
+                             struct crew_member *member, uint64_t steps, struct crew_retained *retained,
+                             bool *is_later)
+{
+  (void)watcher, (void)retained, (void)is_later;
+  struct zeromq_identity *identity = (struct zeromq_identity *)source;
+  struct zeromq_router *zeromq = identity->zeromq;
+  pthread_mutex_lock(&zeromq->lock);
+  bool is_it = is_serving(identity, member, steps);
+  bool more = false;
+  bool input = false;
+  if (is_it) {
+    zeromq_identity_pop(identity);
+    identity->is_long = false;
+    if (identity->state == ZEROMQ_IDENTITY_REFUSED)
+      zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);
+    zeromq_send_answers(identity);
+    zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_FILED);
+    identity->worker = NULL;
+    more = identity->first != NULL && identity->first_held == NULL && zeromq->socket != NULL;
+    if (!more)
+      zeromq_identity_release(identity);
+    input = zeromq->socket != NULL && zeromq_has_input(zeromq, false);
+  }
+  pthread_mutex_unlock(&zeromq->lock);
+  if (more)
+    crew_submit(zeromq->crew, source);
+  if (input)
+    crew_submit(zeromq->crew, &zeromq->source);
+  return is_it;
+}
+
+const struct crew_call_ops zeromq_identity_call_ops = {
+    .read_ahead = look_at_waiting, .answer_ended = answer_ended, .reclaim = reclaim_identity};
 
 /* The turn of the socket. Receives a batch and serves its first identity itself, so that the requests of a single
  * client need no other thread. */

@@ -41,6 +41,12 @@ struct zeromq_pending {
   bool delimiter;     /* an empty frame preceded the payload */
   int64_t since_ms;   /* crew_message.since_ms */
   int64_t arrived_ns; /* crew_message.arrived_ns */
+  int64_t
+      expires_ms; /* when it has waited for its timeout (clock_now_ms); INT64_MAX: never; 0: not computed yet */
+  /* Why it is answered at that time. */
+  enum rpc_call_cause cause;
+  bool has_ids;
+  struct buffer ids; /* of its requests (rpc_codec.list_ids), if has_ids */
   struct zeromq_answer answer;
 };
 
@@ -56,9 +62,10 @@ struct zeromq_held {
  *   | FREE     | it is on the free list                           | zeromq_identity_get, for a routing id             |
  *   | FILED    | it is in its bucket; no thread is in its turn    | a turn; zeromq_identity_release                   |
  *   | OWNED    | a thread is in its turn, and reads the first     | that thread, at the end of its turn;              |
- *   |          | request without the lock                         | zeromq_refuse_rest                                |
- *   | REFUSED  | as OWNED, and zeromq_refuse_rest has answered    | that thread, which drops the request and its      |
- *   |          | the first request                                | answer                                            |
+ *   |          | request without the lock                         | zeromq_refuse_rest; the watcher, which answers a  |
+ *   |          |                                                  | call that was ended, or reclaims the identity     |
+ *   | REFUSED  | as OWNED, and zeromq_refuse_rest or the watcher  | that thread, which drops the request and its      |
+ *   |          | has answered the first request                   | answer; the watcher, which reclaims the identity  |
  */
 enum zeromq_identity_state {
   ZEROMQ_IDENTITY_FREE,  /* on the free list */
@@ -88,6 +95,7 @@ struct zeromq_identity {
   struct rpc_worker *worker; /* the owner's; NULL: the watcher */
   struct zeromq_held *first_held, *last_held;
   size_t held_bytes;
+  bool is_long; /* its first request has lasted for a while: the watcher looks at requests that arrive */
   _Atomic size_t lent_bytes; /* of counted answers that libzmq has not sent yet; libzmq's threads subtract */
   _Atomic bool wants_bytes;  /* libzmq's threads have to submit the socket when lent_bytes is low enough */
   struct zeromq_identity *next_full;
@@ -130,8 +138,9 @@ static inline bool zeromq_identity_is_owned(const struct zeromq_identity *identi
   return identity->state == ZEROMQ_IDENTITY_OWNED || identity->state == ZEROMQ_IDENTITY_REFUSED;
 }
 
-/* The turn of an identity (zeromq_router.c). */
+/* The turn of an identity, and what the watcher does with one whose call was ended (zeromq_router.c). */
 void zeromq_identity_turn(struct crew_source *source, struct crew_member *member);
+extern const struct crew_call_ops zeromq_identity_call_ops;
 
 /* --- zeromq_identity.c --- */
 
@@ -148,6 +157,9 @@ void zeromq_pending_destroy(struct zeromq_router *zeromq, struct zeromq_pending 
 void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pending *pending);
 /* Removes the first request; the caller owns it. */
 struct zeromq_pending *zeromq_identity_pop(struct zeromq_identity *identity);
+/* Removes the request behind `before`; the caller owns it. */
+struct zeromq_pending *zeromq_identity_pop_after(struct zeromq_identity *identity,
+                                                 struct zeromq_pending *before);
 /* Takes an answered request that was removed from the queue, and keeps it until the turn sends its answers. Closes its
  * payload. */
 void zeromq_identity_push_answer(struct zeromq_identity *identity, struct zeromq_pending *pending);

@@ -283,7 +283,8 @@ static struct rpc_callbacks *find_served(const struct rpc_process *process,
     return outer->callbacks;
   const struct rpc_worker *worker = rpc_worker_now();
   const struct rpc_client *client = worker == NULL ? NULL : worker->served;
-  return client == NULL || client->process != process ? NULL : client->callbacks;
+  return client == NULL || client->process != process || atomic_load(&client->is_parted) ? NULL
+                                                                                         : client->callbacks;
 }
 
 /* Chooses the connection on which the object is called, among those of the process of `giver`: the
@@ -424,7 +425,7 @@ static void find_origin(const struct rpc_callback_call *call, struct rpc_callbac
     head->origin = RPC_ORIGIN_CALL;
     head->origin_call = outer->number;
   } else if (call->worker != NULL && call->worker->served != NULL &&
-             call->worker->served->callbacks == callbacks) {
+             call->worker->served->callbacks == callbacks && !atomic_load(&call->worker->served->is_parted)) {
     head->origin = RPC_ORIGIN_REQUEST;
   } else {
     head->origin = RPC_ORIGIN_THREAD;

@@ -482,6 +482,18 @@ void callbacks_release(struct rpc_callbacks *callbacks)
   free(callbacks);
 }
 
+void rpc_callbacks_retain(struct rpc_callbacks *callbacks)
+{
+  if (callbacks != NULL)
+    (void)callbacks_hold(callbacks);
+}
+
+void rpc_callbacks_release(struct rpc_callbacks *callbacks)
+{
+  if (callbacks != NULL)
+    callbacks_release(callbacks);
+}
+
 /* ---- the end ---- */
 
 static const uint16_t rpc_callbacks_transitions[] = {

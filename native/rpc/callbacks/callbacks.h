@@ -5,7 +5,7 @@
  * called (docs/internals/callbacks.md).
  *
  * Made when the first argument {"ref":{"callback":ID}} of a client is read. Reference-counted: held by the
- * client until it is closed, by each living proxy and by each open call. Holds the transport's duplex and,
+ * client until it is closed, also by one whose thread is lost, by each living proxy and by each open call. Holds the transport's duplex and,
  * while the client or one of its calls is open, the client's session. Values of the client are copied: only
  * the thread that serves the client's messages reads its struct rpc_client.
  *
@@ -55,6 +55,10 @@ uint64_t rpc_process_client(const struct rpc_process *process);
 /* rpc_service.client_gone: every open call ends, and later ones end at once. The first reason stays. Any
  * thread; does not wait. */
 void rpc_callbacks_client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
+/* Another hold of the same client, for one that is parted (rpc_service.part_client). NULL is fine. */
+void rpc_callbacks_retain(struct rpc_callbacks *callbacks);
+/* Releases it, without an end of the calls. NULL is fine. */
+void rpc_callbacks_release(struct rpc_callbacks *callbacks);
 /* The client is closed: ends its calls, too, and releases the client's hold. NULL is fine. */
 void rpc_callbacks_close(struct rpc_callbacks *callbacks);
 /* delete_session: ends every open call of the clients that use the session. Calls of proxies that exist

@@ -2,6 +2,7 @@
 #include "rpc/colfer/binary_codec.h"
 
 #include "judge/judge.h"
+#include "rpc/call_watch.h"
 #include "rpc/channel.h"
 #include "rpc/colfer/binary_answer.h"
 #include "rpc/colfer/known_messages.h"
@@ -244,6 +245,21 @@ static enum rpc_served refuse_message(void *context, struct text message, const 
   return RPC_REPLY;
 }
 
+static enum rpc_served answer_ended(void *context, struct text message, enum rpc_call_cause cause,
+                                    struct buffer *out)
+{
+  (void)context;
+  struct arena arena;
+  struct rpc_colfer_request request;
+  struct outcome outcome;
+  arena_init(&arena);
+  if (rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK)
+    rpc_call_fail(cause, &arena, &outcome);
+  write_short_answer(out, &outcome, &request, &arena);
+  arena_fini(&arena);
+  return RPC_REPLY;
+}
+
 static void reject_message(void *context, enum rpc_rejection rejection, struct text beginning,
                            const char *reason, struct buffer *out)
 {
@@ -332,6 +348,7 @@ const struct rpc_codec rpc_codec_colfer = {.name = "binary",
                                            .recognizes = recognizes_message,
                                            .serve = serve_binary_message,
                                            .serve_without_worker = serve_without_worker,
+                                           .answer_ended = answer_ended,
                                            .lane = find_lane,
                                            .refuse = refuse_message,
                                            .reject = reject_message};

@@ -440,6 +440,7 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
     call->is_answered = true;
   } else {
     call->is_answered = !request->is_notification && operation.command == OP_SHARE_SESSION &&
+                        call->client != NULL &&
                         rpc_control_share_beside(call->peer, call->client, &call->arena, &outcome) &&
                         outcome.kind != OUTCOME_ERROR;
   }

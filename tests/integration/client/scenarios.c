@@ -399,7 +399,7 @@ static void run_cancelled(void)
 
 static void run_late(void)
 {
-  if (strncmp(url, "ws", 2) == 0 || strncmp(url, "shm:", 4) == 0) {
+  if (strncmp(url, "http", 4) != 0 && !is_binary) {
     run_cancelled();
     return;
   }

@@ -23,6 +23,46 @@ UNIT_TEST(a_crew_that_cannot_start_threads_goes_on)
   fixture_close(&f);
 }
 
+static enum jp_status (*spawn_at_once)(void *context, const char *name,
+                                       void (*run)(void *argument, struct rpc_worker *worker), void *argument,
+                                       struct jp_error *error);
+static _Atomic bool spawn_blocks;
+static _Atomic int spawning;
+
+static enum jp_status spawn(void *context, const char *name,
+                            void (*run)(void *argument, struct rpc_worker *worker), void *argument,
+                            struct jp_error *error)
+{
+  atomic_fetch_add(&spawning, 1);
+  AWAIT(!atomic_load(&spawn_blocks));
+  return spawn_at_once(context, name, run, argument, error);
+}
+
+/* The JVM may take long to make a thread. */
+UNIT_TEST(no_message_waits_for_the_making_of_a_thread)
+{
+  struct fixture f;
+  fixture_init(&f, 8);
+  spawn_at_once = f.service.spawn;
+  f.service.spawn = spawn;
+  fixture_start(&f, (struct crew_config){.threads = 1, .threads_max = 8, .busy_timeout_ms = 1});
+  atomic_store(&spawn_blocks, true);
+  const int made = atomic_load(&spawning);
+  struct job blocked;
+  struct job ping;
+  struct job echo;
+  submit(&f, &blocked, "block");
+  AWAIT(atomic_load(&spawning) > made);
+  submit(&f, &echo, "echo");
+  submit(&f, &ping, "ping");
+  wait_done(&f, &ping);
+  assert_string_equal(ping.answer, "pong");
+  atomic_store(&spawn_blocks, false);
+  wait_done(&f, &echo);
+  assert_string_equal(echo.answer, "echo"); /* and is not refused as busy */
+  fixture_close(&f);
+}
+
 /* Only answers to messages that the service has served; the first message is not reported again. */
 CREW_TEST(lost_answers_are_reported_to_the_service, .threads = 1, .threads_max = 1)
 {
