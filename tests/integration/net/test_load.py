@@ -229,6 +229,7 @@ class Clients(LoadTest):
             enough = False
         if not enough:
             self.skipTest("too few descriptors")
+        self.restart(connections_max=count + 1)
         first = self.websocket()
         before = self.stub.resident_kib()
         idle = [WebSocket(self.stub) for _ in range(count)]
