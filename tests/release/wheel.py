@@ -77,6 +77,7 @@ def run_program(python, environment):
 
 def make_environment(folder, *wheels):
     subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True)
+    folder.chmod(0o755)  # a test uses the package as another user
     if wheels:
         subprocess.run([folder / "bin/pip", "install", "--quiet", "--no-index", *wheels], check=True)
     return folder / "bin/python"
