@@ -32,6 +32,20 @@ static const uint16_t link_transitions[] = {
     [LINK_CLOSED] = 0,
 };
 
+static const uint16_t link_abandoned_transitions[] = {
+    [LINK_NOTHING_ABANDONED] = TO(LINK_ABANDONED),
+    [LINK_ABANDONED] = TO(LINK_ABANDONED) | TO(LINK_ABANDONED_AND_AWAITED),
+    [LINK_ABANDONED_AND_AWAITED] =
+        TO(LINK_NOTHING_ABANDONED) | TO(LINK_ABANDONED) | TO(LINK_ABANDONED_AND_AWAITED),
+};
+
+static void set_abandoned(struct link *link, enum link_abandoned to)
+{
+  assert((link_abandoned_transitions[link->abandoned] & TO(to)) != 0);
+  (void)link_abandoned_transitions;
+  link->abandoned = to;
+}
+
 void link_set_state(struct link *link, enum link_state to)
 {
   assert((link_transitions[link->state] & TO(to)) != 0);
@@ -330,7 +344,7 @@ static bool is_free(struct link *link)
   bool is_first = link->abandoned == LINK_ABANDONED;
   bool needs_thread =
       link->is_pinned || link->gives_callbacks; /* the peer gives other links another thread */
-  link->abandoned = LINK_ABANDONED_AND_AWAITED;
+  set_abandoned(link, LINK_ABANDONED_AND_AWAITED);
   bool is_over = is_first && link->is_pinned;
   if (!is_over) {
     struct jp_client_error error;
@@ -339,9 +353,9 @@ static bool is_free(struct link *link)
     is_over = jp_client_pending(link->client) == 0;
   }
   is_over = is_over && (!needs_thread || is_served(link));
-  if (is_over)
-    link->abandoned = LINK_NOTHING_ABANDONED;
-  return is_over;
+  if (is_over && link->abandoned == LINK_ABANDONED_AND_AWAITED) /* no other thread has abandoned one since */
+    set_abandoned(link, LINK_NOTHING_ABANDONED);
+  return link->abandoned == LINK_NOTHING_ABANDONED;
 }
 
 static struct link *find_link(struct py_connection *connection, unsigned long thread)
@@ -425,7 +439,7 @@ void link_note_status(struct link *link, enum jp_client_status status)
       link != link->connection->links)
     link_set_state(link, LINK_ENDED);
   if (status == JP_CLIENT_INTERRUPTED || status == JP_CLIENT_TIMEOUT) {
-    link->abandoned = LINK_ABANDONED;
+    set_abandoned(link, LINK_ABANDONED);
     listen_if_called(link); /* no thread waits for calls of the request any more */
   }
 }

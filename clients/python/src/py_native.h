@@ -145,8 +145,8 @@ enum link_state {
 
 /* Whether a wait was abandoned while its request may still run in Java. */
 enum link_abandoned {
-  LINK_NOTHING_ABANDONED,
-  LINK_ABANDONED, /* the next request of the thread waits a short time for the interrupted request */
+  LINK_NOTHING_ABANDONED, /* the next request may be sent */
+  LINK_ABANDONED,         /* the next request of the thread waits a short time for the interrupted request */
   LINK_ABANDONED_AND_AWAITED /* requests of the thread take another link */
 };
 

@@ -495,7 +495,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   if (seized || answerer != CONNECTION_OWN_ANSWER || connection_is_broken(connection))
     crew_drop_answer(member, connection->client);
   if (answerer == CONNECTION_ANSWERED) {
-    connection->answerer = CONNECTION_OWN_ANSWER;
+    connection_set_answerer(connection, CONNECTION_OWN_ANSWER);
     *served = CREW_ANSWERED;
   }
   return !seized;
@@ -974,7 +974,7 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
   struct buffer *answer = &watcher->scratch.buffers[SCRATCH_ANSWER];
   buffer_clear(answer);
   bool was_answered = connection->answerer == CONNECTION_ANSWERED;
-  connection->answerer = CONNECTION_SEIZED;
+  connection_set_answerer(connection, CONNECTION_SEIZED);
   if (connection->duplex != NULL)
     connection->duplex->is_closed = true;
   enum rpc_served served = RPC_NO_REPLY;
@@ -1001,7 +1001,7 @@ static bool answer_for_owner(struct connection *connection, enum rpc_call_cause 
     return true;
   if (answer->failed)
     return false; /* memory is short: the watcher tries again */
-  connection->answerer = CONNECTION_ANSWERED;
+  connection_set_answerer(connection, CONNECTION_ANSWERED);
   if (protocol->write_message != NULL)
     protocol->write_message(&connection->out, buffer_text(answer));
   else
@@ -1050,7 +1050,7 @@ static bool reclaim_from_owner(struct connection *connection, struct crew_retain
   *retained = (struct crew_retained){.client = connection->client, .message = duplex->served};
   duplex->served = (struct buffer){0};
   connection->client = client;
-  connection->answerer = CONNECTION_OWN_ANSWER;
+  connection_set_answerer(connection, CONNECTION_OWN_ANSWER);
   connection->worker = NULL;
   connection_duplex_end_call(connection, true);
   in_call_end_locked(&connection->in_call);

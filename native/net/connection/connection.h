@@ -119,7 +119,17 @@ static const uint16_t connection_input_transitions[] = {
  *   | ANSWERED   | a visitor has answered it: the owner drops its answer    | connection_serve; a visitor          |
  *   | SEIZED     | as ANSWERED, and nothing more is written or served       | the end of the connection            |
  */
-enum connection_answerer { CONNECTION_OWN_ANSWER, CONNECTION_ANSWERED, CONNECTION_SEIZED };
+enum connection_answerer {
+  CONNECTION_OWN_ANSWER, /* the owner answers the message */
+  CONNECTION_ANSWERED,   /* a visitor has answered the message: the owner drops its answer */
+  CONNECTION_SEIZED      /* as answered, and nothing more is written or served */
+};
+
+static const uint16_t connection_answerer_transitions[] = {
+    [CONNECTION_OWN_ANSWER] = TO(CONNECTION_OWN_ANSWER) | TO(CONNECTION_ANSWERED) | TO(CONNECTION_SEIZED),
+    [CONNECTION_ANSWERED] = TO(CONNECTION_OWN_ANSWER) | TO(CONNECTION_SEIZED),
+    [CONNECTION_SEIZED] = 0,
+};
 
 enum {
   CONNECTION_PROTOCOL_STATE = 320, /* bytes */
@@ -207,6 +217,12 @@ static inline void connection_break(struct connection *connection)
 static inline bool connection_is_broken(const struct connection *connection)
 {
   return connection->output == CONNECTION_OUTPUT_BROKEN;
+}
+/* The owner outside a call; a visitor in call, under the lock. */
+static inline void connection_set_answerer(struct connection *connection, enum connection_answerer to)
+{
+  ASSERT_TRANSITION(connection_answerer_transitions, connection->answerer, to);
+  connection->answerer = to;
 }
 /* In call, under the lock. */
 static inline bool connection_is_seized(const struct connection *connection)

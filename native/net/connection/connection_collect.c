@@ -455,7 +455,7 @@ static enum collected collect_part(struct connection *connection, struct crew_me
     connection->has_message = false;
     if (offer_message(connection) || answer_at_once(connection))
       return COLLECTED_SOME;
-    if (!atomic_load_explicit(&duplex->refuses, memory_order_relaxed)) {
+    if (duplex_ahead(duplex) != DUPLEX_AHEAD_REFUSES) {
       queue_or_refuse(connection);
     } else {
       refuse_message(connection, buffer_text(&connection->message), lost);
@@ -468,7 +468,7 @@ static enum collected collect_part(struct connection *connection, struct crew_me
 enum collected connection_collect(struct connection *connection, struct crew_member *member)
 {
   struct connection_duplex *duplex = connection->duplex;
-  if (atomic_load_explicit(&duplex->refuses, memory_order_relaxed))
+  if (duplex_ahead(duplex) == DUPLEX_AHEAD_REFUSES)
     refuse_queued(connection);
   expire_queued(connection);
   enum collected collected = collect_part(connection, member);

@@ -134,7 +134,7 @@ static void arm_for_others(struct connection *connection, bool for_input)
 static bool wants_input(const struct connection_duplex *duplex)
 {
   bool reads = atomic_load(&duplex->open_calls) > 0 ||
-               (atomic_load(&duplex->reads_ahead) && duplex_input(duplex) != COLLECTED_FULL);
+               (duplex_ahead(duplex) != DUPLEX_AHEAD_WAITS && duplex_input(duplex) != COLLECTED_FULL);
   return reads && !duplex_has_ended(duplex);
 }
 
@@ -323,8 +323,7 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
   struct connection_duplex *duplex = connection->duplex;
   recall_input(connection);
   duplex_set_reader(connection, DUPLEX_NOBODY);
-  atomic_store(&duplex->reads_ahead, false);
-  atomic_store(&duplex->refuses, false);
+  duplex_set_ahead(duplex, DUPLEX_AHEAD_WAITS);
   buffer_fini(&duplex->ids);
   duplex->has_ids = false;
   if (duplex_input(duplex) == COLLECTED_FULL)
@@ -517,7 +516,7 @@ void connection_duplex_read(struct connection *connection, struct crew_member *m
     return;
   wake_carrier(connection, member);
   enum collected collected = COLLECTED_ALL;
-  if (connection_duplex_is_urgent(connection) || atomic_load(&connection->duplex->reads_ahead)) {
+  if (connection_duplex_is_urgent(connection) || duplex_ahead(connection->duplex) != DUPLEX_AHEAD_WAITS) {
     collected = collect_in_turn(connection, member);
   } else { /* nothing is read: the member sends held-back events only */
     pthread_mutex_lock(&connection->lock);
@@ -542,7 +541,8 @@ static void begin_reading_ahead(struct connection *connection)
     connection->duplex = duplex;
     connection_duplex_begin_call(connection);
   }
-  atomic_store(&duplex->reads_ahead, true);
+  if (duplex_ahead(duplex) == DUPLEX_AHEAD_WAITS)
+    duplex_set_ahead(duplex, DUPLEX_AHEAD_READS);
   /* There may be room again: other clients' input was served, or a request that waited was cancelled. */
   if (duplex_is_unread(duplex) && duplex_input(duplex) == COLLECTED_FULL &&
       !connection_collect_is_full(connection)) {
@@ -600,8 +600,7 @@ bool connection_duplex_may_be_reclaimed(const struct connection_duplex *duplex)
 
 bool connection_duplex_refuse_input(struct connection_duplex *duplex)
 {
-  atomic_store(&duplex->refuses, true);
-  atomic_store(&duplex->reads_ahead, true);
+  duplex_set_ahead(duplex, DUPLEX_AHEAD_REFUSES);
   if (duplex_reader(duplex) == DUPLEX_NOBODY && !duplex_has_ended(duplex))
     duplex_set_reader(duplex->connection, DUPLEX_ARMED);
   return duplex_is_armed(duplex);

@@ -107,6 +107,19 @@ static const uint16_t collected_transitions[] = {
     [COLLECTED_CUT] = 0,
 };
 
+/* Whether input is read during a call without open calls of the client. The end of the call begins anew. */
+enum duplex_ahead {
+  DUPLEX_AHEAD_WAITS,  /* the input waits for the end of the call */
+  DUPLEX_AHEAD_READS,  /* the input is read, and requests are queued */
+  DUPLEX_AHEAD_REFUSES /* the input is read, and requests are refused, because the owner's thread is lost */
+};
+
+static const uint16_t duplex_ahead_transitions[] = {
+    [DUPLEX_AHEAD_WAITS] = TO(DUPLEX_AHEAD_WAITS) | TO(DUPLEX_AHEAD_READS) | TO(DUPLEX_AHEAD_REFUSES),
+    [DUPLEX_AHEAD_READS] = TO(DUPLEX_AHEAD_WAITS) | TO(DUPLEX_AHEAD_READS) | TO(DUPLEX_AHEAD_REFUSES),
+    [DUPLEX_AHEAD_REFUSES] = TO(DUPLEX_AHEAD_WAITS) | TO(DUPLEX_AHEAD_REFUSES),
+};
+
 /* The state of the message that the owner serves, or serves next. Written by the owner, outside a call. */
 enum duplex_message_state {
   DUPLEX_MESSAGE_NEW,     /* there is none, or the service has not seen it */
@@ -153,8 +166,7 @@ struct connection_duplex {
   _Atomic bool wants_room;    /* a send was refused for lack of room; also read without the lock */
   _Atomic bool has_pushed;    /* `pushed` is not empty; also read without the lock by the owner */
   bool is_closed;             /* only answers are sent; input may still be read */
-  _Atomic bool reads_ahead;   /* in this call; also read without the lock by the reader */
-  _Atomic bool refuses;       /* requests are refused, because the owner's thread is lost; likewise */
+  _Atomic enum duplex_ahead ahead; /* changed under the lock; also read without the lock by the reader */
 
   /* Of the input side: */
   _Atomic enum collected input;
@@ -217,6 +229,16 @@ static inline void duplex_set_input(struct connection_duplex *duplex, enum colle
 static inline enum collected duplex_input(const struct connection_duplex *duplex)
 {
   return atomic_load_explicit(&duplex->input, memory_order_relaxed);
+}
+/* Under the lock. */
+static inline void duplex_set_ahead(struct connection_duplex *duplex, enum duplex_ahead to)
+{
+  ASSERT_TRANSITION(duplex_ahead_transitions, atomic_load_explicit(&duplex->ahead, memory_order_relaxed), to);
+  atomic_store(&duplex->ahead, to);
+}
+static inline enum duplex_ahead duplex_ahead(const struct connection_duplex *duplex)
+{
+  return atomic_load_explicit(&duplex->ahead, memory_order_relaxed);
 }
 /* True if connection_collect has to be called even if there is no new input. */
 static inline bool duplex_needs_try(const struct connection_duplex *duplex)
