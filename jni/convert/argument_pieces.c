@@ -268,8 +268,8 @@ static bool fit_entry(struct conversion *conversion, struct jvm_class *declared,
   return !argument_take(conversion);
 }
 
-/* Puts the map's entries once more, by other keys. */
-static bool put_again(struct conversion *conversion, jobject map, jobjectArray entries, jobjectArray keys)
+/* Puts the map's entries once more. keys: other keys, or NULL. An exception may be pending. */
+static void put_entries(struct conversion *conversion, jobject map, jobjectArray entries, jobjectArray keys)
 {
   JNIEnv *env = conversion->thread->env;
   const struct jvm_known *known = &conversion->thread->jvm->known;
@@ -277,8 +277,11 @@ static bool put_again(struct conversion *conversion, jobject map, jobjectArray e
   (*env)->CallVoidMethod(env, map, known->method_map_clear);
   for (jsize i = 0; i < count && !(*env)->ExceptionCheck(env); i++) {
     jobject entry = (*env)->GetObjectArrayElement(env, entries, i);
-    jobject key = (*env)->GetObjectArrayElement(env, keys, i);
-    jobject value = (*env)->CallObjectMethod(env, entry, known->method_map_entry_get_value);
+    jobject key = keys != NULL ? (*env)->GetObjectArrayElement(env, keys, i)
+                               : (*env)->CallObjectMethod(env, entry, known->method_map_entry_get_key);
+    jobject value = (*env)->ExceptionCheck(env)
+                        ? NULL
+                        : (*env)->CallObjectMethod(env, entry, known->method_map_entry_get_value);
     jobject old = (*env)->ExceptionCheck(env)
                       ? NULL
                       : (*env)->CallObjectMethod(env, map, known->method_map_put, key, value);
@@ -287,12 +290,24 @@ static bool put_again(struct conversion *conversion, jobject map, jobjectArray e
     (*env)->DeleteLocalRef(env, key);
     (*env)->DeleteLocalRef(env, entry);
   }
+}
+
+/* Gives the map other keys. If two of them are the same, the map keeps those that it had. */
+static bool replace_keys(struct conversion *conversion, jobject map, jobjectArray entries, jobjectArray keys)
+{
+  JNIEnv *env = conversion->thread->env;
+  put_entries(conversion, map, entries, keys);
   if (argument_take(conversion))
     return false;
-  bool is_whole = (*env)->CallIntMethod(env, map, known->method_map_size) == count;
+  jint size = (*env)->CallIntMethod(env, map, conversion->thread->jvm->known.method_map_size);
+  if (argument_take(conversion))
+    return false;
+  if (size == (*env)->GetArrayLength(env, entries))
+    return true;
+  put_entries(conversion, map, entries, NULL);
   const struct op_value value = {.kind = OP_MAP};
   return !argument_take(conversion) &&
-         (is_whole || argument_fail(conversion, &value, "two of its keys are the same as what is declared"));
+         argument_fail(conversion, &value, "two of its keys are the same as what is declared");
 }
 
 static bool fit_entries(struct conversion *conversion, struct jvm_class *declared,
@@ -321,7 +336,7 @@ static bool fit_entries(struct conversion *conversion, struct jvm_class *declare
       return false;
   }
   conversion->path = path->outer;
-  return !has_new_key || put_again(conversion, map, entries, keys);
+  return !has_new_key || replace_keys(conversion, map, entries, keys);
 }
 
 static bool fit_level(struct conversion *conversion, jobject object, bool is_list, jobject named,
