@@ -9,8 +9,21 @@
 
 enum { LONG_DIGITS = 18 }; /* as many fit in a long always */
 
+enum reading {
+  PIECE_READ,
+  PIECE_IS_OBJECT, /* it was an object already, or has a type that has no plain value */
+  PIECE_FAILED     /* the outcome says why */
+};
+
 static bool fit_container(struct conversion *conversion, jobject object, jobject named);
-static bool read_value(struct conversion *conversion, jobject object, jobject named, struct op_value *out);
+static enum reading read_value(struct conversion *conversion, jobject object, jobject named,
+                               struct op_value *out);
+
+static enum reading fail_reading(struct conversion *conversion)
+{
+  (void)argument_fail_memory(conversion);
+  return PIECE_FAILED;
+}
 
 static struct jvm_class *find_class(struct conversion *conversion, const struct jvm_type *declared)
 {
@@ -27,83 +40,99 @@ static bool is_named(struct conversion *conversion, jobject object, jobject name
   return !throwable_take(conversion->thread, NULL) && is_key;
 }
 
-static bool read_whole_number(struct conversion *conversion, const struct jvm_class *class, jobject object,
-                              struct op_value *out)
+static enum reading read_whole_number(struct conversion *conversion, const struct jvm_class *class,
+                                      jobject object, struct op_value *out)
 {
+  /* the pieces had no more digits than the limit that applies here */
   if (!result_read_text(conversion->request, class, object, out))
-    return false;
+    return fail_reading(conversion);
   struct text digits = out->text;
   *out = (struct op_value){.kind = OP_BIG_INTEGER, .literal = digits};
   if (digits.len <= LONG_DIGITS)
     *out = (struct op_value){.kind = OP_INTEGER, .integer = strtoll(digits.data, NULL, 10)};
-  return true;
+  return PIECE_READ;
 }
 
 /* Reads a String, a number or a boolean. */
-static bool read_plain(struct conversion *conversion, jobject object, struct op_value *out)
+static enum reading read_plain(struct conversion *conversion, jobject object, struct op_value *out)
 {
   JNIEnv *env = conversion->thread->env;
   struct arena *arena = conversion->request->arena;
   const struct jvm_class *class = jvm_class_of_object(conversion->thread, object);
   if (class == NULL)
-    return false;
+    return fail_reading(conversion);
   if ((*env)->IsSameObject(env, class->ref, conversion->thread->jvm->known.class_big_integer))
     return read_whole_number(conversion, class, object, out);
   if (class->maker == MAKER_STRING) {
     *out = (struct op_value){.kind = OP_TEXT, .text = jvm_string_get(conversion->thread, object, arena)};
-    return out->text.data != NULL;
+    return out->text.data != NULL ? PIECE_READ : fail_reading(conversion);
   }
-  return class->unboxed != 0 && class->unboxed != 'C' &&
-         result_read_value_object(conversion->request, class, object, out);
+  if (class->unboxed == 0 || class->unboxed == 'C')
+    return PIECE_IS_OBJECT;
+  return result_read_value_object(conversion->request, class, object, out) ? PIECE_READ
+                                                                           : fail_reading(conversion);
 }
 
-static bool read_list(struct conversion *conversion, jobjectArray objects, jobject named,
-                      struct op_value *out)
+static enum reading read_list(struct conversion *conversion, jobjectArray objects, jobject named,
+                              struct op_value *out)
 {
   JNIEnv *env = conversion->thread->env;
   size_t count = (size_t)(*env)->GetArrayLength(env, objects);
   *out = (struct op_value){.kind = OP_LIST, .list = {.count = count}};
   out->list.items = arena_calloc(conversion->request->arena, count, sizeof *out->list.items);
-  bool is_read = out->list.items != NULL;
-  for (size_t i = 0; is_read && i < count; i++) {
+  enum reading reading = out->list.items != NULL ? PIECE_READ : fail_reading(conversion);
+  for (size_t i = 0; reading == PIECE_READ && i < count; i++) {
     jobject object = (*env)->GetObjectArrayElement(env, objects, (jsize)i);
-    is_read = read_value(conversion, object, named, &out->list.items[i]);
+    reading = read_value(conversion, object, named, &out->list.items[i]);
     (*env)->DeleteLocalRef(env, object);
   }
-  return is_read;
+  return reading;
 }
 
-static bool read_entry(struct conversion *conversion, jobject entry, jobject named, struct op_entry *out)
+static enum reading read_key(struct conversion *conversion, jobject entry, struct text *out)
 {
   JNIEnv *env = conversion->thread->env;
-  const struct jvm_known *known = &conversion->thread->jvm->known;
-  struct op_value key;
-  jobject object = (*env)->CallObjectMethod(env, entry, known->method_map_entry_get_key);
-  bool is_read = !throwable_take(conversion->thread, NULL) && object != NULL &&
-                 read_plain(conversion, object, &key) && key.kind == OP_TEXT;
+  struct op_value key = {.kind = OP_NULL};
+  jobject object =
+      (*env)->CallObjectMethod(env, entry, conversion->thread->jvm->known.method_map_entry_get_key);
+  if (argument_take(conversion))
+    return PIECE_FAILED;
+  enum reading reading = object == NULL ? PIECE_IS_OBJECT : read_plain(conversion, object, &key);
   (*env)->DeleteLocalRef(env, object);
-  if (!is_read)
-    return false;
-  out->key = key.text;
-  object = (*env)->CallObjectMethod(env, entry, known->method_map_entry_get_value);
-  is_read = !throwable_take(conversion->thread, NULL) && read_value(conversion, object, named, &out->value);
-  (*env)->DeleteLocalRef(env, object);
-  return is_read;
+  *out = key.text;
+  return reading == PIECE_READ && key.kind != OP_TEXT ? PIECE_IS_OBJECT : reading;
 }
 
-static bool read_map(struct conversion *conversion, jobjectArray entries, jobject named, struct op_value *out)
+static enum reading read_entry(struct conversion *conversion, jobject entry, jobject named,
+                               struct op_entry *out)
+{
+  JNIEnv *env = conversion->thread->env;
+  enum reading reading = read_key(conversion, entry, &out->key);
+  if (reading != PIECE_READ)
+    return reading;
+  jobject object =
+      (*env)->CallObjectMethod(env, entry, conversion->thread->jvm->known.method_map_entry_get_value);
+  if (argument_take(conversion))
+    return PIECE_FAILED;
+  reading = read_value(conversion, object, named, &out->value);
+  (*env)->DeleteLocalRef(env, object);
+  return reading;
+}
+
+static enum reading read_map(struct conversion *conversion, jobjectArray entries, jobject named,
+                             struct op_value *out)
 {
   JNIEnv *env = conversion->thread->env;
   size_t count = (size_t)(*env)->GetArrayLength(env, entries);
   *out = (struct op_value){.kind = OP_MAP, .map = {.count = count}};
   out->map.entries = arena_calloc(conversion->request->arena, count, sizeof *out->map.entries);
-  bool is_read = out->map.entries != NULL;
-  for (size_t i = 0; is_read && i < count; i++) {
+  enum reading reading = out->map.entries != NULL ? PIECE_READ : fail_reading(conversion);
+  for (size_t i = 0; reading == PIECE_READ && i < count; i++) {
     jobject entry = (*env)->GetObjectArrayElement(env, entries, (jsize)i);
-    is_read = read_entry(conversion, entry, named, &out->map.entries[i]);
+    reading = read_entry(conversion, entry, named, &out->map.entries[i]);
     (*env)->DeleteLocalRef(env, entry);
   }
-  return is_read;
+  return reading;
 }
 
 enum container { NO_CONTAINER, LIST_CONTAINER, MAP_CONTAINER };
@@ -121,29 +150,37 @@ static enum container find_container(struct conversion *conversion, jobject obje
   return kind != NO_CONTAINER && is_named(conversion, object, named) ? NO_CONTAINER : kind;
 }
 
-/* Reads what an object of the pieces was made of. False: it was an object already, or has a type that is no plain one. */
-static bool read_value(struct conversion *conversion, jobject object, jobject named, struct op_value *out)
+/* The elements of a list, or the entries of a map. NULL: the outcome says why. */
+static jobjectArray copy_elements(struct conversion *conversion, jobject object, enum container kind)
 {
   JNIEnv *env = conversion->thread->env;
   const struct jvm_known *known = &conversion->thread->jvm->known;
+  jobject elements =
+      kind == LIST_CONTAINER ? object : (*env)->CallObjectMethod(env, object, known->method_map_entry_set);
+  if (argument_take(conversion))
+    return NULL;
+  jobjectArray array = (*env)->CallObjectMethod(env, elements, known->method_collection_to_array);
+  return argument_take(conversion) ? NULL : array;
+}
+
+/* Reads what an object of the pieces was made of. */
+static enum reading read_value(struct conversion *conversion, jobject object, jobject named,
+                               struct op_value *out)
+{
   *out = (struct op_value){.kind = OP_NULL};
   if (object == NULL)
-    return true;
+    return PIECE_READ;
   enum container kind = find_container(conversion, object, named);
   if (kind == NO_CONTAINER)
     return read_plain(conversion, object, out);
   if (!argument_open_level(conversion))
-    return false;
-  jobject elements =
-      kind == LIST_CONTAINER ? object : (*env)->CallObjectMethod(env, object, known->method_map_entry_set);
-  jobjectArray array = throwable_take(conversion->thread, NULL)
-                           ? NULL
-                           : (*env)->CallObjectMethod(env, elements, known->method_collection_to_array);
-  bool is_read = !throwable_take(conversion->thread, NULL) && array != NULL &&
-                 (kind == LIST_CONTAINER ? read_list(conversion, array, named, out)
-                                         : read_map(conversion, array, named, out));
+    return PIECE_FAILED;
+  jobjectArray array = copy_elements(conversion, object, kind);
+  enum reading reading = array == NULL            ? PIECE_FAILED
+                         : kind == LIST_CONTAINER ? read_list(conversion, array, named, out)
+                                                  : read_map(conversion, array, named, out);
   argument_close_level(conversion, NULL);
-  return is_read;
+  return reading;
 }
 
 /* Makes the object of another class what is declared. *made: a new local reference, or the object itself. */
@@ -151,8 +188,11 @@ static bool remake(struct conversion *conversion, struct jvm_class *declared, jo
                    jobject *made)
 {
   struct op_value value;
-  if (read_value(conversion, object, named, &value))
+  enum reading reading = read_value(conversion, object, named, &value);
+  if (reading == PIECE_READ)
     return argument_make_element(conversion, declared, &value, made);
+  if (reading == PIECE_FAILED)
+    return false;
   enum container kind = find_container(conversion, object, named);
   const struct op_value shown = {.kind = kind == LIST_CONTAINER ? OP_LIST : OP_MAP};
   return kind == NO_CONTAINER ||
@@ -228,8 +268,8 @@ static bool fit_entry(struct conversion *conversion, struct jvm_class *declared,
   return !argument_take(conversion);
 }
 
-/* Puts the map's entries once more, by other keys. */
-static bool put_again(struct conversion *conversion, jobject map, jobjectArray entries, jobjectArray keys)
+/* Puts the map's entries once more. keys: other keys, or NULL. An exception may be pending. */
+static void put_entries(struct conversion *conversion, jobject map, jobjectArray entries, jobjectArray keys)
 {
   JNIEnv *env = conversion->thread->env;
   const struct jvm_known *known = &conversion->thread->jvm->known;
@@ -237,8 +277,11 @@ static bool put_again(struct conversion *conversion, jobject map, jobjectArray e
   (*env)->CallVoidMethod(env, map, known->method_map_clear);
   for (jsize i = 0; i < count && !(*env)->ExceptionCheck(env); i++) {
     jobject entry = (*env)->GetObjectArrayElement(env, entries, i);
-    jobject key = (*env)->GetObjectArrayElement(env, keys, i);
-    jobject value = (*env)->CallObjectMethod(env, entry, known->method_map_entry_get_value);
+    jobject key = keys != NULL ? (*env)->GetObjectArrayElement(env, keys, i)
+                               : (*env)->CallObjectMethod(env, entry, known->method_map_entry_get_key);
+    jobject value = (*env)->ExceptionCheck(env)
+                        ? NULL
+                        : (*env)->CallObjectMethod(env, entry, known->method_map_entry_get_value);
     jobject old = (*env)->ExceptionCheck(env)
                       ? NULL
                       : (*env)->CallObjectMethod(env, map, known->method_map_put, key, value);
@@ -247,12 +290,24 @@ static bool put_again(struct conversion *conversion, jobject map, jobjectArray e
     (*env)->DeleteLocalRef(env, key);
     (*env)->DeleteLocalRef(env, entry);
   }
+}
+
+/* Gives the map other keys. If two of them are the same, the map keeps those that it had. */
+static bool replace_keys(struct conversion *conversion, jobject map, jobjectArray entries, jobjectArray keys)
+{
+  JNIEnv *env = conversion->thread->env;
+  put_entries(conversion, map, entries, keys);
   if (argument_take(conversion))
     return false;
-  bool is_whole = (*env)->CallIntMethod(env, map, known->method_map_size) == count;
+  jint size = (*env)->CallIntMethod(env, map, conversion->thread->jvm->known.method_map_size);
+  if (argument_take(conversion))
+    return false;
+  if (size == (*env)->GetArrayLength(env, entries))
+    return true;
+  put_entries(conversion, map, entries, NULL);
   const struct op_value value = {.kind = OP_MAP};
   return !argument_take(conversion) &&
-         (is_whole || argument_fail(conversion, &value, "two of its keys are the same as what is declared"));
+         argument_fail(conversion, &value, "two of its keys are the same as what is declared");
 }
 
 static bool fit_entries(struct conversion *conversion, struct jvm_class *declared,
@@ -281,7 +336,7 @@ static bool fit_entries(struct conversion *conversion, struct jvm_class *declare
       return false;
   }
   conversion->path = path->outer;
-  return !has_new_key || put_again(conversion, map, entries, keys);
+  return !has_new_key || replace_keys(conversion, map, entries, keys);
 }
 
 static bool fit_level(struct conversion *conversion, jobject object, bool is_list, jobject named,

@@ -431,6 +431,7 @@ static bool use_object(struct conversion *conversion, const struct op_value *val
     return true;
   bool fits = conversion->elements == NULL || argument_fit_pieces(conversion, object, named);
   (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, named);
+  jvm_objects_end_use(conversion->thread, conversion->request->objects, value->ref, fits);
   return fits;
 }
 

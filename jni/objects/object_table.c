@@ -45,7 +45,8 @@ struct chunk {
 
 enum assembly_state {
   ASSEMBLY_BUILDING,
-  ASSEMBLY_WHOLE /* takes no more pieces; no request has used the object yet */
+  ASSEMBLY_WHOLE, /* takes no more pieces; no request has used the object yet */
+  ASSEMBLY_IN_USE /* from jvm_objects_use to jvm_objects_end_use */
 };
 
 /* An object that is built from pieces, until its first use. */
@@ -794,9 +795,20 @@ bool jvm_objects_use(struct jvm_thread *thread, struct jvm_objects *objects, uin
   if (is_first && (*link)->named != NULL)
     *named = (*thread->env)->NewLocalRef(thread->env, (*link)->named);
   if (is_first)
-    end_assembly(thread->env, objects, link);
+    (*link)->state = ASSEMBLY_IN_USE;
   pthread_mutex_unlock(&objects->lock);
   return is_first;
+}
+
+void jvm_objects_end_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, bool is_used)
+{
+  pthread_mutex_lock(&objects->lock);
+  struct assembly **link = find_assembly(objects, ref);
+  if (is_used)
+    end_assembly(thread->env, objects, link);
+  else if (*link != NULL)
+    (*link)->state = ASSEMBLY_WHOLE;
+  pthread_mutex_unlock(&objects->lock);
 }
 
 jobject jvm_objects_named(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,

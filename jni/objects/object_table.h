@@ -57,8 +57,10 @@ enum jp_status jvm_objects_count_piece(struct jvm_thread *thread, struct jvm_obj
 jobject jvm_objects_open(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                          uint32_t *class_id, bool *is_unused);
 /* Uses an object that was opened. True: it was built of pieces, and this is its first use; *named is what jvm_objects_named
- * gives. */
+ * gives, and the caller ends the use. */
 bool jvm_objects_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, jobject *named);
+/* is_used: false if the use has failed; then the next one is the first. */
+void jvm_objects_end_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, bool is_used);
 /* The objects that the pieces of an unused object named by ref: the keys of an IdentityHashMap, a local reference. An object
  * that has none gets the one that is offered (may be NULL). NULL: there is none, the object was used, or Java's memory is
  * short. */

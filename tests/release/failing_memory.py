@@ -90,6 +90,8 @@ KINDS = {
     "pieces": [request(1, "jpeer.assemble", {"type": "java.lang.String", "value": "abc" * 1000}),
                request(1, "jpeer.assemble", {"type": "java.lang.String", "value": "abc" * 1000, "ref": "$ref"}),
                call("java.lang.String", "length", on="$ref")],
+    "elements of pieces": [request(1, "jpeer.assemble", {"type": "ArrayList", "value": [list(range(20000)), [1]]}),
+                           call("fixtures.Typed", "longArrays", {"ref": "$ref"})],
     "control": [request(1, "control", {"method": method}) for method in ("ping", "stats", "session", "share_session",
                                                                            "delete_session")],
     "meta": [meta("fetch_classes_info", include_classes=["fixtures.Circle"], compress_encode=False),
@@ -225,6 +227,8 @@ def error_of(reply):
 def is_ref_of(reply, expected):
     """Returns whether the reply is only a ref because its value did not fit in the answer."""
     value, whole = ((one.get("result") if isinstance(one, dict) else None) or {} for one in (reply, expected))
+    if isinstance(value, dict) and isinstance(value.get("value"), dict) and isinstance(whole, dict):
+        value, whole = value["value"], whole.get("value")
     return isinstance(value, dict) and isinstance(whole, dict) and "ref" in value and "value" in whole and "value" not in value
 
 

@@ -11,6 +11,7 @@
 /* A request that a loop completes. The connection lists those that have not been completed. The GIL guards the list. */
 struct sent {
   struct sent *previous, *next;
+  unsigned holders;                 /* the request in flight, and each loop_cancel of it */
   unsigned long long serial;        /* names the request for loop_cancel: no other of the connection has it */
   struct py_connection *connection; /* strong */
   struct link *link;                /* strong; the link that it is sent over */
@@ -36,8 +37,10 @@ static void list_sent(struct sent *sent)
   connection->sent = sent;
 }
 
-static void free_sent(struct sent *sent)
+static void drop_sent(struct sent *sent)
 {
+  if (--sent->holders > 0)
+    return;
   if (sent->previous != NULL)
     sent->previous->next = sent->next;
   else
@@ -81,7 +84,7 @@ static void report_done(struct sent *sent, PyObject *value)
   Py_XDECREF(result);
   Py_XDECREF(value);
   Py_DECREF(fault);
-  free_sent(sent);
+  drop_sent(sent);
 }
 
 static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used);
@@ -295,7 +298,8 @@ PyObject *loop_send(PyObject *self, PyObject *args)
   struct sent *sent = for_callbacks == NULL ? NULL : PyMem_Malloc(sizeof *sent);
   if (sent == NULL)
     return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-  *sent = (struct sent){.connection = (struct py_connection *)Py_NewRef(self),
+  *sent = (struct sent){.holders = 1,
+                        .connection = (struct py_connection *)Py_NewRef(self),
                         .link = link_hold(link),
                         .step = Py_NewRef(step),
                         .done = Py_NewRef(done),
@@ -312,7 +316,7 @@ PyObject *loop_send(PyObject *self, PyObject *args)
   if (good)
     answer = Py_BuildValue("(IOK)", used->number, used->gives_callbacks ? Py_True : Py_False, serial);
   else
-    free_sent(sent);
+    drop_sent(sent);
   link_drop(used);
   link_drop(for_callbacks);
   return answer;
@@ -327,15 +331,19 @@ PyObject *loop_cancel(PyObject *self, PyObject *serial)
   struct sent *sent = connection->sent;
   while (sent != NULL && sent->serial != wanted)
     sent = sent->next;
-  struct link *link = sent == NULL ? NULL : link_hold(sent->link);
-  struct link *entered = link == NULL ? NULL : connection_enter((struct py_connection *)self, link);
+  if (sent == NULL)
+    Py_RETURN_FALSE;
+  struct link *link = link_hold(sent->link);
+  struct link *entered = connection_enter((struct py_connection *)self, link);
   bool is_asked = false;
+  sent->holders++; /* its address names it to the client: no other request may get the address during that time */
   if (entered != NULL) {
     Py_BEGIN_ALLOW_THREADS;
     is_asked = jp_client_cancel(entered->client, complete_sent, sent);
     Py_END_ALLOW_THREADS;
     connection_leave((struct py_connection *)self);
   }
+  drop_sent(sent);
   link_drop(link);
   if (PyErr_Occurred())
     return NULL;
