@@ -411,11 +411,11 @@ static enum connection_answerer leave_service(struct connection *connection, enu
 
 #define TOO_LONG "The message passes the limit message-max of %zu bytes"
 
-void connection_reject_too_long(const struct connection *connection, struct buffer *answer)
+void connection_reject_too_long(const struct connection *connection, struct text beginning,
+                                struct buffer *answer)
 {
   char reason[96];
   snprintf(reason, sizeof reason, TOO_LONG, connection->limits->message_max);
-  struct text beginning = buffer_text(&connection->message);
   connection_codec(connection)
       ->reject(connection_service(connection)->context, RPC_REJECT_INVALID, beginning, reason, answer);
 }
@@ -423,7 +423,7 @@ void connection_reject_too_long(const struct connection *connection, struct buff
 /* Answers a message that is too long, without the service. */
 static enum crew_served serve_too_long(struct connection *connection, struct buffer *answer)
 {
-  connection_reject_too_long(connection, answer);
+  connection_reject_too_long(connection, buffer_text(&connection->message), answer);
   connection->has_message = connection->is_too_long = false;
   if (connection->duplex != NULL) {
     pthread_mutex_lock(&connection->lock);
