@@ -253,7 +253,7 @@ static bool has_id(const struct connection *connection, struct text message, str
   if (!*has_ids)
     connection_codec(connection)->list_ids(connection_service(connection)->context, message, ids);
   *has_ids = true;
-  return crew_has_line(buffer_text(ids), id);
+  return text_has_line(buffer_text(ids), id);
 }
 
 static void unlink_message(struct duplex_message **link, struct connection_duplex *duplex)

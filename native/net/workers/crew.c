@@ -1102,27 +1102,6 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
 
 /* ---- lost threads ---- */
 
-bool crew_has_line(struct text lines, struct text line)
-{
-  while (lines.len > 0) {
-    const char *end = memchr(lines.data, '\n', lines.len);
-    size_t length = end == NULL ? lines.len : (size_t)(end - lines.data);
-    if (text_equal(text_slice(lines, 0, length), line))
-      return true;
-    lines = text_slice(lines, end == NULL ? length : length + 1, lines.len);
-  }
-  return false;
-}
-
-bool crew_is_batch(struct text message)
-{
-  static const char spaces[] = {' ', '\t', '\r', '\n'};
-  size_t at = 0;
-  while (at < message.len && memchr(spaces, message.data[at], sizeof spaces) != NULL)
-    at++;
-  return at < message.len && message.data[at] == '[';
-}
-
 /* The lost thread of the member has returned from its call. */
 static enum crew_served end_lost(struct crew_member *member, enum crew_served served)
 {

@@ -366,10 +366,6 @@ enum jp_status crew_pin(struct crew *crew, struct crew_source *source, const cha
                         struct crew_member **member, struct jp_error *error) JP_MUST_CHECK;
 void crew_admit(struct crew_member *member);
 
-/* True if this is one of the lines (rpc_codec.list_ids). */
-bool crew_has_line(struct text lines, struct text line);
-/* True if the message is a batch of JSON-RPC. */
-bool crew_is_batch(struct text message);
 /* The member's turn goes on as a turn of this source. In a turn. */
 void crew_pass_turn(struct crew_member *member, struct crew_source *source);
 

@@ -464,13 +464,18 @@ enum ended_answer {
   ENDED_ANSWER_FAILED /* memory is short */
 };
 
+static const struct rpc_codec *find_codec(const struct zeromq_router *zeromq, struct zeromq_pending *pending)
+{
+  return rpc_codec_of(crew_service(zeromq->crew)->codecs, get_payload(pending));
+}
+
 /* Answers a request of the identity with the error of a call that was ended. Under the lock. */
 static enum ended_answer send_ended(struct zeromq_identity *identity, struct zeromq_pending *pending,
                                     enum rpc_call_cause cause)
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
   const struct text message = get_payload(pending);
-  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  const struct rpc_codec *codec = find_codec(identity->zeromq, pending);
   struct buffer bytes = {0};
   if (codec->answer_ended == NULL)
     return ENDED_ANSWER_NONE;
@@ -498,7 +503,7 @@ static bool has_id(const struct zeromq_router *zeromq, struct zeromq_pending *pe
   if (!pending->has_ids)
     codec->list_ids(service->context, message, &pending->ids);
   pending->has_ids = true;
-  return crew_has_line(buffer_text(&pending->ids), id);
+  return text_has_line(buffer_text(&pending->ids), id);
 }
 
 /* A `control cancel` that waits. */
@@ -631,11 +636,12 @@ static bool answer_ended(struct crew_source *source, struct crew_member *member,
   bool is_done = true;
   bool input = false;
   pthread_mutex_lock(&zeromq->lock);
-  bool is_it = is_serving(identity, member, steps) && identity->state == ZEROMQ_IDENTITY_OWNED &&
-               zeromq->socket != NULL;
-  if (is_it && is_patient && crew_is_batch(get_payload(identity->first))) {
+  bool may_answer = is_serving(identity, member, steps) && identity->state == ZEROMQ_IDENTITY_OWNED &&
+                    zeromq->socket != NULL;
+  if (may_answer && is_patient &&
+      rpc_codec_is_batch(find_codec(zeromq, identity->first), get_payload(identity->first))) {
     is_done = false;
-  } else if (is_it) {
+  } else if (may_answer) {
     const enum ended_answer sent = send_ended(identity, identity->first, cause);
     is_done = sent != ENDED_ANSWER_FAILED;
     if (sent == ENDED_ANSWER_SENT)
@@ -657,10 +663,10 @@ static bool reclaim_identity(struct crew_source *source, struct crew_member *wat
   struct zeromq_identity *identity = (struct zeromq_identity *)source;
   struct zeromq_router *zeromq = identity->zeromq;
   pthread_mutex_lock(&zeromq->lock);
-  bool is_it = is_serving(identity, member, steps);
+  bool is_served = is_serving(identity, member, steps);
   bool more = false;
   bool input = false;
-  if (is_it) {
+  if (is_served) {
     zeromq_identity_pop(identity);
     identity->is_long = false;
     if (identity->state == ZEROMQ_IDENTITY_REFUSED)
@@ -678,7 +684,7 @@ static bool reclaim_identity(struct crew_source *source, struct crew_member *wat
     crew_submit(zeromq->crew, source);
   if (input)
     crew_submit(zeromq->crew, &zeromq->source);
-  return is_it;
+  return is_served;
 }
 
 const struct crew_call_ops zeromq_identity_call_ops = {
