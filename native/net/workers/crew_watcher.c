@@ -228,19 +228,19 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   if (!is_held)
     return false;
   struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
-  bool is_it = atomic_load_explicit(&member->steps, memory_order_relaxed) == ended->steps;
+  bool is_lost = atomic_load_explicit(&member->steps, memory_order_relaxed) == ended->steps;
   bool is_reclaimed = false;
-  if (is_it && source->call_ops != NULL && source->call_ops->reclaim != NULL) {
+  if (is_lost && source->call_ops != NULL && source->call_ops->reclaim != NULL) {
     bool is_later = false;
     is_reclaimed =
         source->call_ops->reclaim(source, &crew->watcher, member, ended->steps, &member->retained, &is_later);
-    is_it = !is_later;
+    is_lost = !is_later;
   }
   unsigned count = 0;
-  if (is_it)
+  if (is_lost)
     service->note_lost(service->context, worker, true);
   pthread_mutex_lock(&crew->lock);
-  if (is_it) {
+  if (is_lost) {
     atomic_store(&member->lost, is_reclaimed ? CREW_LOST_RECLAIMED : CREW_LOST_OWNER);
     count = atomic_fetch_add(&crew->lost, 1) + 1;
     crew->lost_serving += !crew_is_pinned(member);
@@ -249,12 +249,12 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   }
   crew_end_part(member);
   pthread_mutex_unlock(&crew->lock);
-  if (is_it)
+  if (is_lost)
     log_warn(
         "%s has lasted %" PRId64 " ms, was interrupted %" PRId64 " ms ago and does not return: its thread "
         "is lost, one of %u (lost-threads-max is %u)",
         ended->name, now_ms - member->call.since_ms, now_ms - ended->at_ms, count, crew->config.lost_max);
-  return is_it;
+  return is_lost;
 }
 
 /* Answers the member's message in the place of its thread. False: it is tried again. */

@@ -493,23 +493,28 @@ static enum ended_answer send_ended(struct zeromq_identity *identity, struct zer
   return sent;
 }
 
-static bool has_id(const struct zeromq_router *zeromq, struct zeromq_pending *pending, struct text id)
+/* Adds the bytes that it reads to *read. */
+static bool has_id(const struct zeromq_router *zeromq, struct zeromq_pending *pending, struct text id,
+                   size_t *read)
 {
   const struct rpc_service *service = crew_service(zeromq->crew);
-  const struct text message = get_payload(pending);
-  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  const struct rpc_codec *codec = find_codec(zeromq, pending);
   if (pending->fault != ZEROMQ_FINE || codec->list_ids == NULL)
     return false;
-  if (!pending->has_ids)
-    codec->list_ids(service->context, message, &pending->ids);
+  if (!pending->has_ids) {
+    codec->list_ids(service->context, get_payload(pending), &pending->ids);
+    *read += pending->size;
+  }
   pending->has_ids = true;
+  *read += pending->ids.len;
   return text_has_line(buffer_text(&pending->ids), id);
 }
 
 /* A `control cancel` that waits. */
 struct cancel {
   struct zeromq_identity *identity;
-  const struct zeromq_pending *pending; /* it ends a request before itself */
+  const struct zeromq_pending *pending; /* the cancel, which ends a request before itself */
+  size_t *read;                         /* of the visit (answer_due) */
   bool has_marked;                      /* the request waits, and is answered by the next pass */
 };
 
@@ -520,11 +525,11 @@ static bool cancel_request(void *state, struct text id)
   struct zeromq_identity *identity = cancel->identity;
   struct zeromq_pending *first = identity->first;
   if (identity->state == ZEROMQ_IDENTITY_OWNED && identity->worker != NULL &&
-      has_id(identity->zeromq, first, id))
+      has_id(identity->zeromq, first, id, cancel->read))
     return crew_end_message(identity->zeromq->crew, identity->worker, RPC_CALL_CANCELLED);
   struct zeromq_pending *pending = first->next;
   while (pending != cancel->pending &&
-         (pending->cause == RPC_CALL_CANCELLED || !has_id(identity->zeromq, pending, id)))
+         (pending->cause == RPC_CALL_CANCELLED || !has_id(identity->zeromq, pending, id, cancel->read)))
     pending = pending->next;
   if (pending == cancel->pending)
     return false;
@@ -535,12 +540,13 @@ static bool cancel_request(void *state, struct text id)
 }
 
 /* Answers the request if it need not wait for the first one. Under the lock. */
-static bool answer_at_once(struct zeromq_identity *identity, struct zeromq_pending *pending, bool *has_marked)
+static bool answer_at_once(struct zeromq_identity *identity, struct zeromq_pending *pending, size_t *read,
+                           bool *has_marked)
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
   const struct text message = get_payload(pending);
   const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
-  struct cancel cancel = {identity, pending, false};
+  struct cancel cancel = {identity, pending, read, false};
   const struct rpc_beside beside = {&cancel, cancel_request};
   struct buffer bytes = {0};
   if (pending->fault != ZEROMQ_FINE || codec->serve_beside == NULL ||
@@ -570,9 +576,10 @@ static void compute_expiry(const struct zeromq_router *zeromq, struct zeromq_pen
   pending->expires_ms = timeout_ms == 0 ? INT64_MAX : pending->arrived_ns / 1000000 + timeout_ms;
 }
 
-/* One pass over the requests that wait for the first one: answers those that are due, and cancels. A visit reads a bounded
- * part of them for the first time, because it has the lock. Returns when the next one is due. *has_marked: earlier ones are due
- * now. Under the lock. */
+/* One pass over the requests that wait for the first one: answers requests that are due, and cancels. A visit reads no
+ * further request after READ_MAX bytes, because it has the lock. *read: the bytes that the visit has read so far, those of
+ * requests and those of the ids that cancels compare. Returns when the next request is due. *has_marked: earlier
+ * requests are due now. Under the lock. */
 static int64_t answer_due(struct zeromq_identity *identity, size_t *read, bool *has_sent, bool *has_marked)
 {
   enum { READ_MAX = 1024 * 1024, NEXT_VISIT_MS = 5 };
@@ -586,7 +593,7 @@ static int64_t answer_due(struct zeromq_identity *identity, size_t *read, bool *
       if (*read > READ_MAX)
         return now_ms + NEXT_VISIT_MS;
       *read += pending->size;
-      is_done = answer_at_once(identity, pending, has_marked);
+      is_done = answer_at_once(identity, pending, read, has_marked);
       if (!is_done)
         compute_expiry(identity->zeromq, pending);
     }
