@@ -59,15 +59,18 @@ static void format_line(struct line *line, enum log_level level, const char *tex
   line->length = n;
 }
 
-/* May wait for a reader. */
+/* May wait for a reader, even if another process has made stderr non-blocking. */
 static void write_bytes(const struct line *line)
 {
+  struct pollfd polled = {.fd = STDERR_FILENO, .events = POLLOUT};
   for (size_t done = 0; done < line->length;) {
     ssize_t wrote = write(STDERR_FILENO, line->text + done, line->length - done);
-    if (wrote < 0 && errno != EINTR)
-      return; /* stderr failed: it cannot be reported */
     if (wrote > 0)
       done += (size_t)wrote;
+    else if (wrote < 0 && errno == EAGAIN)
+      (void)poll(&polled, 1, -1);
+    else if (wrote < 0 && errno != EINTR)
+      return; /* stderr failed: the failure cannot be reported */
   }
 }
 
@@ -130,7 +133,7 @@ static void keep_line(const struct line *line)
   kept.left_out = 0;
 }
 
-static void take_line(struct line *line)
+static void pop_line(struct line *line)
 {
   const char *begin = kept.lines + kept.begin;
   const char *end = memchr(begin, '\n', kept.end - kept.begin);
@@ -158,7 +161,7 @@ static void *write_kept(void *argument)
   for (;;) {
     while (kept.is_writing || !has_kept())
       pthread_cond_wait(&kept.changed, &kept.lock);
-    take_line(&line);
+    pop_line(&line);
     write_unlocked(&line);
   }
   return NULL;
@@ -185,7 +188,7 @@ void log_finish(int milliseconds)
   end.tv_sec += (end.tv_nsec / 1000000 + milliseconds) / 1000;
   end.tv_nsec = (end.tv_nsec / 1000000 + milliseconds) % 1000 * 1000000;
   pthread_mutex_lock(&kept.lock);
-  while (has_kept() && pthread_cond_timedwait(&kept.changed, &kept.lock, &end) == 0)
+  while ((has_kept() || kept.is_writing) && pthread_cond_timedwait(&kept.changed, &kept.lock, &end) == 0)
     ;
   pthread_mutex_unlock(&kept.lock);
 }
@@ -202,7 +205,7 @@ static void write_line(enum log_level level, const char *text)
   else
     write_unlocked(&line);
   while (!kept.has_thread && !kept.is_writing && has_kept() && has_room()) {
-    take_line(&line);
+    pop_line(&line);
     write_unlocked(&line);
   }
   if (!kept.has_thread && !kept.is_writing && has_kept())

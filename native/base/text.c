@@ -33,6 +33,18 @@ bool text_ends_with(struct text t, struct text suffix)
          (suffix.len == 0 || memcmp(t.data + t.len - suffix.len, suffix.data, suffix.len) == 0);
 }
 
+bool text_has_line(struct text t, struct text line)
+{
+  while (t.len > 0) {
+    const char *end = memchr(t.data, '\n', t.len);
+    size_t length = end == NULL ? t.len : (size_t)(end - t.data);
+    if (text_equal(text_slice(t, 0, length), line))
+      return true;
+    t = text_slice(t, end == NULL ? length : length + 1, t.len);
+  }
+  return false;
+}
+
 size_t text_find_last(struct text t, char c)
 {
   const char *found = t.len == 0 ? NULL : memrchr(t.data, c, t.len);

@@ -73,6 +73,8 @@ static inline int text_order(struct text a, struct text b)
 bool text_equal_ignore_case(struct text a, struct text b); /* ASCII letters only */
 bool text_starts_with(struct text t, struct text prefix);
 bool text_ends_with(struct text t, struct text suffix);
+/* True if one of the lines of t is this one, without its line break. */
+bool text_has_line(struct text t, struct text line);
 /* Index of the last c, or SIZE_MAX. */
 size_t text_find_last(struct text t, char c);
 /* The longest prefix of t of at most max bytes that ends between two characters. */

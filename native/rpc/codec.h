@@ -114,9 +114,12 @@ struct rpc_codec {
    * rpc_beside.cancel receives. Each is followed by a line break, which no id contains. Any thread. NULL
    * if serve_beside is NULL. */
   void (*list_ids)(void *context, struct text message, struct buffer *ids);
-  /* The time for which a message that is a single request may wait before it is answered with that error, in ms
-   * (options.timeout, and call-timeout for a call of a member); 0: without a limit, or not a single request. Any thread.
-   * NULL if serve_beside is NULL. */
+  /* True if the message, which is being served, is a batch of requests. Any thread. NULL: the form has no
+   * batches. */
+  bool (*is_batch)(struct text message);
+  /* The time for which a message that is a single request may wait before it is answered with that error, in
+   * ms (options.timeout, and call-timeout for a call of a member); 0: without a limit, or not a single
+   * request. Any thread. NULL if serve_beside is NULL. */
   int64_t (*find_timeout)(void *context, struct text message);
   /* Answers every request of the message with the error of a call that was ended
    * (rpc_service.end_call). Any thread. NULL: the message is answered when its thread returns. */
@@ -149,6 +152,11 @@ enum rpc_codec_id { RPC_CODEC_TABLE(RPC_CODEC_ID) RPC_CODECS };
 
 /* The codecs of the peer, by enum rpc_codec_id: peer.c. */
 extern const struct rpc_codec *const rpc_codecs[RPC_CODECS];
+
+static inline bool rpc_codec_is_batch(const struct rpc_codec *codec, struct text message)
+{
+  return codec->is_batch != NULL && codec->is_batch(message);
+}
 
 /* Finds the codec of a message, for a transport that carries several forms. codecs: as rpc_codecs; NULL
  * stands for a codec that the service lacks. */

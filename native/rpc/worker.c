@@ -205,8 +205,8 @@ static uint64_t number_call(const struct rpc_worker *worker)
          atomic_load_explicit(&worker->watch.calls, memory_order_relaxed);
 }
 
-/* The list has the last number first. Where *is_held, the call keeps the worker; else the entry is written already. False:
- * there is no further worker. */
+/* Finds the worker with the next lower number. *held: its held call, which keeps the worker valid; NULL: it is in no call,
+ * or in one that cannot be held, whose entry is written here. False: there is no further worker. */
 static bool hold_next(uint32_t *number, struct rpc_worker **held, uint64_t *call, struct buffer *list)
 {
   pthread_mutex_lock(&workers_lock);
@@ -219,7 +219,7 @@ static bool hold_next(uint32_t *number, struct rpc_worker **held, uint64_t *call
     *call = number_call(worker);
     if (rpc_call_hold(NULL, worker)) {
       *held = worker;
-      *call = number_call(worker); /* it may have been another one before */
+      *call = number_call(worker); /* the worker may have begun another call before it was held */
     }
     const bool is_inside = *held == NULL && in_call_is_inside(&worker->watch.word);
     if (*held != NULL || is_inside)

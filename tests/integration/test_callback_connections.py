@@ -297,23 +297,30 @@ class Asking(CallbackCase):
         self.assertEqual(client.order, [nested, begun, later])
 
 
-class VanishingByDefault(CallbackCase):
+class LeavingCase(CallbackCase):
+    def outcomes(self):
+        """Clients leave in each way, while their own call or another thread calls them back. Yields the Java method, the
+        way, and the outcome that Java sees."""
+        for leave in (CallbackClient.close, CallbackClient.end_stream, CallbackClient.reset):
+            for method in ("hereTold", "onThread"):
+                client = self.connect()
+                client.begin_call(CALLING, method, client.give())
+                client.await_call()
+                leave(client)
+                yield method, leave.__name__, self.outcome()
+
+
+class VanishingByDefault(LeavingCase):
     def test_java_gets_an_error_or_an_interrupt_when_the_client_leaves(self):
         """The client's own call is interrupted, and the peer continues to serve. A call from another thread gets the
         error that the client is gone."""
-        for leave in (CallbackClient.close, CallbackClient.end_stream, CallbackClient.reset):
-            for method in ("hereTold", "onThread"):
-                with self.subTest(leave=leave.__name__, method=method):
-                    client = self.connect()
-                    client.begin_call(CALLING, method, client.give())
-                    client.await_call()
-                    leave(client)
-                    outcome = self.outcome()
-                    self.assertTrue(outcome == GONE or (method == "hereTold" and "interrupted" in outcome), outcome)
+        for method, leave, outcome in self.outcomes():
+            self.assertTrue(outcome == GONE or (method == "hereTold" and "interrupted" in outcome),
+                            (method, leave, outcome))
         self.assertEqual("false", self.connect().call("java.lang.Thread", "interrupted"))
 
 
-class Vanishing(CallbackCase):
+class Vanishing(LeavingCase):
     """The option keeps the peer from interrupting calls of clients that have left, so that the Java thread sees the end
     of the callback."""
 
@@ -322,14 +329,8 @@ class Vanishing(CallbackCase):
     def test_java_gets_an_error_however_the_connection_ends(self):
         """The Java thread gets an error, whether it is the request's own or another, and the peer continues to serve.
         """
-        for leave in (CallbackClient.close, CallbackClient.end_stream, CallbackClient.reset):
-            for method in ("hereTold", "onThread"):
-                with self.subTest(leave=leave.__name__, method=method):
-                    client = self.connect()
-                    client.begin_call(CALLING, method, client.give())
-                    client.await_call()
-                    leave(client)
-                    self.assertEqual(self.outcome(), GONE)
+        for method, leave, outcome in self.outcomes():
+            self.assertEqual(outcome, GONE, (method, leave))
         self.assert_serves(self.connect())
 
     def test_java_gets_an_error_when_the_client_is_killed(self):

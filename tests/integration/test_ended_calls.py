@@ -550,6 +550,18 @@ class LostThreads(PeerCase):
         other.call(BLOCKERS, "open")
         eventually(lambda: not self.is_refused(steering, "this client"))
 
+    def test_a_refusal_of_a_waiting_message_that_is_too_long_has_its_id(self):
+        self.start("--message-max", "4K", sockets=True)
+        for client in self.each(WebSocketClient, ShmClient):
+            client.control("pin_thread")
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
+            client.send(json.dumps(call_request(2, "fixtures.Calculator", "add", "x" * 8000)))
+            answers = [json.loads(client.receive()) for _ in range(2)]
+            self.assertEqual([1, 2], [one["id"] for one in answers])
+            self.assertIn("message-max", answers[1]["error"]["data"]["message"])
+            self.client.call(BLOCKERS, "open")
+            await_running(self.client, 0)
+
     def test_64_lost_threads_delay_no_stats(self):
         peer = self.start("--lost-threads-max", "256", sockets=True)
         steering = self.connect(UnixWebSocketClient)

@@ -411,11 +411,11 @@ static enum connection_answerer leave_service(struct connection *connection, enu
 
 #define TOO_LONG "The message passes the limit message-max of %zu bytes"
 
-void connection_reject_too_long(const struct connection *connection, struct buffer *answer)
+void connection_reject_too_long(const struct connection *connection, struct text beginning,
+                                struct buffer *answer)
 {
   char reason[96];
   snprintf(reason, sizeof reason, TOO_LONG, connection->limits->message_max);
-  struct text beginning = buffer_text(&connection->message);
   connection_codec(connection)
       ->reject(connection_service(connection)->context, RPC_REJECT_INVALID, beginning, reason, answer);
 }
@@ -423,7 +423,7 @@ void connection_reject_too_long(const struct connection *connection, struct buff
 /* Answers a message that is too long, without the service. */
 static enum crew_served serve_too_long(struct connection *connection, struct buffer *answer)
 {
-  connection_reject_too_long(connection, answer);
+  connection_reject_too_long(connection, buffer_text(&connection->message), answer);
   connection->has_message = connection->is_too_long = false;
   if (connection->duplex != NULL) {
     pthread_mutex_lock(&connection->lock);
@@ -1016,18 +1016,19 @@ bool connection_answer_ended(struct crew_source *source, struct crew_member *mem
                              enum rpc_call_cause cause, bool is_patient)
 {
   struct connection *connection = (struct connection *)(void *)source;
+  const struct rpc_codec *codec = connection_codec(connection);
   struct buffer answer;
   bool is_done = true;
   buffer_init(&answer);
   pthread_mutex_lock(&connection->lock);
   if (in_call_visit(&connection->in_call)) {
-    bool is_it = connection->worker == member->worker && connection->worker != NULL &&
-                 atomic_load(&member->steps) == steps && connection->answerer == CONNECTION_OWN_ANSWER &&
-                 !connection_is_broken(connection) && !connection_has_left(connection) &&
-                 connection_codec(connection)->answer_ended != NULL;
-    if (is_it && is_patient && crew_is_batch(connection_served_message(connection)))
+    bool may_answer = connection->worker == member->worker && connection->worker != NULL &&
+                      atomic_load(&member->steps) == steps && connection->answerer == CONNECTION_OWN_ANSWER &&
+                      !connection_is_broken(connection) && !connection_has_left(connection) &&
+                      codec->answer_ended != NULL;
+    if (may_answer && is_patient && rpc_codec_is_batch(codec, connection_served_message(connection)))
       is_done = false;
-    else if (is_it)
+    else if (may_answer)
       is_done = answer_for_owner(connection, cause, &answer);
     in_call_leave(&connection->in_call);
   }

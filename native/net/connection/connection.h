@@ -345,8 +345,9 @@ const struct rpc_service *connection_service(const struct connection *connection
  * the client has left. CREW_ANSWERED: a visitor has written the answer. */
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream);
-/* Writes the error for `message`, which has the beginning of a message that is longer than message_max. */
-void connection_reject_too_long(const struct connection *connection, struct buffer *answer);
+/* Writes the error for a message that is longer than message_max, and of which only the beginning was kept. */
+void connection_reject_too_long(const struct connection *connection, struct text beginning,
+                                struct buffer *answer);
 /* Clears `message` after it was served. */
 void connection_drop_message(struct connection *connection);
 /* The codec of its messages: JSON-RPC, as for all messages of WebSocket and HTTP. */

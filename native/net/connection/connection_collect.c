@@ -59,6 +59,13 @@ static int64_t find_expiry(const struct connection *connection, struct text mess
   return timeout_ms == 0 ? INT64_MAX : arrived_ns / 1000000 + timeout_ms;
 }
 
+void connection_collect_free(struct duplex_message *message)
+{
+  buffer_fini(&message->text);
+  buffer_fini(&message->ids);
+  free(message);
+}
+
 bool connection_collect_queue(struct connection *connection, bool at_front)
 {
   const struct connection_duplex *duplex = connection->duplex;
@@ -147,15 +154,16 @@ static void send_answer(struct connection *connection, const struct buffer *answ
   send_replies(connection);
 }
 
-/* Refuses a message at once. */
-static void refuse_message(struct connection *connection, struct text message, const char *reason)
+/* Refuses a message at once. is_too_long: the text is the beginning of the message. */
+static void refuse_message(struct connection *connection, struct text message, bool is_too_long,
+                           const char *reason)
 {
   const struct rpc_service *service = connection_service(connection);
   struct buffer answer;
   buffer_init(&answer);
   enum rpc_served served = RPC_REPLY;
-  if (connection->is_too_long)
-    connection_reject_too_long(connection, &answer);
+  if (is_too_long)
+    connection_reject_too_long(connection, message, &answer);
   else
     served = connection_codec(connection)->refuse(service->context, message, reason, &answer);
   service->refused(service->context, connection->client, message);
@@ -172,6 +180,12 @@ static void drop_message(struct connection *connection)
   buffer_clear(&connection->message);
   buffer_trim(&connection->message, COPIED_MAX);
   connection->is_too_long = false;
+}
+
+static void refuse_collected(struct connection *connection, const char *reason)
+{
+  refuse_message(connection, buffer_text(&connection->message), connection->is_too_long, reason);
+  drop_message(connection);
 }
 
 /* Queues the message, or refuses it. A message that was read ahead always has room in the queue, because reading ahead
@@ -193,8 +207,7 @@ static void queue_or_refuse(struct connection *connection)
     snprintf(reason, sizeof reason, "busy: out of memory");
   else
     return;
-  refuse_message(connection, buffer_text(&connection->message), reason);
-  drop_message(connection);
+  refuse_collected(connection, reason);
 }
 
 /* Offers the beginning of a message that is too long to the service: it may be the answer to a call, or a nested
@@ -204,11 +217,11 @@ static enum rpc_received offer_beginning(struct connection *connection, struct r
 {
   const struct rpc_service *service = connection_service(connection);
   bool is_answer = false;
-  enum rpc_received taken =
+  enum rpc_received received =
       service->receive_beginning(service->context, callbacks, buffer_text(&connection->message), &is_answer);
-  if (taken == RPC_CONSUMED && !is_answer)
-    connection_reject_too_long(connection, answer);
-  return taken;
+  if (received == RPC_CONSUMED && !is_answer)
+    connection_reject_too_long(connection, buffer_text(&connection->message), answer);
+  return received;
 }
 
 /* Offers the message to the service, which consumes answers to calls and nested requests. True: it was consumed. */
@@ -220,15 +233,15 @@ static bool offer_message(struct connection *connection)
   if (callbacks == NULL)
     return false;
   buffer_init(&answer);
-  enum rpc_received taken =
+  enum rpc_received received =
       connection->is_too_long ? offer_beginning(connection, callbacks, &answer)
                               : service->receive(service->context, callbacks, &connection->message, &answer);
-  if (taken == RPC_CONSUMED) {
+  if (received == RPC_CONSUMED) {
     send_answer(connection, &answer);
     drop_message(connection);
   }
   buffer_fini(&answer);
-  return taken == RPC_CONSUMED;
+  return received == RPC_CONSUMED;
 }
 
 /* --- cancels --- */
@@ -240,7 +253,7 @@ static bool has_id(const struct connection *connection, struct text message, str
   if (!*has_ids)
     connection_codec(connection)->list_ids(connection_service(connection)->context, message, ids);
   *has_ids = true;
-  return crew_has_line(buffer_text(ids), id);
+  return text_has_line(buffer_text(ids), id);
 }
 
 static void unlink_message(struct duplex_message **link, struct connection_duplex *duplex)
@@ -249,6 +262,8 @@ static void unlink_message(struct duplex_message **link, struct connection_duple
   *link = message->next;
   duplex->queued--;
   duplex->queued_bytes -= message->text.len;
+  if (duplex->last_queued != message)
+    return;
   duplex->last_queued = NULL;
   for (struct duplex_message *left = duplex->first_queued; left != NULL; left = left->next)
     duplex->last_queued = left;
@@ -262,8 +277,7 @@ static void answer_unserved(struct connection *connection, struct text message, 
   buffer_init(&answer);
   enum rpc_served served =
       connection_codec(connection)->answer_ended(service->context, message, cause, &answer);
-  if (service->refused != NULL)
-    service->refused(service->context, connection->client, message);
+  service->refused(service->context, connection->client, message);
   if (served == RPC_NO_REPLY)
     buffer_clear(&answer);
   send_answer(connection, &answer);
@@ -275,9 +289,7 @@ static void end_queued(struct connection *connection, struct duplex_message **li
   struct duplex_message *message = *link;
   unlink_message(link, connection->duplex);
   answer_unserved(connection, buffer_text(&message->text), cause);
-  buffer_fini(&message->text);
-  buffer_fini(&message->ids);
-  free(message);
+  connection_collect_free(message);
 }
 
 /* rpc_beside.cancel; state is the connection. A message that is being served cannot end during this function: its owner
@@ -422,14 +434,9 @@ static void refuse_queued(struct connection *connection)
   struct connection_duplex *duplex = connection->duplex;
   while (duplex->first_queued != NULL) {
     struct duplex_message *first = duplex->first_queued;
-    const bool was_too_long = connection->is_too_long;
     unlink_message(&duplex->first_queued, duplex);
-    connection->is_too_long = first->is_too_long;
-    refuse_message(connection, buffer_text(&first->text), lost);
-    connection->is_too_long = was_too_long;
-    buffer_fini(&first->text);
-    buffer_fini(&first->ids);
-    free(first);
+    refuse_message(connection, buffer_text(&first->text), first->is_too_long, lost);
+    connection_collect_free(first);
   }
 }
 
@@ -455,12 +462,10 @@ static enum collected collect_part(struct connection *connection, struct crew_me
     connection->has_message = false;
     if (offer_message(connection) || answer_at_once(connection))
       return COLLECTED_SOME;
-    if (duplex_ahead(duplex) != DUPLEX_AHEAD_REFUSES) {
+    if (duplex_ahead(duplex) == DUPLEX_AHEAD_REFUSES)
+      refuse_collected(connection, lost);
+    else
       queue_or_refuse(connection);
-    } else {
-      refuse_message(connection, buffer_text(&connection->message), lost);
-      drop_message(connection);
-    }
   }
   return COLLECTED_SOME;
 }

@@ -53,9 +53,7 @@ static void free_input(struct connection_duplex *duplex)
   struct duplex_message *next;
   for (struct duplex_message *message = duplex->first_queued; message != NULL; message = next) {
     next = message->next;
-    buffer_fini(&message->text);
-    buffer_fini(&message->ids);
-    free(message);
+    connection_collect_free(message);
   }
   buffer_fini(&duplex->served);
   buffer_fini(&duplex->ids);

@@ -376,7 +376,7 @@ static bool obeys_accept(const struct connection *connection)
 static enum step refuse_too_long(struct connection *connection, struct buffer *answer)
 {
   buffer_clear(answer);
-  connection_reject_too_long(connection, answer);
+  connection_reject_too_long(connection, buffer_text(&connection->message), answer);
   connection->has_message = connection->is_too_long = false;
   write_reply(connection, 413, buffer_text(answer), NULL);
   return end_request(connection);

@@ -463,7 +463,7 @@ static void run_loop(void *argument, struct rpc_worker *worker)
     struct crew_source *source = next_source(member, &left);
     if (source == NULL)
       continue;
-    atomic_store_explicit(&member->current, source, memory_order_relaxed);
+    atomic_store_explicit(&member->current, source, memory_order_release);
     count_steps(member, 2);
     if (crew_poll_ops_of(source) != NULL && !member->has_found)
       member->clock_ns = clock_now_ns();
@@ -646,7 +646,7 @@ static void run_pinned(void *argument, struct rpc_worker *worker)
   begin_serving(member, worker);
   if (crew->service->keep_changes != NULL)
     crew->service->keep_changes(crew->service->context, worker);
-  atomic_store_explicit(&member->current, source, memory_order_relaxed);
+  atomic_store_explicit(&member->current, source, memory_order_release);
   while (wait_for_own_turn(member, source)) {
     count_steps(member, 2);
     if (crew_poll_ops_of(source) != NULL)
@@ -761,7 +761,7 @@ static void run_reserved(void *argument, struct rpc_worker *worker)
       continue;
     }
     pthread_mutex_unlock(&crew->lock);
-    atomic_store_explicit(&member->current, source, memory_order_relaxed);
+    atomic_store_explicit(&member->current, source, memory_order_release);
     member->clock_ns = clock_now_ns();
     source->turn(source, member);
     pthread_mutex_lock(&crew->lock);
@@ -991,7 +991,7 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
 
 void crew_pass_turn(struct crew_member *member, struct crew_source *source)
 {
-  atomic_store_explicit(&member->current, source, memory_order_relaxed);
+  atomic_store_explicit(&member->current, source, memory_order_release);
 }
 
 void crew_turn_begin(struct crew_turn *turn)
@@ -1101,27 +1101,6 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
 }
 
 /* ---- lost threads ---- */
-
-bool crew_has_line(struct text lines, struct text line)
-{
-  while (lines.len > 0) {
-    const char *end = memchr(lines.data, '\n', lines.len);
-    size_t length = end == NULL ? lines.len : (size_t)(end - lines.data);
-    if (text_equal(text_slice(lines, 0, length), line))
-      return true;
-    lines = text_slice(lines, end == NULL ? length : length + 1, lines.len);
-  }
-  return false;
-}
-
-bool crew_is_batch(struct text message)
-{
-  static const char spaces[] = {' ', '\t', '\r', '\n'};
-  size_t at = 0;
-  while (at < message.len && memchr(spaces, message.data[at], sizeof spaces) != NULL)
-    at++;
-  return at < message.len && message.data[at] == '[';
-}
 
 /* The lost thread of the member has returned from its call. */
 static enum crew_served end_lost(struct crew_member *member, enum crew_served served)

@@ -226,7 +226,9 @@ struct crew_member {
   struct crew_member *next_unstarted;
   struct crew_source *held; /* the source of an event that crew_is_wanted has received: served next */
   struct crew_source *last; /* the source of the turn before; only compared */
-  struct crew_source *_Atomic current; /* the source of this turn; the watcher reads it, too */
+  /* The source of this turn. Stored with release: the watcher reads the source's own fields, which another member may
+   * have written. */
+  struct crew_source *_Atomic current;
   struct crew_source *found;           /* a polled source that has work: served next */
   struct spin_policy spin;             /* of crew_stay, for sockets */
   int64_t clock_ns; /* the last read of the clock: the begin of the current work, or of the last poll */
@@ -366,10 +368,6 @@ enum jp_status crew_pin(struct crew *crew, struct crew_source *source, const cha
                         struct crew_member **member, struct jp_error *error) JP_MUST_CHECK;
 void crew_admit(struct crew_member *member);
 
-/* True if this is one of the lines (rpc_codec.list_ids). */
-bool crew_has_line(struct text lines, struct text line);
-/* True if the message is a batch of JSON-RPC. */
-bool crew_is_batch(struct text message);
 /* The member's turn goes on as a turn of this source. In a turn. */
 void crew_pass_turn(struct crew_member *member, struct crew_source *source);
 

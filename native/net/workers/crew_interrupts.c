@@ -90,10 +90,10 @@ static void note_ended(struct crew_member *member, const struct crew_end *end, c
 }
 
 /*
- * A message whose call has not begun, or is being looked at by another thread, is tried again: the watcher sees to that. The
- * lock is released during the interrupt: the call that is held keeps the worker. Other threads learn of the end before the
- * interrupt, which may never return: then the watcher answers, and uses this hold to declare the thread lost. True: a thread
- * was interrupted, or need not be.
+ * If the call has not begun, or another thread visits it, the watcher has the end tried again. The lock is released during
+ * the interrupt: the held call keeps the worker. member->ended is written before the interrupt, which may never return:
+ * then the watcher answers the message, and uses this hold to declare the thread lost. True: a thread was interrupted, or
+ * need not be.
  */
 static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_member *member)
 {
@@ -136,11 +136,11 @@ bool crew_is_still_ended(struct crew_member *member)
     return true;
   if (member->worker == NULL || !service->hold_call(service->context, member->worker))
     return false;
-  const bool is_it = service->end_call(service->context, member->worker, &end, NULL, 0);
+  const bool is_same = service->end_call(service->context, member->worker, &end, NULL, 0);
   service->release_call(service->context, member->worker);
-  if (!is_it)
+  if (!is_same)
     member->ended = (struct crew_ended){0};
-  return is_it;
+  return is_same;
 }
 
 bool crew_begin_part(struct crew_member *member)
@@ -188,19 +188,17 @@ static void unlink_interrupter(struct crew *crew, const struct crew_interrupter 
   pthread_cond_broadcast(&crew->changed);
 }
 
-/* One that is idle is enough. */
+/* The interrupter ends if another one is idle already. */
 static void run_interrupter(void *argument, struct rpc_worker *worker)
 {
   struct crew_interrupter *interrupter = argument;
   struct crew *crew = interrupter->crew;
   pthread_mutex_lock(&crew->lock);
   interrupter->worker = worker;
-  bool is_surplus = false;
-  while (!is_surplus && atomic_load(&crew->phase) != CREW_STOPPING) {
+  while (atomic_load(&crew->phase) != CREW_STOPPING) {
     if (end_one_call(crew, worker))
       continue;
-    is_surplus = crew->interrupters_idle > 0;
-    if (is_surplus)
+    if (crew->interrupters_idle > 0)
       break;
     crew->interrupters_idle++;
     pthread_cond_wait(&crew->end_wanted, &crew->lock);
@@ -232,7 +230,7 @@ enum jp_status crew_add_interrupter(struct crew *crew, struct jp_error *error)
   return status;
 }
 
-/* Under the lock: those that have not begun yet will take the next call. */
+/* True: the thread of an interrupter has not begun yet, and ends a call when it begins. Under the lock. */
 static bool has_starting(const struct crew *crew)
 {
   const struct crew_interrupter *interrupter = crew->interrupters;

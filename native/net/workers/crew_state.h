@@ -1,7 +1,7 @@
 #ifndef JPEER_NET_WORKERS_CREW_STATE_H
 #define JPEER_NET_WORKERS_CREW_STATE_H
-/* The state of the crew. Shared by crew.c (members, ready queue, turns, waits), crew_polling.c (busy-polling) and
- * crew_watcher.c (the watcher's thread). No other file includes it. */
+/* The state of the crew. Shared by crew.c (members, ready queue, turns, waits), crew_interrupts.c (the end of calls),
+ * crew_polling.c (busy-polling) and crew_watcher.c (the watcher's thread). No other file includes it. */
 #include "net/workers/crew.h"
 
 #include <pthread.h>
@@ -91,7 +91,7 @@ struct crew {
   bool starter_runs;
   bool wants_interrupter; /* the starter has to make one */
   pthread_t watcher_thread;
-  /* The starter makes threads for the watcher, because the JVM may block who does. */
+  /* The starter makes threads for the watcher, because the JVM may block the thread that makes one. */
   pthread_t starter_thread;
   pthread_cond_t start_wanted;         /* of the starter; or the crew stops */
   struct crew_member *first_unstarted; /* members whose threads it has to make */
@@ -157,15 +157,16 @@ struct crew_source *crew_receive_event(struct crew *crew, int timeout_ms);
 /* Has the member's message, or a call of it, ended (crew_end). Under the lock. */
 void crew_want_end(struct crew_member *member, const struct crew_end *end);
 enum jp_status crew_add_interrupter(struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
-/* The watcher's look: has the starter add an interrupter where calls are to be ended and all interrupters are inside an interrupt. True: calls
- * are to be ended. */
+/* Has the starter add an interrupter if calls are to be ended and all interrupters are inside an interrupt. True: calls
+ * are to be ended. The watcher. */
 bool crew_look_at_interrupters(struct crew *crew);
-/* Under the lock: true while there is one whose thread may still come back. */
+/* True while the thread of an interrupter may still return from Java. Under the lock. */
 bool crew_has_returning_interrupter(struct crew *crew);
-/* False: the call of a batch that was ended has returned, and the thread is in another one, or perhaps in none. Under the lock. */
+/* True: the member's thread is still in the call that was ended. False: it is in another call of the batch, which
+ * clears member->ended, or may be in no call. Under the lock. */
 bool crew_is_still_ended(struct crew_member *member);
-/* Holds the member's thread in its call for the watcher, also while an interrupter holds it, and until crew_end_part. False:
- * it is in no call, or is looked at by another thread. Under the lock, for both. */
+/* Between these two the watcher holds the member's thread in its call, even if an interrupter holds the call already.
+ * False: the thread is in no call, or another thread visits the call. Both under the lock. */
 bool crew_begin_part(struct crew_member *member);
 void crew_end_part(struct crew_member *member);
 

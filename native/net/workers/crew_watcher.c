@@ -59,7 +59,7 @@ static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
     if (!is_inside(member) || now_ms - member->call.since_ms < READ_AHEAD_MS ||
         (member->call.is_read_ahead && !again))
       continue;
-    struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+    struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
     if (source != NULL && source->call_ops != NULL && source->call_ops->read_ahead != NULL)
       source->call_ops->read_ahead(source, &crew->watcher);
     member->call.is_read_ahead = true;
@@ -227,34 +227,34 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   pthread_mutex_unlock(&crew->lock);
   if (!is_held)
     return false;
-  struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
-  bool is_it = atomic_load_explicit(&member->steps, memory_order_relaxed) == ended->steps;
+  struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
+  bool is_lost = atomic_load_explicit(&member->steps, memory_order_relaxed) == ended->steps;
   bool is_reclaimed = false;
-  if (is_it && source->call_ops != NULL && source->call_ops->reclaim != NULL) {
+  if (is_lost && source->call_ops != NULL && source->call_ops->reclaim != NULL) {
     bool is_later = false;
     is_reclaimed =
         source->call_ops->reclaim(source, &crew->watcher, member, ended->steps, &member->retained, &is_later);
-    is_it = !is_later;
+    is_lost = !is_later;
   }
   unsigned count = 0;
-  if (is_it)
+  if (is_lost)
     service->note_lost(service->context, worker, true);
   pthread_mutex_lock(&crew->lock);
-  if (is_it) {
+  if (is_lost) {
     atomic_store(&member->lost, is_reclaimed ? CREW_LOST_RECLAIMED : CREW_LOST_OWNER);
     count = atomic_fetch_add(&crew->lost, 1) + 1;
     crew->lost_serving += !crew_is_pinned(member);
     if (is_reclaimed)
-      atomic_store_explicit(&member->current, &crew->wake, memory_order_relaxed);
+      atomic_store_explicit(&member->current, &crew->wake, memory_order_release);
   }
   crew_end_part(member);
   pthread_mutex_unlock(&crew->lock);
-  if (is_it)
+  if (is_lost)
     log_warn(
         "%s has lasted %" PRId64 " ms, was interrupted %" PRId64 " ms ago and does not return: its thread "
         "is lost, one of %u (lost-threads-max is %u)",
         ended->name, now_ms - member->call.since_ms, now_ms - ended->at_ms, count, crew->config.lost_max);
-  return is_it;
+  return is_lost;
 }
 
 /* Answers the member's message in the place of its thread. False: it is tried again. */
@@ -262,7 +262,7 @@ static bool answer_for_owner(struct crew *crew, struct crew_member *member, cons
                              int64_t now_ms)
 {
   const struct crew_end rest = {{.cause = ended->cause, .is_any = true}, ended->steps};
-  struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+  struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
   const bool is_patient = !ended->is_any && now_ms < ended->at_ms + LOST_AFTER_MS;
   if (now_ms < ended->at_ms + ANSWERED_AFTER_MS ||
       !source->call_ops->answer_ended(source, member, ended->steps, ended->cause, is_patient))
@@ -293,7 +293,7 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
       due_ms = now_ms + CHECK_EVERY_MS;
     if (!is_in_it)
       continue;
-    const struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+    const struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
     const bool has_answer =
         source != NULL && source->call_ops != NULL && source->call_ops->answer_ended != NULL;
     const bool is_answered =
@@ -354,7 +354,7 @@ static void check_calls(struct crew *crew, int64_t now_ms)
     if (!is_inside(member) || now_ms - member->call.since_ms < crew->config.long_call_ms)
       continue;
     /* The member may have begun a turn of another source, whose client is then checked, which does no harm. */
-    struct crew_source *source = atomic_load_explicit(&member->current, memory_order_relaxed);
+    struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
     if (source != NULL && source->call_ops != NULL && source->call_ops->check_client != NULL)
       member->call.has_left = source->call_ops->check_client(source, member->call.has_left);
   }

@@ -464,13 +464,18 @@ enum ended_answer {
   ENDED_ANSWER_FAILED /* memory is short */
 };
 
+static const struct rpc_codec *find_codec(const struct zeromq_router *zeromq, struct zeromq_pending *pending)
+{
+  return rpc_codec_of(crew_service(zeromq->crew)->codecs, get_payload(pending));
+}
+
 /* Answers a request of the identity with the error of a call that was ended. Under the lock. */
 static enum ended_answer send_ended(struct zeromq_identity *identity, struct zeromq_pending *pending,
                                     enum rpc_call_cause cause)
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
   const struct text message = get_payload(pending);
-  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  const struct rpc_codec *codec = find_codec(identity->zeromq, pending);
   struct buffer bytes = {0};
   if (codec->answer_ended == NULL)
     return ENDED_ANSWER_NONE;
@@ -488,23 +493,28 @@ static enum ended_answer send_ended(struct zeromq_identity *identity, struct zer
   return sent;
 }
 
-static bool has_id(const struct zeromq_router *zeromq, struct zeromq_pending *pending, struct text id)
+/* Adds the bytes that it reads to *read. */
+static bool has_id(const struct zeromq_router *zeromq, struct zeromq_pending *pending, struct text id,
+                   size_t *read)
 {
   const struct rpc_service *service = crew_service(zeromq->crew);
-  const struct text message = get_payload(pending);
-  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  const struct rpc_codec *codec = find_codec(zeromq, pending);
   if (pending->fault != ZEROMQ_FINE || codec->list_ids == NULL)
     return false;
-  if (!pending->has_ids)
-    codec->list_ids(service->context, message, &pending->ids);
+  if (!pending->has_ids) {
+    codec->list_ids(service->context, get_payload(pending), &pending->ids);
+    *read += pending->size;
+  }
   pending->has_ids = true;
-  return crew_has_line(buffer_text(&pending->ids), id);
+  *read += pending->ids.len;
+  return text_has_line(buffer_text(&pending->ids), id);
 }
 
 /* A `control cancel` that waits. */
 struct cancel {
   struct zeromq_identity *identity;
-  const struct zeromq_pending *pending; /* it ends a request before itself */
+  const struct zeromq_pending *pending; /* the cancel, which ends a request before itself */
+  size_t *read;                         /* of the visit (answer_due) */
   bool has_marked;                      /* the request waits, and is answered by the next pass */
 };
 
@@ -515,11 +525,11 @@ static bool cancel_request(void *state, struct text id)
   struct zeromq_identity *identity = cancel->identity;
   struct zeromq_pending *first = identity->first;
   if (identity->state == ZEROMQ_IDENTITY_OWNED && identity->worker != NULL &&
-      has_id(identity->zeromq, first, id))
+      has_id(identity->zeromq, first, id, cancel->read))
     return crew_end_message(identity->zeromq->crew, identity->worker, RPC_CALL_CANCELLED);
   struct zeromq_pending *pending = first->next;
   while (pending != cancel->pending &&
-         (pending->cause == RPC_CALL_CANCELLED || !has_id(identity->zeromq, pending, id)))
+         (pending->cause == RPC_CALL_CANCELLED || !has_id(identity->zeromq, pending, id, cancel->read)))
     pending = pending->next;
   if (pending == cancel->pending)
     return false;
@@ -530,12 +540,13 @@ static bool cancel_request(void *state, struct text id)
 }
 
 /* Answers the request if it need not wait for the first one. Under the lock. */
-static bool answer_at_once(struct zeromq_identity *identity, struct zeromq_pending *pending, bool *has_marked)
+static bool answer_at_once(struct zeromq_identity *identity, struct zeromq_pending *pending, size_t *read,
+                           bool *has_marked)
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
   const struct text message = get_payload(pending);
   const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
-  struct cancel cancel = {identity, pending, false};
+  struct cancel cancel = {identity, pending, read, false};
   const struct rpc_beside beside = {&cancel, cancel_request};
   struct buffer bytes = {0};
   if (pending->fault != ZEROMQ_FINE || codec->serve_beside == NULL ||
@@ -565,9 +576,10 @@ static void compute_expiry(const struct zeromq_router *zeromq, struct zeromq_pen
   pending->expires_ms = timeout_ms == 0 ? INT64_MAX : pending->arrived_ns / 1000000 + timeout_ms;
 }
 
-/* One pass over the requests that wait for the first one: answers those that are due, and cancels. A visit reads a bounded
- * part of them for the first time, because it has the lock. Returns when the next one is due. *has_marked: earlier ones are due
- * now. Under the lock. */
+/* One pass over the requests that wait for the first one: answers requests that are due, and cancels. A visit reads no
+ * further request after READ_MAX bytes, because it has the lock. *read: the bytes that the visit has read so far, those of
+ * requests and those of the ids that cancels compare. Returns when the next request is due. *has_marked: earlier
+ * requests are due now. Under the lock. */
 static int64_t answer_due(struct zeromq_identity *identity, size_t *read, bool *has_sent, bool *has_marked)
 {
   enum { READ_MAX = 1024 * 1024, NEXT_VISIT_MS = 5 };
@@ -581,7 +593,7 @@ static int64_t answer_due(struct zeromq_identity *identity, size_t *read, bool *
       if (*read > READ_MAX)
         return now_ms + NEXT_VISIT_MS;
       *read += pending->size;
-      is_done = answer_at_once(identity, pending, has_marked);
+      is_done = answer_at_once(identity, pending, read, has_marked);
       if (!is_done)
         compute_expiry(identity->zeromq, pending);
     }
@@ -631,11 +643,12 @@ static bool answer_ended(struct crew_source *source, struct crew_member *member,
   bool is_done = true;
   bool input = false;
   pthread_mutex_lock(&zeromq->lock);
-  bool is_it = is_serving(identity, member, steps) && identity->state == ZEROMQ_IDENTITY_OWNED &&
-               zeromq->socket != NULL;
-  if (is_it && is_patient && crew_is_batch(get_payload(identity->first))) {
+  bool may_answer = is_serving(identity, member, steps) && identity->state == ZEROMQ_IDENTITY_OWNED &&
+                    zeromq->socket != NULL;
+  if (may_answer && is_patient &&
+      rpc_codec_is_batch(find_codec(zeromq, identity->first), get_payload(identity->first))) {
     is_done = false;
-  } else if (is_it) {
+  } else if (may_answer) {
     const enum ended_answer sent = send_ended(identity, identity->first, cause);
     is_done = sent != ENDED_ANSWER_FAILED;
     if (sent == ENDED_ANSWER_SENT)
@@ -657,10 +670,10 @@ static bool reclaim_identity(struct crew_source *source, struct crew_member *wat
   struct zeromq_identity *identity = (struct zeromq_identity *)source;
   struct zeromq_router *zeromq = identity->zeromq;
   pthread_mutex_lock(&zeromq->lock);
-  bool is_it = is_serving(identity, member, steps);
+  bool is_served = is_serving(identity, member, steps);
   bool more = false;
   bool input = false;
-  if (is_it) {
+  if (is_served) {
     zeromq_identity_pop(identity);
     identity->is_long = false;
     if (identity->state == ZEROMQ_IDENTITY_REFUSED)
@@ -678,7 +691,7 @@ static bool reclaim_identity(struct crew_source *source, struct crew_member *wat
     crew_submit(zeromq->crew, source);
   if (input)
     crew_submit(zeromq->crew, &zeromq->source);
-  return is_it;
+  return is_served;
 }
 
 const struct crew_call_ops zeromq_identity_call_ops = {

@@ -490,6 +490,12 @@ static void list_ids(void *context, struct text message, struct buffer *ids)
   buffer_fini(&unused);
 }
 
+/* A message that is being served has been validated. */
+static bool is_batch(struct text message)
+{
+  return json_root(message).kind == JSON_KIND_ARRAY;
+}
+
 /* Members of Java are called by own names, too. */
 static bool calls_member(const struct rpc_procedure *procedure)
 {
@@ -622,6 +628,7 @@ const struct rpc_codec rpc_codec_jsonrpc = {.name = "JSON-RPC",
                                             .serve_without_worker = serve_without_worker,
                                             .serve_beside = serve_beside,
                                             .list_ids = list_ids,
+                                            .is_batch = is_batch,
                                             .find_timeout = find_timeout,
                                             .answer_ended = answer_ended,
                                             .lane = find_lane,

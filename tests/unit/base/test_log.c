@@ -2,6 +2,7 @@
 
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <regex.h>
 #include <stdio.h>
@@ -190,6 +191,29 @@ UNIT_TEST(nobody_waits_for_a_reader)
     lines += all[i] == '\n';
   assert_int_equal(lines - 1 + left_out, LINES + 1);
   assert_non_null(strstr(all, "the last line\n"));
+}
+
+/* The pipe has no room for a line, and its writer may not block. */
+UNIT_TEST(a_line_is_not_lost_where_stderr_does_not_block)
+{
+  enum { ROOM = 1024 * 1024 };
+  static char all[ROOM + 1];
+  static const char filler[4096] = "";
+  int ends[2];
+  log_set_level(LOG_LEVEL_WARN);
+  assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+  while (write(ends[1], filler, sizeof filler) > 0)
+    ;
+  int saved = dup(STDERR_FILENO);
+  assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+  close(ends[1]);
+  log_warn("a kept line");
+  log_finish(20);
+  size_t length = read_lines(ends[0], all, ROOM);
+  assert_true(dup2(saved, STDERR_FILENO) >= 0);
+  close(saved);
+  close(ends[0]);
+  assert_non_null(memmem(all, length, "a kept line\n", sizeof "a kept line\n" - 1));
 }
 
 UNIT_MAIN

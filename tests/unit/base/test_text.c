@@ -42,6 +42,16 @@ UNIT_TEST(ignores_the_case_of_ascii_letters_only)
   assert_true(text_equal_ignore_case(TEXT("gc\0a"), TEXT("GC\0A")));
 }
 
+UNIT_TEST(finds_a_whole_line)
+{
+  assert_true(text_has_line(TEXT("1\n22\n"), TEXT("22")));
+  assert_true(text_has_line(TEXT("1\n22"), TEXT("22")));
+  assert_true(text_has_line(TEXT("1\n\n2"), TEXT("")));
+  assert_false(text_has_line(TEXT("1\n22\n"), TEXT("2")));
+  assert_false(text_has_line(TEXT("1\n22\n"), TEXT("")));
+  assert_false(text_has_line(TEXT_ABSENT, TEXT("")));
+}
+
 UNIT_TEST(finds_prefix_suffix_and_last)
 {
   assert_true(text_starts_with(TEXT("java.lang"), TEXT("java.")));
