@@ -229,8 +229,8 @@ struct crew_member {
   /* The source of this turn. Stored with release: the watcher reads the source's own fields, which another member may
    * have written. */
   struct crew_source *_Atomic current;
-  struct crew_source *found;           /* a polled source that has work: served next */
-  struct spin_policy spin;             /* of crew_stay, for sockets */
+  struct crew_source *found; /* a polled source that has work: served next */
+  struct spin_policy spin;   /* of crew_stay, for sockets */
   int64_t clock_ns; /* the last read of the clock: the begin of the current work, or of the last poll */
   bool was_slow;    /* its last work for a pollable source was slow */
   bool wants_name;  /* the thread shall get a name for its current call; under the crew's lock */
