@@ -1088,7 +1088,7 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
   int64_t now = clock_now_ms();
   if (*message->since_ms == 0)
     *message->since_ms = now;
-  if (!crew->is_stuck || now - *message->since_ms < crew->config.busy_timeout_ms)
+  if (crew->outlook != CREW_OUTLOOK_STUCK || now - *message->since_ms < crew->config.busy_timeout_ms)
     return CREW_WAIT;
   char reason[160];
   crew->refused_busy++;

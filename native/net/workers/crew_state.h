@@ -21,6 +21,13 @@ static const uint16_t crew_phase_transitions[] = {
     [CREW_STOPPING] = 0,
 };
 
+/* Will a member receive the next event soon? */
+enum crew_outlook {
+  CREW_OUTLOOK_MOVES, /* yes: a member is idle, or a busy one has served a message */
+  CREW_OUTLOOK_GROWS, /* not before a new member's thread runs, which the JVM may delay */
+  CREW_OUTLOOK_STUCK  /* no, and no member can be added */
+};
+
 struct crew {
   struct crew_config config;
   const struct rpc_service *service;
@@ -39,12 +46,12 @@ struct crew {
 
   _Atomic bool watcher_sleeps; /* the watcher sleeps, or is about to; a thread that finds work wakes it */
   _Atomic bool accepts_polled; /* sources may be added to `polled`; changed under poll_lock */
-  bool is_stuck; /* the watcher's: no member was about to receive an event, and none could be added */
   _Atomic int64_t growth_failed_ms; /* when the last thread could not be created; 0: it was */
 
   _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: no request */
 
   /* Used by the watcher alone. */
+  enum crew_outlook outlook; /* of its last check */
   int64_t calls_checked_ms;
   int64_t call_due_ms;   /* when the next timeout of a call passes */
   int64_t reported_ms;   /* when the last line was logged; 0: never */

@@ -365,13 +365,6 @@ static void check_calls(struct crew *crew, int64_t now_ms)
 
 /* --- the watcher --- */
 
-/* Whether a member will receive the next event soon, as of the last check. */
-enum watch_crew {
-  WATCH_CREW_MOVES, /* one is idle, or a busy member has moved */
-  WATCH_CREW_GROWS, /* none will before a new member's thread runs, which takes as long as the JVM wants */
-  WATCH_CREW_STUCK  /* none will, and none can be added */
-};
-
 struct watch {
   uint64_t steps;        /* the sum over members that are not pinned, at the last check */
   uint64_t pinned;       /* the sum over pinned members */
@@ -379,7 +372,6 @@ struct watch {
   int64_t due_ms;        /* when the tick is due, if there is no work */
   unsigned quiet_checks; /* consecutive checks without work */
   struct crew_poller_watch poller;
-  enum watch_crew crew;
   bool has_call; /* a member is inside the service */
 };
 
@@ -431,10 +423,9 @@ static void check_members(struct crew *crew, struct watch *watch)
   bool is_serving = atomic_load(&crew->phase) == CREW_SERVING;
   note_quiet(crew, watch, has_idle && !has_moved && !have_pinned_moved && !has_ready && is_serving);
   bool will_move = has_idle || (has_moved && busy > 0);
-  watch->crew = will_move ? WATCH_CREW_MOVES : WATCH_CREW_GROWS;
+  crew->outlook = will_move ? CREW_OUTLOOK_MOVES : CREW_OUTLOOK_GROWS;
   if (!will_move && !is_idle && (!is_serving || !add_members(crew, 1 + (busy + waiting) / 4)))
-    watch->crew = WATCH_CREW_STUCK;
-  crew->is_stuck = watch->crew == WATCH_CREW_STUCK;
+    crew->outlook = CREW_OUTLOOK_STUCK;
   if (is_idle && has_ready)
     crew_wake_one(crew);
   crew_relieve_poller(crew, &watch->poller);
@@ -496,11 +487,11 @@ void *crew_watcher_main(void *argument)
   struct watch watch = {0};
   while (atomic_load(&crew->phase) != CREW_STOPPING) {
     check_members(crew, &watch);
-    if (watch.crew != WATCH_CREW_MOVES) { /* messages of a lane do not wait for a member */
+    if (crew->outlook != CREW_OUTLOOK_MOVES) { /* messages of a lane do not wait for a member */
       serve_ready_work(crew);
-      serve_events(crew, watch.crew == WATCH_CREW_STUCK ? CHECK_EVERY_MS : 0);
+      serve_events(crew, crew->outlook == CREW_OUTLOOK_STUCK ? CHECK_EVERY_MS : 0);
     }
-    if (watch.crew == WATCH_CREW_STUCK) {
+    if (crew->outlook == CREW_OUTLOOK_STUCK) {
       /* has waited for events */
     } else if (watch.quiet_checks > QUIET_CHECKS) {
       run_tick(crew, &watch);
