@@ -28,7 +28,8 @@ static struct {
     HAS_SERVED, /* the JVM has begun to end */
   } serving;
 
-  atomic_bool is_failing; /* the start has failed; the JVM is being stopped */
+  atomic_bool is_failing;  /* the start has failed; the JVM is being stopped */
+  atomic_bool has_drained; /* the shutdown hook has begun */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -69,6 +70,8 @@ static void JNICALL on_exit_of_jvm(jint status)
     park_thread();
   }
   jvm_create_pass_on_words();
+  if (!atomic_load(&run.has_drained))
+    log_info("the peer ends at once: Runtime.halt(%d) was called", (int)status);
   run.hooks->exiting(run.hooks->context, status);
   _exit(status);
 }
@@ -86,7 +89,8 @@ static void on_death_of_jvm(const struct jp_error *error)
 static void drain_peer(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
-  (void)thread;
+  if (!atomic_exchange(&run.has_drained, true))
+    jvm_stopping_log_cause(thread);
   pthread_mutex_lock(&run.serving_lock);
   bool is_serving = run.serving == IS_SERVING;
   run.serving = HAS_SERVED;

@@ -44,14 +44,28 @@ static struct sigaction before[SIGNALS];
 static bool is_caught[SIGNALS];
 /* For the handler, which has no context argument. */
 static volatile sig_atomic_t descriptor_to_wake;
+/* The first signal that asks to stop. number is written last; 0: none yet. */
+static struct {
+  atomic_bool is_claimed;
+  pid_t sender; /* 0: the kernel, for example for Ctrl-C in a terminal */
+  uid_t user;
+  atomic_int number;
+} first;
 static volatile sig_atomic_t hangup_is_own;
 static atomic_uint asked_for;  /* set of ASKED_*; lock-free, so that a handler may write it */
 static atomic_bool are_hidden; /* the JVM is being created: it sees SIG_IGN in place of our handlers */
 
-static void wake_reader(int number)
+static void wake_reader(int number, siginfo_t *facts, void *unused)
 {
+  (void)unused;
   int saved = errno;
-  atomic_fetch_or(&asked_for, number == SIGHUP && hangup_is_own ? ASKED_HANGUP : ASKED_STOP);
+  const bool is_hangup = number == SIGHUP && hangup_is_own;
+  if (!is_hangup && !atomic_exchange(&first.is_claimed, true)) {
+    first.sender = facts->si_code <= 0 ? facts->si_pid : 0;
+    first.user = facts->si_code <= 0 ? facts->si_uid : 0;
+    atomic_store(&first.number, number);
+  }
+  atomic_fetch_or(&asked_for, is_hangup ? ASKED_HANGUP : ASKED_STOP);
   uint64_t one = 1;
   /* The write fails only if the counter is full, and then the descriptor is readable anyway. */
   ssize_t wrote = write(descriptor_to_wake, &one, sizeof one);
@@ -78,15 +92,17 @@ __attribute__((visibility("default"))) int sigaction(int number, const struct si
     atomic_store(&hidden, function);
   }
   int result = function(number, action, old);
-  if (result == 0 && action == NULL && old != NULL && old->sa_handler == wake_reader &&
-      atomic_load(&are_hidden))
+  if (result == 0 && action == NULL && old != NULL && (old->sa_flags & SA_SIGINFO) != 0 &&
+      old->sa_sigaction == wake_reader && atomic_load(&are_hidden)) {
     old->sa_handler = SIG_IGN;
+    old->sa_flags &= ~SA_SIGINFO;
+  }
   return result;
 }
 
 static void set_handlers(void)
 {
-  struct sigaction action = {.sa_handler = wake_reader, .sa_flags = SA_RESTART | SA_ONSTACK};
+  struct sigaction action = {.sa_sigaction = wake_reader, .sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO};
   for (size_t i = 0; i < SIGNALS; i++) {
     if (is_caught[i])
       sigaction(numbers[i], &action, NULL);
@@ -124,7 +140,7 @@ void jvm_signals_restore(void)
   }
 }
 
-/* ---- finding the shutdown hook that a hanging JVM waits for ---- */
+/* ---- the stacks of the thread that ends the JVM, and of the hook that it waits for ---- */
 
 enum { DEPTH = 64, REFERENCES = 64, SEARCHES = 20, PAUSE_US = 20000 };
 
@@ -194,20 +210,35 @@ static bool has_joined(const struct report *report, jthread waiter, jthread join
   return found;
 }
 
+/* A local reference to each thread. 0: the JVM does not list them. */
+static jint list_threads(const struct report *report, jthread **threads)
+{
+  jint count;
+  if ((*report->jvmti)->GetAllThreads(report->jvmti, &count, threads) != JVMTI_ERROR_NONE)
+    return 0;
+  if ((*report->env)->EnsureLocalCapacity(report->env, count + REFERENCES) != 0)
+    (*report->env)->ExceptionClear(report->env);
+  return count;
+}
+
+/* The thread that waits for the shutdown hooks: one of those that are listed, or NULL. */
+static jthread find_ending_thread(const struct report *report, jint count, const jthread *threads)
+{
+  for (jint i = 0; i < count; i++) {
+    if (runs_hooks(report, threads[i]))
+      return threads[i];
+  }
+  return NULL;
+}
+
 /* The shutdown hook whose end the JVM awaits: a thread of ApplicationShutdownHooks is in join() of the hook's thread.
  * A local reference, or NULL. */
 static jobject find_hook(const struct report *report)
 {
-  jint count;
-  jthread *threads;
-  if ((*report->jvmti)->GetAllThreads(report->jvmti, &count, &threads) != JVMTI_ERROR_NONE)
-    return NULL;
-  if ((*report->env)->EnsureLocalCapacity(report->env, count + REFERENCES) != 0)
-    (*report->env)->ExceptionClear(report->env);
-  jthread waiter = NULL;
+  jthread *threads = NULL;
+  jint count = list_threads(report, &threads);
+  jthread waiter = find_ending_thread(report, count, threads);
   jobject hook = NULL;
-  for (jint i = 0; i < count && waiter == NULL; i++)
-    waiter = runs_hooks(report, threads[i]) ? threads[i] : NULL;
   for (jint i = 0; i < count && waiter != NULL && hook == NULL; i++) {
     if (has_joined(report, waiter, threads[i]))
       hook = (*report->env)->NewLocalRef(report->env, threads[i]);
@@ -216,7 +247,7 @@ static jobject find_hook(const struct report *report)
   return hook;
 }
 
-/* "com.example.Main$1.run": the innermost frame outside the JDK. */
+/* ", in com.example.Main$1.run": the innermost frame outside the JDK. */
 static void write_place(const struct report *report, jthread hook, char *text, size_t size)
 {
   jvmtiFrameInfo frames[DEPTH];
@@ -366,6 +397,52 @@ __attribute__((noreturn)) static void end_process(void)
   (void)take_step(&report);
   (void)take_step(&exiting);
   _exit(JVM_STOPPING_STATUS);
+}
+
+/* ---- why the process ends ---- */
+
+static bool calls_exit(const struct report *report, jthread thread)
+{
+  jvmtiFrameInfo frames[DEPTH];
+  jint count = read_stack(report, thread, frames);
+  bool found = false;
+  for (jint i = 0; i < count && !found; i++)
+    found = is_method_of(report, frames[i].method, "Ljava/lang/Runtime;");
+  return found;
+}
+
+void jvm_stopping_log_cause(struct jvm_thread *thread)
+{
+  const int number = atomic_load(&first.number);
+  if (number != 0 && first.sender == getpid()) {
+    log_debug("the peer stops: it has sent itself %s",
+              sigabbrev_np(number)); /* cli/parent_watch.c says why */
+    return;
+  }
+  if (number != 0 && first.sender != 0) {
+    log_info("the peer stops: SIG%s from process %d of user %u", sigabbrev_np(number), (int)first.sender,
+             (unsigned)first.user);
+    return;
+  }
+  if (number != 0) {
+    log_info("the peer stops: SIG%s", sigabbrev_np(number));
+    return;
+  }
+  const struct report report = {thread->env, thread->jvm->jvmti, thread->jvm};
+  jthread *threads = NULL;
+  jint count = list_threads(&report, &threads);
+  jthread ending = find_ending_thread(&report, count, threads);
+  char place[256] = "";
+  if (ending != NULL && calls_exit(&report, ending)) {
+    write_place(&report, ending, place, sizeof place);
+    if (strncmp(place, ", in jpeer.peer.", strlen(", in jpeer.peer.")) == 0)
+      log_info("the peer stops: a client's request called System.exit");
+    else
+      log_info("the peer stops: System.exit was called%s", place);
+  } else {
+    log_info("the peer stops: the application's last thread has ended");
+  }
+  free_references(&report, count, threads);
 }
 
 /* ---- the thread that reads the signals ---- */

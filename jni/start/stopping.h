@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct jvm;
+struct jvm_thread;
 
 /*
  * The handlers of TERM, INT and HUP (docs/internals/start-and-stop.md) are set before the JVM is created, so
@@ -51,6 +52,9 @@ void jvm_stopping_set_jvm(struct jvm *jvm);
 
 /* Returns after the first signal; false: jvm_stopping_dismiss has been called. One thread. */
 bool jvm_stopping_await(void);
+/* Logs why the process ends: the first signal and its sender, who called System.exit, or that the application's last
+ * thread has ended. A signal that the process sent itself is logged by its sender. On the thread of a shutdown hook. */
+void jvm_stopping_log_cause(struct jvm_thread *thread);
 /* The JVM is exiting, for whatever reason: no thread needs to wait for a signal any more. */
 void jvm_stopping_dismiss(void);
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,12 +25,18 @@ enum {
 };
 
 static _Atomic int current_level = LOG_LEVEL_INFO;
+static _Atomic int current_format = LOG_TEXT;
 
 static const char *const level_words[] = {"error", "warn", "info", "debug"};
 
 void log_set_level(enum log_level level)
 {
   atomic_store_explicit(&current_level, level, memory_order_relaxed);
+}
+
+void log_set_format(enum log_format format)
+{
+  atomic_store_explicit(&current_format, format, memory_order_relaxed);
 }
 
 bool log_enabled(enum log_level level)
@@ -45,39 +53,130 @@ struct line {
 
 static void format_line(struct line *line, enum log_level level, const char *text)
 {
+  const bool is_json = atomic_load_explicit(&current_format, memory_order_relaxed) == LOG_JSON;
   struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
   struct tm utc;
+  char second[32];
+  char escaped[LINE_SIZE];
+  clock_gettime(CLOCK_REALTIME, &now);
   gmtime_r(&now.tv_sec, &utc);
-  size_t n = strftime(line->text, LINE_SIZE, "%Y-%m-%dT%H:%M:%S", &utc);
-  n += (size_t)snprintf(line->text + n, LINE_SIZE - n, ".%03ldZ %-5s ", now.tv_nsec / 1000000,
-                        level_words[level]);
+  strftime(second, sizeof second, "%Y-%m-%dT%H:%M:%S", &utc);
+  size_t n = (size_t)snprintf(line->text, LINE_SIZE,
+                              is_json ? "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"message\":\""
+                                      : "%s.%03ldZ %-5s ",
+                              second, now.tv_nsec / 1000000, level_words[level]);
+  const char *const end = is_json ? "\"}\n" : "\n";
   /* Clients choose class and member names that are logged; they must not be able to forge a line. */
-  text_escape(text_of(text), "", "", line->text + n, LINE_SIZE - n - 1);
+  text_escape(text_of(text), "", "", escaped, sizeof escaped);
+  text_escape(text_of(escaped), "", is_json ? "\"\\" : "", line->text + n, LINE_SIZE - n - strlen(end));
   n += strlen(line->text + n);
-  line->text[n++] = '\n';
-  line->length = n;
+  memcpy(line->text + n, end, strlen(end));
+  line->length = n + strlen(end);
 }
 
-/* May wait for a reader, even if another process has made stderr non-blocking. */
-static void write_bytes(const struct line *line)
+/* --- the file --- */
+
+static struct {
+  const char *path; /* NULL: stderr */
+  int descriptor;
+  dev_t device; /* of the open file */
+  ino_t inode;
+  bool is_torn;  /* its last line is not whole */
+  uint64_t lost; /* lines that could not be written since the last one that was */
+} file = {.descriptor = STDERR_FILENO};
+
+static int open_file(const char *path)
 {
-  struct pollfd polled = {.fd = STDERR_FILENO, .events = POLLOUT};
-  for (size_t done = 0; done < line->length;) {
-    ssize_t wrote = write(STDERR_FILENO, line->text + done, line->length - done);
+  enum { MODE = 0640 };
+  /* Without O_NONBLOCK the start would wait for the reader of a FIFO. */
+  return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, MODE);
+}
+
+static void use_file(int descriptor)
+{
+  struct stat facts = {0};
+  (void)fstat(descriptor, &facts);
+  file.descriptor = descriptor;
+  file.device = facts.st_dev;
+  file.inode = facts.st_ino;
+  file.is_torn = false;
+}
+
+enum jp_status log_open(const char *path, struct jp_error *error)
+{
+  int descriptor = open_file(path);
+  if (descriptor < 0)
+    return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
+  file.path = path;
+  use_file(descriptor);
+  return JP_OK;
+}
+
+/* Opens the path anew if another file has its name, or none has: the log was rotated. If that fails, the earlier file
+ * remains. On the thread that writes. */
+static void follow_path(void)
+{
+  struct stat facts;
+  if (file.path == NULL ||
+      (stat(file.path, &facts) == 0 && facts.st_dev == file.device && facts.st_ino == file.inode))
+    return;
+  int descriptor = open_file(file.path);
+  if (descriptor < 0)
+    return;
+  close(file.descriptor);
+  use_file(descriptor);
+}
+
+/* May wait for a reader, even if another process has made stderr non-blocking. False: not all was written. */
+static bool write_all(const char *bytes, size_t length, size_t *done)
+{
+  struct pollfd polled = {.fd = file.descriptor, .events = POLLOUT};
+  while (*done < length) {
+    ssize_t wrote = write(file.descriptor, bytes + *done, length - *done);
     if (wrote > 0)
-      done += (size_t)wrote;
+      *done += (size_t)wrote;
     else if (wrote < 0 && errno == EAGAIN)
       (void)poll(&polled, 1, -1);
     else if (wrote < 0 && errno != EINTR)
-      return; /* stderr failed: the failure cannot be reported */
+      return false;
   }
+  return true;
+}
+
+/* False: the line was not written, or not to its end. */
+static bool write_bytes(const struct line *line)
+{
+  size_t done = 0;
+  if (file.is_torn && !write_all("\n", 1, &done))
+    return false;
+  done = 0;
+  const bool is_whole = write_all(line->text, line->length, &done);
+  file.is_torn = !is_whole && done > 0;
+  return is_whole;
+}
+
+/* A line that cannot be written, because the disk is full for example, is counted; the next one that can be written
+ * says how many were lost. */
+static void write_or_count(const struct line *line)
+{
+  struct line note;
+  char text[96];
+  follow_path();
+  if (file.lost > 0) {
+    snprintf(text, sizeof text, "%" PRIu64 " lines are missing here, because they could not be written",
+             file.lost);
+    format_line(&note, LOG_LEVEL_WARN, text);
+    if (write_bytes(&note))
+      file.lost = 0;
+  }
+  if (file.lost > 0 || !write_bytes(line))
+    file.lost++;
 }
 
 /* A pipe that can be written to has room for a whole line, because that is no longer than PIPE_BUF. */
 static bool has_room(void)
 {
-  struct pollfd polled = {.fd = STDERR_FILENO, .events = POLLOUT};
+  struct pollfd polled = {.fd = file.descriptor, .events = POLLOUT};
   return poll(&polled, 1, 0) != 0;
 }
 
@@ -147,7 +246,7 @@ static void write_unlocked(const struct line *line)
 {
   kept.is_writing = true;
   pthread_mutex_unlock(&kept.lock);
-  write_bytes(line);
+  write_or_count(line);
   pthread_mutex_lock(&kept.lock);
   kept.is_writing = false;
   pthread_cond_broadcast(&kept.changed);

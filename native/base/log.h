@@ -1,22 +1,33 @@
 #ifndef JPEER_BASE_LOG_H
 #define JPEER_BASE_LOG_H
 /*
- * The peer's log: one line for each event on stderr, written by one write(2) so that lines never mix. Any
- * thread. The level is set once, at start. Nobody waits for a reader of stderr: lines that find no room are kept, up to
- * a MiB of them, and a thread of the log writes them. Further ones are left out and counted.
+ * The peer's log: one line for each event, on stderr or in a file, written by one write(2) so that lines never mix. Any
+ * thread. Level, format and file are set once, at the start. Nobody waits for a reader: lines that find no room are
+ * kept, up to a MiB of them, and a thread of the log writes them. Further ones are left out and counted, and so are
+ * lines that cannot be written, for example because the disk is full.
  */
+#include "base/status.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
+/* LOG_TEXT: "2026-01-31T12:00:00.123Z LEVEL text\n". LOG_JSON: {"time":"2026-01-31T12:00:00.123Z","level":"LEVEL",
+ * "message":"text"}, in one line. */
+enum log_format { LOG_TEXT, LOG_JSON };
+
 void log_set_level(enum log_level level);
+void log_set_format(enum log_format format);
+/* Writes to this file from now on, which is made if it does not exist (mode 0640), and appended to. The file is opened
+ * anew when the path no longer names it. path: borrowed for ever. JP_IO. */
+enum jp_status log_open(const char *path, struct jp_error *error) JP_MUST_CHECK;
 bool log_enabled(enum log_level level);
 /* Waits until the kept lines are written, for this time at most. */
 void log_finish(int milliseconds);
 
-/* Writes "2026-01-31T12:00:00.123Z LEVEL text\n", with control characters in the text escaped. */
+/* Writes a line. Control characters in the text are escaped. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*

@@ -86,6 +86,8 @@ static enum jp_status read_ring_size(const struct option *option, const char *te
 /* ---- the table ---- */
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const log_formats[] = {"text", "json", NULL};
+static const char *const jvm_env_words[] = {"use", "ignore", NULL};
 static const char *const ready_words[] = {"now", "class-loaded", "main-returned", NULL};
 static const char *const on_disconnect_words[] = {"interrupt", "finish", NULL};
 static const char *const compat_words[] = {"pal", NULL};
@@ -268,6 +270,20 @@ const struct option run_option_rows[] = {
      .read = option_read_word,
      AT(log_level),
      .words = log_levels},
+    {.names = {"--log-format"},
+     .variable = "JPEER_LOG_FORMAT",
+     .takes = "text|json",
+     .standard = "text",
+     .help = "the form of the log's lines; json: an object a line, with time, level and message",
+     .read = option_read_word,
+     AT(log_format),
+     .words = log_formats},
+    {.names = {"--log-file"},
+     .variable = "JPEER_LOG_FILE",
+     .takes = "PATH",
+     .help = "logs to this file, not to stderr; the file is opened anew after it was moved or removed",
+     .read = option_read_text,
+     AT(log_file)},
     {.names = {"--grace"},
      .variable = "JPEER_GRACE",
      .takes = "MS",
@@ -323,6 +339,14 @@ const struct option run_option_rows[] = {
      .repeats = true,
      .attaches = true},
 
+    {.names = {"--jvm-env"},
+     .variable = "JPEER_JVM_ENV",
+     .takes = "use|ignore",
+     .standard = "use",
+     .help = "ignore: removes JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS and _JAVA_OPTIONS from the environment",
+     .read = option_read_word,
+     AT(jvm_env),
+     .words = jvm_env_words},
     {.group = "Threads:",
      .names = {"--rpc-threads"},
      .variable = "JPEER_RPC_THREADS",

@@ -13,6 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Whoever sets them gives the JVM options: debuggers and agents, too. */
+#define JVM_VARIABLES "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"
+
 static void set_defaults(struct run_options *options)
 {
   *options =
@@ -198,17 +201,17 @@ static enum jp_status parse_options(const struct java_arguments *arguments,
   return status;
 }
 
-enum jp_status run_options_read(char *const *args, size_t arg_count,
-                                const char *(*variable)(const char *name), struct run_options *options,
-                                struct jp_error *error)
+/* java_variable: JDK_JAVA_OPTIONS, or NULL. */
+static enum jp_status read_options(char *const *args, size_t arg_count,
+                                   const char *(*variable)(const char *name), const char *java_variable,
+                                   struct run_options *options, struct jp_error *error)
 {
   set_defaults(options);
   arena_init(&options->arena);
-  if (variable != NULL)
-    options->java_variable = variable("JDK_JAVA_OPTIONS");
+  options->java_variable = java_variable;
   struct java_arguments arguments;
   enum jp_status status =
-      java_arguments_expand(args, arg_count, options->java_variable, &options->arena, &arguments, error);
+      java_arguments_expand(args, arg_count, java_variable, &options->arena, &arguments, error);
   if (status != JP_OK)
     return status;
   struct option_result result;
@@ -226,6 +229,24 @@ enum jp_status run_options_read(char *const *args, size_t arg_count,
   return status == JP_OK ? check_rules(options, error) : status;
 }
 
+enum jp_status run_options_read(char *const *args, size_t arg_count,
+                                const char *(*variable)(const char *name), struct run_options *options,
+                                struct jp_error *error)
+{
+  const char *java_variable = variable != NULL ? variable("JDK_JAVA_OPTIONS") : NULL;
+  if (java_variable != NULL) {
+    /* Whether JDK_JAVA_OPTIONS counts is known after the other options have been read. */
+    struct jp_error unused;
+    enum jp_status status = read_options(args, arg_count, variable, NULL, options, &unused);
+    if (options->jvm_env == JVM_ENV_IGNORE)
+      java_variable = NULL;
+    if (options->jvm_env == JVM_ENV_IGNORE && status == JP_OK)
+      return JP_OK;
+    run_options_fini(options);
+  }
+  return read_options(args, arg_count, variable, java_variable, options, error);
+}
+
 void run_options_fini(struct run_options *options)
 {
   option_list_fini(&options->json.texts);
@@ -236,6 +257,13 @@ void run_options_fini(struct run_options *options)
   option_list_fini(&options->ignored_options);
   option_list_fini(&options->thread_affinities);
   arena_fini(&options->arena);
+}
+
+void run_options_set_environment(const struct run_options *options)
+{
+  static const char *const names[] = {JVM_VARIABLES, NULL};
+  for (size_t i = 0; names[i] != NULL && options->jvm_env == JVM_ENV_IGNORE; i++)
+    unsetenv(names[i]);
 }
 
 /* ---- notices ---- */
@@ -266,6 +294,19 @@ static void log_unknown_variables(char *const *environment)
   }
 }
 
+/* The JVM reads two of these variables itself. */
+static void log_jvm_variables(const struct run_options *options)
+{
+  static const char *const names[] = {JVM_VARIABLES, NULL};
+  for (size_t i = 0; names[i] != NULL; i++) {
+    if (getenv(names[i]) != NULL)
+      log_info(options->jvm_env == JVM_ENV_IGNORE
+                   ? "%s is set, and is ignored"
+                   : "%s is set: its options change the JVM (--jvm-env ignore removes the variable)",
+               names[i]);
+  }
+}
+
 static void log_missing_entries(const char *path, const char *what)
 {
   struct text rest = text_of(path);
@@ -285,6 +326,7 @@ void run_options_log_notices(const struct run_options *options, char *const *env
   for (size_t i = 0; i < options->ignored_options.count; i++)
     log_warn("%s", options->ignored_options.items[i]);
   log_unknown_variables(environment);
+  log_jvm_variables(options);
   if (admission_has_others(&options->net.admission) &&
       (endpoints_have_port(&options->json) || endpoints_have_port(&options->zmq)))
     log_warn("every user of this machine can use the ports: --allow-user, --allow-group and --socket-group "

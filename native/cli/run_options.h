@@ -18,6 +18,9 @@
 
 enum ready_when { READY_NOW, READY_CLASS_LOADED, READY_MAIN_RETURNED };
 
+/* What happens to the variables of the environment that give the JVM options. */
+enum jvm_env { JVM_ENV_USE, JVM_ENV_IGNORE };
+
 struct run_options {
   /* the application */
   const char *class_path;
@@ -66,7 +69,10 @@ struct run_options {
   const char *remove_on_eof; /* a folder */
 
   /* smaller members */
-  int log_level;      /* enum log_level */
+  int log_level;  /* enum log_level */
+  int log_format; /* enum log_format */
+  const char *log_file;
+  int jvm_env;        /* enum jvm_env */
   int ready_when;     /* enum ready_when */
   int default_action; /* enum policy_action */
   int stop_on_eof;    /* a descriptor; -1: none */
@@ -90,6 +96,8 @@ enum jp_status run_options_read(char *const *args, size_t arg_count,
                                 struct jp_error *error) JP_MUST_CHECK;
 void run_options_fini(struct run_options *options);
 
+/* Removes the variables that --jvm-env ignore names. Before any thread is made. */
+void run_options_set_environment(const struct run_options *options);
 /* Prints java's line about JDK_JAVA_OPTIONS. */
 void run_options_print_variable(const struct run_options *options);
 /* Logs oddities of the options and the environment that are no errors: a line for each option of java

@@ -158,7 +158,10 @@ static void drain_requests(void *context)
 static void print_error(void *context, const struct jp_error *error)
 {
   const struct run *run = context;
-  fprintf(stderr, "jpeer run: %s\n", error->text);
+  if (run->options.log_format == LOG_JSON || run->options.log_file != NULL)
+    log_error("the peer ends: %s", error->text);
+  if (run->options.log_format != LOG_JSON || run->options.log_file != NULL)
+    fprintf(stderr, "jpeer run: %s\n", error->text);
   if (!run->has_begun)
     parent_watch_report(run->options.stop_on_eof, error->text);
 }
@@ -321,6 +324,7 @@ int subcommand_run(char *const *args, size_t arg_count)
   int code = EXIT_GOOD;
   enum jp_status status = run_options_read(args, arg_count, read_variable, &run.options, &error);
   log_set_level((enum log_level)run.options.log_level);
+  log_set_format((enum log_format)run.options.log_format);
   run_options_print_variable(&run.options);
   /* Before any error: the ready file of an earlier peer must not look like that of this start. */
   bool runs_java = run.options.help || run.options.version || run.options.show != NULL || run.options.dry_run;
@@ -334,8 +338,13 @@ int subcommand_run(char *const *args, size_t arg_count)
     code = become_java(&run, &error);
   } else if (removed != JP_OK) {
     code = EXIT_RUN_TIME;
+  } else if (run.options.log_file != NULL && log_open(run.options.log_file, &error) != JP_OK) {
+    jp_error_prefix(&error, "--log-file");
+    run.options.log_file = NULL; /* the log is still on stderr */
+    code = EXIT_RUN_TIME;
   } else {
     run_options_log_notices(&run.options, environ);
+    run_options_set_environment(&run.options);
     code = run_peer(&run, &error);
   }
   if (error.text[0] != '\0' && code != EXIT_GOOD)

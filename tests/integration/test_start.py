@@ -1,5 +1,6 @@
 """Starting and stopping the binary: options, readiness, the ways to end, and the error for each mistake."""
 
+import json
 import os
 import re
 import signal
@@ -175,6 +176,76 @@ class Application(PeerCase):
         bystander.close()
         client.close()
         self.assertEqual(peer.wait(), 42)
+
+
+class Log(PeerCase):
+    """Where the log goes, and the line that says why a peer ended."""
+
+    def run_application(self, *arguments, **variables):
+        return run_to_end("run", "--json-rpc", "auto", *jvm_options(), "-cp", FIXTURES, *arguments,
+                          env={**environment(), **variables})
+
+    def test_one_line_says_why_a_peer_ends(self):
+        for words, reason in (((MAIN, "return"), "the application's last thread has ended"),
+                              (("fixtures.UncaughtMain",), "the application's last thread has ended"),
+                              ((MAIN, "exit", "7"), f"System.exit was called, in {MAIN}.main")):
+            with self.subTest(words=words):
+                self.assertEqual([reason], re.findall(r"info  the peer stops: (.*)", self.run_application(*words).stderr))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            peer = self.start()
+            os.kill(peer.process.pid, number)
+            self.assertEqual(0, peer.wait())
+            sender = f"{number.name} from process {os.getpid()} of user {os.getuid()}"
+            self.assertEqual([sender], re.findall(r"the peer stops: (.*)", peer.stderr()))
+        for method, line in (("exit", "the peer stops: a client's request called System.exit"),
+                             ("halt", r"the peer ends at once: Runtime.halt(3) was called")):
+            peer = self.start()
+            with self.connect() as client:
+                owner = {"type": "java.lang.System"}
+                if method == "halt":
+                    owner = {"instance": client.request("call", {"type": "java.lang.Runtime", "method": "getRuntime", "args": []})
+                             ["result"]["value"]["ref"]}
+                client.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call",
+                                        "params": {**owner, "method": method, "args": [{"type": "int", "value": 3}]}}))
+                self.assertEqual(3, peer.wait())
+            self.assertEqual(1, peer.stderr().count(line), peer.stderr())
+
+    def test_a_file_gets_the_lines_and_is_opened_anew_when_it_was_moved(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "log")
+            path.write_text("an earlier line\n", encoding="utf-8")
+            peer = self.start("--log-file", path, "--log-format", "json")
+            moved = path.rename(Path(folder, "log.1"))
+            peer.stop()
+            first, *others = moved.read_text(encoding="utf-8").splitlines()
+            self.assertEqual("an earlier line", first)
+            lines = [json.loads(line) for line in [*others, *path.read_text(encoding="utf-8").splitlines()]]
+            self.assertEqual({"time", "level", "message"}, {key for line in lines for key in line})
+            self.assertIn("the peer stops: SIGTERM", lines[-1]["message"])
+            self.assertNotIn("the peer stops", moved.read_text(encoding="utf-8") + peer.stderr())
+
+    def test_a_full_disk_loses_lines_and_nothing_else(self):
+        peer = self.start("--log-file", "/dev/full")
+        with self.connect() as client:
+            self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
+        peer.stop()
+
+    def test_a_file_that_cannot_be_opened_is_an_error(self):
+        done = self.run_application("--log-file", "/nowhere/log", MAIN, "return")
+        self.assertEqual((1, "jpeer run: --log-file: /nowhere/log: No such file or directory\n"), (done.returncode, done.stderr))
+
+    def test_variables_that_change_the_jvm_are_named_or_ignored(self):
+        variables = {"JAVA_TOOL_OPTIONS": "-Dfixtures.one=1", "_JAVA_OPTIONS": "-Dfixtures.two=1", "JDK_JAVA_OPTIONS": "-Dfixtures.three=1"}
+        done = self.run_application(MAIN, "return", **variables)
+        for name in variables:
+            self.assertIn(f"info  {name} is set: its options change the JVM", done.stderr)
+            self.assertIn(f"Picked up {name}", done.stderr)
+        broken = {name: '"-Dno-end' for name in variables}
+        done = self.run_application("--jvm-env", "ignore", MAIN, "return", **broken)
+        self.assertEqual(0, done.returncode, done.stderr)
+        for name in variables:
+            self.assertIn(f"info  {name} is set, and is ignored", done.stderr)
+        self.assertNotIn("Picked up", done.stderr)
 
 
 def start_blocked_call(client, type_name="fixtures.Blockers", method="pass", args="[]"):

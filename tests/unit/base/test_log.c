@@ -82,6 +82,30 @@ UNIT_TEST(cuts_a_long_event_and_ends_its_line)
   assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
 }
 
+static void write_json(void)
+{
+  log_set_format(LOG_JSON);
+  log_error("class %s", "\"a\\b\"\n\xC3\xA9\x9B");
+  log_set_format(LOG_TEXT);
+}
+
+static void write_long_json(void)
+{
+  log_set_format(LOG_JSON);
+  write_long_controls();
+  log_set_format(LOG_TEXT);
+}
+
+UNIT_TEST(an_object_of_json_has_the_same_text)
+{
+  capture(write_json);
+  assert_matches("^\\{\"time\":\"2[0-9:T.-]*Z\",\"level\":\"error\",\"message\":"
+                 "\"class \\\\\"a\\\\\\\\b\\\\\"\\\\\\\\x0a\xC3\xA9\\\\\\\\x9b\"\\}\n$");
+  capture(write_long_json);
+  assert_in_range(strlen(captured), 2000, 4096);
+  assert_matches("x01\"\\}\n$");
+}
+
 static void write_all_levels(void)
 {
   log_error("e");
