@@ -230,7 +230,6 @@ enum jp_status jvm_thread_create(struct jvm *jvm, struct jvm_thread **thread)
   if (*thread == NULL)
     return JP_NO_MEMORY;
   jvm_thread_init(*thread, jvm, NULL, NULL);
-  (*thread)->is_nested = true;
   return JP_OK;
 }
 

@@ -388,8 +388,7 @@ static bool fetch_in_turn(struct fetch *fetch, const struct opening *opening, bo
   struct turn turn = {.fetch = fetch, .cursor = find_cursor(fetch)};
   if (turn.cursor == NULL)
     return false;
-  jboolean is_nested = (jboolean)fetch->request->thread->is_nested;
-  bool has_begun = (*env)->CallBooleanMethod(env, turn.cursor, jvm->cursor_begin, is_nested) != JNI_FALSE;
+  bool has_begun = (*env)->CallBooleanMethod(env, turn.cursor, jvm->cursor_begin) != JNI_FALSE;
   if (take_exception(fetch))
     return false;
   if (!has_begun)

@@ -87,6 +87,21 @@ static bool type_primitive(struct resolution *resolution, char letter, size_t at
   return true;
 }
 
+/* With --compat pal binary results that are primitives have refs, and clients send such a result back as an argument.
+ * The overload is chosen by the primitive; the wrapper is what the argument is converted from. */
+static bool type_boxed(struct resolution *resolution, const struct op_type *type,
+                       const struct op_value *value, size_t at)
+{
+  struct conversion *conversion = &resolution->conversion;
+  struct jvm_class *given = jvm_class_by_id(conversion->thread, conversion->frame->classes[at]);
+  if (given == NULL || given->unboxed != type->base)
+    return argument_fail(conversion, value, "an object is no %.*s", TEXT_ARGS(type->name));
+  if (!type_reference(resolution, given, at))
+    return false;
+  resolution->arguments[at].type = (struct overload_type){.kind = type->base};
+  return true;
+}
+
 static bool type_declared(struct resolution *resolution, const struct op_value *value, size_t at)
 {
   struct conversion *conversion = &resolution->conversion;
@@ -97,7 +112,7 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
     return false;
   bool is_primitive = type.dimensions == 0 && type.base != 'L';
   if (is_primitive && value->kind == OP_REF)
-    return argument_fail(conversion, value, "an object is no %.*s", TEXT_ARGS(type.name));
+    return type_boxed(resolution, &type, value, at);
   if (is_primitive)
     return type_primitive(resolution, type.base, at);
   if (value->kind == OP_REF && conversion->loader == NULL) {

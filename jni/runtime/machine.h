@@ -148,8 +148,6 @@ struct jvm_thread {
    * it. The function is called on this thread when the thread ends, while Java is still usable. */
   struct member_cache *member_cache;
   void (*member_cache_destroy)(struct jvm_thread *thread);
-  /* of a worker that serves requests inside a callback, on the thread that waits for the callback */
-  bool is_nested;
   struct fill_cache *fill_cache;
   void (*fill_cache_destroy)(struct jvm_thread *thread);
   struct reading_cache *reading_cache;

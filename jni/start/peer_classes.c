@@ -46,7 +46,7 @@ static bool bind_cursor_class(JNIEnv *env, struct jvm *jvm)
     const char *descriptor;
   } rows[] = {
       {&jvm->cursor_new, "<init>", "()V"},
-      {&jvm->cursor_begin, "begin", "(Z)Z"},
+      {&jvm->cursor_begin, "begin", "()Z"},
       {&jvm->cursor_end, "end", "([Ljava/lang/Object;II)Z"},
       {&jvm->cursor_source, "source", "()Ljava/lang/Object;"},
       {&jvm->cursor_open, "open", "(Ljava/lang/Object;ZZ)V"},

@@ -83,6 +83,16 @@ static bool is_control(uint32_t code)
          (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
+/* Characters without a shape of their own: soft hyphen, zero-width space, word joiner and invisible operators, byte
+ * order mark, interlinear marks, tags. Two names that differ in these alone look the same. The joiners of emoji and of
+ * Persian are such characters after ASCII only. */
+static bool is_invisible(uint32_t code, bool follows_ascii)
+{
+  return code == 0xAD || code == 0x180E || code == 0x200B ||
+         (follows_ascii && (code == 0x200C || code == 0x200D)) || (code >= 0x2060 && code <= 0x2064) ||
+         code == 0xFEFF || (code >= 0xFFF9 && code <= 0xFFFB) || (code >= 0xE0000 && code <= 0xE007F);
+}
+
 size_t text_escape(struct text t, const char *plain, const char *quoted, char *out, size_t size)
 {
   enum { ESCAPE_MAX = 8 };
@@ -99,7 +109,8 @@ size_t text_escape(struct text t, const char *plain, const char *quoted, char *o
     else if (code == UINT32_MAX ||
              (code < 0x80 && is_control(code) && (!is_ascii || !strchr(plain, (int)code))))
       escaped = snprintf(shown, sizeof shown, "\\x%02x", (unsigned char)t.data[i]);
-    else if (code >= 0x80 && is_control(code))
+    else if (code >= 0x80 &&
+             (is_control(code) || is_invisible(code, i == 0 || (unsigned char)t.data[i - 1] < 0x80)))
       escaped = snprintf(shown, sizeof shown, "\\u%04x", (unsigned)code);
     size_t count = escaped > 0 ? (size_t)escaped : length;
     if (whole == n && count < size - n) {

@@ -88,10 +88,10 @@ size_t text_valid_utf8(struct text t);
 
 /*
  * Copies t for a terminal or a reader of lines, which must not interpret a part of t as anything but text: control
- * characters (C0, DEL, C1), line and paragraph separators, and characters that change the direction of text around
- * them are written as \x1b or \u202e, bytes that are no UTF-8 as \x9b. Characters of plain, ASCII, are copied
- * although they are controls; those of quoted get a backslash. Ends with NUL; what does not fit is left out, from the
- * end of a character on. Returns the length of the whole, as snprintf does.
+ * characters (C0, DEL, C1), line and paragraph separators, characters that change the direction of text around
+ * them, and characters that cannot be seen are written as \x1b or \u202e, bytes that are no UTF-8 as \x9b. Characters
+ * of plain, ASCII, are copied although they are controls; those of quoted get a backslash. Ends with NUL; what does not
+ * fit is left out, from the end of a character on. Returns the length of the whole, as snprintf does.
  */
 size_t text_escape(struct text t, const char *plain, const char *quoted, char *out, size_t size);
 

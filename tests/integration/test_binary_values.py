@@ -131,8 +131,19 @@ class RefsOfValues(BinaryCase):
                 result = self.client.result(call_message(ARGUMENTS, method, argument))
                 self.assertEqual(result["clazz"], named(type_name))
                 self.assertGreater(result["ref"], 0)
-                again = self.client.result(call_message(ARGUMENTS, method, obj_ref(result["ref"])))
-                self.assertEqual(again["value"], result["value"])
+                for handed in (obj_ref(result["ref"]), obj_ref(result["ref"], type_name), result):
+                    for receiver in (method, "echoObject"):
+                        again = self.client.result(call_message(ARGUMENTS, receiver, handed))
+                        self.assertEqual(again["value"], result["value"])
+
+    def test_a_primitive_that_is_handed_back_is_a_primitive(self):
+        number, fields = self.client.result(call_message(ARGUMENTS, "echoInt", 70000)), self.client.new(FIELDS)
+        self.assertEqual(self.client.call("fixtures.Overloads", "widen", number), "long")
+        self.assertEqual(self.client.call("fixtures.Overloads", "widen", obj_ref(number["ref"])), "Integer")
+        self.client.run(put_message(FIELDS, "aLong", number, on=fields))
+        self.assertEqual(self.client.result(get_message(FIELDS, "aLong", on=fields))["value"], "70000")
+        self.assert_raised(call_message(ARGUMENTS, "echoInt", obj_ref(number["ref"], "long")),
+                           "java.lang.IllegalArgumentException", f"ref {number['ref']}: an object is no long")
 
     def test_repeated_calls_and_fields_have_refs(self):
         refs = {self.client.result(call_message(ARGUMENTS, "echoInt", 100000 + i))["ref"] for i in range(50)}

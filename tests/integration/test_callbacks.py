@@ -65,7 +65,7 @@ class FetchInside(CallbackCase):
         self.assertEqual(reply["result"]["elements"], [1, 2, 3])
         self.assertEqual([(each["error"]["code"], each["error"]["data"]["message"]) for each in fetched],
                          [(-32000, "another request is fetching from this object")] * 3)
-        self.assertLess(self.waited, 4)  # a request that is not nested waits 5 s for its turn
+        self.assertLess(self.waited, 4)
         self.assert_serves()
 
 

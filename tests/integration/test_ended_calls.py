@@ -550,6 +550,19 @@ class LostThreads(PeerCase):
         other.call(BLOCKERS, "open")
         eventually(lambda: not self.is_refused(steering, "this client"))
 
+    def test_the_line_about_busy_threads_counts_the_clients_that_have_left_lost_threads(self):
+        peer = self.start("--rpc-threads-max", "3", "--lost-threads-max", "0", "--busy-timeout", "3000", sockets=True)
+        steering, *others = [self.connect(WebSocketClient) for _ in range(3)]
+        for client in (steering, *others):
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly")))
+        eventually(lambda: len(json.loads(plain(self.client.control("calls")))) == 3)
+        for client in others:
+            client.socket.transport.abort()
+            client.close()
+        peer.await_stderr("its thread is lost, one of 2 ")
+        self.assertIn("busy", self.client.exchange(json.dumps(call_request(2, "fixtures.Calculator", "add", 1, 2))))
+        peer.await_stderr("; clients gone: 2; requests refused as busy: 1\n")
+
     def test_a_refusal_of_a_waiting_message_that_is_too_long_has_its_id(self):
         self.start("--message-max", "4K", sockets=True)
         for client in self.each(WebSocketClient, ShmClient):

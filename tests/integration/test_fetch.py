@@ -7,13 +7,13 @@ import threading
 import time
 import uuid
 
-from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ref, typed
+from support.clients import SECONDS, TRANSPORTS, HttpClient, RpcError, WebSocketClient, ref, typed
 from support.peer import eventually
 from support.peer_case import PeerCase
 
 FIXTURES = "fixtures.Iterables"
 SMALL = 4096  # bytes of an answer, in tests of small answers
-PATIENCE = 5  # seconds that a fetch waits for another
+BUSY = "another request is fetching from this object"
 
 
 def fetch(client, number, **params):
@@ -22,6 +22,17 @@ def fetch(client, number, **params):
     if "error" in reply:
         raise RpcError(reply["error"])
     return reply["result"]
+
+
+def fetch_in_turn(client, number, **params):
+    """Sends jpeer.fetch until no other request is fetching."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            return fetch(client, number, **params)
+        except RpcError as error:
+            if error.detail != BUSY or time.monotonic() > deadline:
+                raise
 
 
 def fetch_all(client, number, **params):
@@ -111,7 +122,7 @@ class Sharing(PeerCase):
 
         def take(client, sizes):
             for size in itertools.cycle(sizes):
-                answer = fetch(client, int(iterator), max=size)
+                answer = fetch_in_turn(client, int(iterator), max=size)
                 taken[client] += [int(text[1:]) for text in answer["elements"]]
                 if answer["done"]:
                     return
@@ -138,30 +149,20 @@ class Sharing(PeerCase):
         eventually(lambda: watch.call(FIXTURES, "waiting") == "1", "the fetch is blocked")
         return client, int(blocked), latch
 
-    def test_another_waits_for_a_blocked_iterator_but_not_for_ever(self):
+    def test_another_fetch_is_refused_at_once_and_takes_nothing(self):
         blocked, iterator, latch = self.block("blocking")
-        other, third = self.client(), self.client()
-        begins = time.monotonic()
-        other.send('{"jsonrpc":"2.0","id":1,"method":"jpeer.fetch","params":{"instance":%d}}' % iterator)
-        self.assertEqual(third.call("fixtures.Calculator", "add", 1, 2), "3")
+        other, third = self.client(), self.enterContext(HttpClient(self.peer, self.name))
+        for client in (other, third):
+            begins = time.monotonic()
+            for _ in range(100):
+                error = self.failure(fetch, client, iterator)
+                self.assertEqual((error.code, error.detail), (-32000, BUSY))
+            self.assertLess(time.monotonic() - begins, SECONDS)
         self.assertEqual(list(fetch_all(third, int(third.call(FIXTURES, "strings", 2)))), [["s0", "s1"]])
-        self.assertLess(time.monotonic() - begins, PATIENCE)
-        error = json.loads(other.receive())["error"]
-        self.assertGreater(time.monotonic() - begins, PATIENCE - 1)
-        self.assertEqual((error["code"], error["data"]["message"]),
-                         (-32000, "another request is fetching from this object"))
         other.call("java.util.concurrent.CountDownLatch", "countDown", on=latch)
         answer = json.loads(blocked.receive())
         self.assertEqual(answer, {"jsonrpc": "2.0", "id": "blocked", "result": {"elements": ["first"], "done": True}})
         self.assertEqual(fetch(other, iterator), {"elements": [], "done": True})
-
-    def test_another_fetch_begins_when_the_iterator_continues(self):
-        blocked, iterator, latch = self.block("blocking")
-        other = self.client()
-        other.send('{"jsonrpc":"2.0","id":1,"method":"jpeer.fetch","params":{"instance":%d}}' % iterator)
-        self.client().call("java.util.concurrent.CountDownLatch", "countDown", on=latch)
-        self.assertEqual(json.loads(blocked.receive())["result"], {"elements": ["first"], "done": True})
-        self.assertEqual(json.loads(other.receive())["result"], {"elements": [], "done": True})
 
     def test_the_iterator_is_deleted_while_it_is_blocked(self):
         blocked, iterator, latch = self.block("blocking")
@@ -177,7 +178,7 @@ class Sharing(PeerCase):
         other = self.client()
         blocked.socket.transport.abort()
         other.call("java.util.concurrent.CountDownLatch", "countDown", on=latch)
-        self.assertEqual(fetch(other, iterator), {"elements": [], "done": True})
+        self.assertEqual(fetch_in_turn(other, iterator), {"elements": [], "done": True})
 
     def test_an_iterator_calls_the_peer_and_even_fetches_from_itself(self):
         client = self.client()
@@ -192,7 +193,7 @@ class Sharing(PeerCase):
         answer = fetch(client, iterator)
         added, fetched, other, deleted = map(json.loads, answer["elements"])
         self.assertEqual(added["result"]["value"]["value"], "3")
-        self.assertEqual(fetched["error"]["data"]["message"], "another request is fetching from this object")
+        self.assertEqual(fetched["error"]["data"]["message"], BUSY)
         self.assertEqual(other["result"]["elements"], [0])
         self.assertEqual((deleted["result"], answer["done"]), ({"void": True}, True))
 

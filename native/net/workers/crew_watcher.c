@@ -237,8 +237,10 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
     is_lost = !is_later;
   }
   unsigned count = 0;
-  if (is_lost)
+  if (is_lost) {
     service->note_lost(service->context, worker, true);
+    member->call.has_left |= ended->cause == RPC_CALL_LEFT; /* a reclaimed source is not asked again */
+  }
   pthread_mutex_lock(&crew->lock);
   if (is_lost) {
     atomic_store(&member->lost, is_reclaimed ? CREW_LOST_RECLAIMED : CREW_LOST_OWNER);

@@ -109,6 +109,10 @@ UNIT_TEST(escapes_characters_that_are_not_plain_text)
   assert_escaped(TEXT("a\n\tb\0c\x7F"), "", "", "a\\x0a\\x09b\\x00c\\x7f");
   assert_escaped(TEXT("a\n\tb\0c\r"), "\n\t", "", "a\n\tb\\x00c\\x0d");
   assert_escaped(TEXT("\xC2\x80\xC2\x9F\xC2\xA0"), "", "", "\\u0080\\u009f\xC2\xA0");
+  assert_escaped(TEXT("a\xC2\xAD\xE2\x80\x8B\xEF\xBB\xBF\xF3\xA0\x81\x81"), "", "",
+                 "a\\u00ad\\u200b\\ufeff\\ue0041");
+  assert_escaped(TEXT("a\xE2\x80\x8D\xF0\x9F\x91\xA8\xE2\x80\x8D"), "", "",
+                 "a\\u200d\xF0\x9F\x91\xA8\xE2\x80\x8D");
   assert_escaped(TEXT("\xE2\x80\xA8\xE2\x80\xAE\xE2\x81\xA9"), "", "", "\\u2028\\u202e\\u2069");
   assert_escaped(TEXT("\x9B\xC3"), "", "", "\\x9b\\xc3");
   assert_escaped(TEXT("\xED\xA0\x80"), "", "", "\\xed\\xa0\\x80");

@@ -4,18 +4,16 @@ import java.util.Arrays;
 import java.util.Enumeration;
 import java.util.Iterator;
 import java.util.Map;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Reads the elements of an iterator or enumeration for jpeer.fetch, many in one call from C. Elements that
  * were read but not sent are kept here for the next call, and so is an exception, so that nothing is lost.
  *
- * One request at a time has the turn, from begin to end, and only that request calls the other methods. Other
- * requests wait for the turn, but with a timeout, because the iterator may itself wait for one of them.
+ * One request at a time has the turn, from begin to end, and only that request calls the other methods. No request
+ * waits for the turn, because the iterator may itself wait for that request.
  */
 final class Cursor {
-  private static final long TURN_TIMEOUT_SECONDS = 5;
   private static final Object[] NOTHING = {};
   /* Further elements of a pair after key and value: this cursor, and in a kept pair the entry that it was
    * read from. */
@@ -27,7 +25,7 @@ final class Cursor {
   private static final Object END = Boolean.TRUE;
   private static final Object STOP = Boolean.FALSE; // an exception is kept
 
-  private final Semaphore turn = new Semaphore(1);
+  private final AtomicBoolean hasTurn = new AtomicBoolean();
   private Object source;
   private boolean readsAhead;
   private boolean isOwn;
@@ -42,12 +40,9 @@ final class Cursor {
   private Cursor() {
   }
 
-  /**
-   * False: another request has the turn. A request inside a callback does not wait, because the request with
-   * the turn may be waiting for it.
-   */
-  private boolean begin(boolean isNested) throws InterruptedException {
-    return isNested ? turn.tryAcquire() : turn.tryAcquire(TURN_TIMEOUT_SECONDS, TimeUnit.SECONDS);
+  /** False: another request has the turn. */
+  private boolean begin() {
+    return hasTurn.compareAndSet(false, true);
   }
 
   /**
@@ -72,7 +67,7 @@ final class Cursor {
       return isOwn;
     } finally {
       entries = null;
-      turn.release();
+      hasTurn.set(false);
     }
   }
 
