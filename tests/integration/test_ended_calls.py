@@ -10,7 +10,7 @@ import unittest
 
 import websockets
 
-from support.binary_client import BinaryClient, Raised
+from support.binary_client import BinaryClient, Raised, call_message
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixWebSocketClient, WebSocketClient,
                              ZmqClient, await_running, call_request, plain)
@@ -78,6 +78,25 @@ class Timeouts(PeerCase):
             self.client.call(BLOCKERS, "open")
             self.assertEqual([1, 3, 4], [json.loads(client.receive())["id"] for _ in range(3)])
             self.assertEqual("[3, 4]", client.call("java.util.ArrayList", "toString", on=added))
+
+    def test_a_batch_that_waits_times_out_when_each_of_its_requests_has(self):
+        for client in self.each(*READ_AHEAD, ZmqClient):
+            added = client.new("java.util.ArrayList")
+            client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
+            await_running(self.client, 1)
+            for first, last in ((2, {}), (4, {"timeout": 60000}), (6, {"timeout": 2 * TIMEOUT_MS})):
+                client.send("\n" + json.dumps([
+                    call_request(number, "java.util.ArrayList", "add", number, on=added, options=options)
+                    for number, options in ((first, {"timeout": TIMEOUT_MS}), (first + 1, last))]))
+            answers = json.loads(client.receive())
+            self.assertEqual([(6, "timeout"), (7, "timeout")],
+                             [(one["id"], one["error"]["data"]["reason"]) for one in answers])
+            self.client.call(BLOCKERS, "open")
+            self.assertEqual(1, json.loads(client.receive())["id"])
+            for _ in range(2):
+                answers = json.loads(client.receive())
+                self.assertEqual(["error", "result"], [list(one)[-1] for one in answers])
+            self.assertEqual("[3, 5]", client.call("java.util.ArrayList", "toString", on=added))
 
     def test_what_has_waited_too_long_does_not_run(self):
         """A request may wait in the socket, in a batch, or in the queue of ZeroMQ."""
@@ -279,7 +298,7 @@ class ListedCalls(PeerCase):
 
     def test_a_call_that_is_being_interrupted_is_listed_too(self):
         other = self.connect(WebSocketClient)
-        other.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))
+        other.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": 10 * TIMEOUT_MS})))
         other.receive()
         (call,) = json.loads(plain(self.client.control("calls")))
         self.assertEqual((None, []), (call["member"], call["stack"]))
@@ -416,7 +435,7 @@ class StubbornCalls(PeerCase):
     def test_a_batch_waits_a_second_for_its_other_requests(self):
         for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             batch = [call_request(1, BLOCKERS, "sleep", 1),
-                     call_request(2, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS}),
+                     call_request(2, BLOCKERS, "passStubbornly", options={"timeout": 5 * TIMEOUT_MS}),
                      call_request(3, BLOCKERS, "open")]
             begin = time.monotonic()
             answers = json.loads(client.exchange(json.dumps(batch)))
@@ -436,7 +455,7 @@ class StubbornCalls(PeerCase):
         interrupting threads."""
         clients = [self.connect(WebSocketClient) for _ in range(6)]
         for client in clients:
-            client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))
+            client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": 10 * TIMEOUT_MS})))
         for client in clients:
             self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
             self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
@@ -598,6 +617,25 @@ class LostThreads(PeerCase):
                 client.call(BLOCKERS, "open")
                 await_running(self.client, 0)
                 self.assertEqual(3, client.call("fixtures.Calculator", "add", 1, 2))
+
+    def test_binary_requests_time_out_while_they_wait(self):
+        """The thread of the request before them is lost a second after its timeout, and would serve them then."""
+        peer = self.start("--call-timeout", str(TIMEOUT_MS))
+
+        def wait():
+            with BinaryClient(peer) as client:
+                begin = time.monotonic()
+                for method in ("passStubbornly", "open"):
+                    client.send(client.addressed(call_message(BLOCKERS, method)))
+                for _ in range(2):
+                    text = client.receive()["execMessage"]["raisedThrowable"]["throwable"]["message"]
+                    self.assertIn("longer than its timeout", text)
+                seconds = time.monotonic() - begin
+            self.assertEqual("1", self.client.call(BLOCKERS, "running"), "the second request did not run")
+            self.client.call(BLOCKERS, "open")
+            await_running(self.client, 0)
+            return seconds
+        self.assertLess(min(wait() for _ in range(5)), 1)  # the best of some, for a loaded machine
 
     def test_calls_are_refused_above_the_number_of_lost_threads(self):
         self.start("--lost-threads-max", "0", sockets=True)

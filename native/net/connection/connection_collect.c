@@ -50,7 +50,7 @@ static bool fill_message(struct duplex_message *made, struct buffer *message)
   return true;
 }
 
-/* When the request is answered without having run. A batch waits. */
+/* When the message is answered without having run. */
 static int64_t find_expiry(const struct connection *connection, struct text message, int64_t arrived_ns)
 {
   const struct rpc_codec *codec = connection_codec(connection);

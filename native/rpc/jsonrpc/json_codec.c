@@ -128,7 +128,8 @@ struct workerless_call {
   const struct rpc_beside *beside;
   enum rpc_call_cause cause; /* for rpc_codec.answer_ended */
   struct buffer *ids;        /* for rpc_codec.list_ids */
-  int64_t timeout_ms;        /* for rpc_codec.find_timeout */
+  int64_t timeout_ms;        /* for rpc_codec.find_timeout: the longest */
+  bool has_endless;          /* a request without a timeout */
 };
 
 static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
@@ -503,19 +504,26 @@ static bool calls_member(const struct rpc_procedure *procedure)
                                procedure->op != OP_META);
 }
 
+static int64_t timeout_of(struct workerless_call *call, const struct jsonrpc_request *request)
+{
+  struct rpc_request_options options;
+  struct outcome wrong;
+  const int64_t of_all =
+      calls_member(rpc_procedure_find(request->method)) ? call->peer->config.limits.call_timeout_ms : 0;
+  if (rpc_request_options_read(request, &call->arena, &options, &wrong) != JP_OK || options.timeout_ms == 0)
+    return of_all;
+  return of_all != 0 && of_all < options.timeout_ms ? of_all : options.timeout_ms;
+}
+
 static void handle_timeout(void *context, const struct jsonrpc_request *request,
                            struct jsonrpc_response *response)
 {
   struct workerless_call *call = context;
-  struct rpc_request_options options;
-  struct outcome wrong;
+  const int64_t timeout_ms = timeout_of(call, request);
   (void)response;
-  int64_t of_all =
-      calls_member(rpc_procedure_find(request->method)) ? call->peer->config.limits.call_timeout_ms : 0;
-  if (rpc_request_options_read(request, &call->arena, &options, &wrong) != JP_OK)
-    options.timeout_ms = 0;
-  call->timeout_ms =
-      options.timeout_ms == 0 || (of_all != 0 && of_all < options.timeout_ms) ? of_all : options.timeout_ms;
+  call->has_endless |= timeout_ms == 0;
+  if (timeout_ms > call->timeout_ms)
+    call->timeout_ms = timeout_ms;
 }
 
 /* A message without an own timeout is not read twice: a name that is written with escapes is looked at, too. */
@@ -531,7 +539,7 @@ static int64_t find_timeout(void *context, struct text message)
   buffer_init(&unused);
   (void)handle_without_worker(&call, message, &unused, handle_timeout);
   buffer_fini(&unused);
-  return message.len > 0 && message.data[0] == '{' ? call.timeout_ms : 0; /* not for a batch */
+  return call.has_endless ? 0 : call.timeout_ms;
 }
 
 static void handle_ended(void *context, const struct jsonrpc_request *request,
