@@ -419,7 +419,7 @@ static bool serve_without_worker(void *context, struct text message, struct buff
 
 /* ---- answers while a request of the same client is served ---- */
 
-/* Epoch, options and all errors are checked in the request's turn. */
+/* An epoch, share_session with options, and all errors are left to the request's turn. */
 static void handle_beside(void *context, const struct jsonrpc_request *request,
                           struct jsonrpc_response *response)
 {
@@ -428,7 +428,7 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
   const struct rpc_answer answer = {.request_id = request->id};
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
-  bool is_control = !request->has_options && request->epoch.data == NULL &&
+  bool is_control = request->epoch.data == NULL && !has_wrong_extras(request, &call->arena) &&
                     text_equal(request->method, TEXT("control")) &&
                     rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK;
   if (!is_control)
@@ -440,8 +440,8 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
     rpc_control_fill_cancelled(is_found, &outcome);
     call->is_answered = true;
   } else {
-    call->is_answered = !request->is_notification && operation.command == OP_SHARE_SESSION &&
-                        call->client != NULL &&
+    call->is_answered = !request->is_notification && !request->has_options &&
+                        operation.command == OP_SHARE_SESSION && call->client != NULL &&
                         rpc_control_share_beside(call->peer, call->client, &call->arena, &outcome) &&
                         outcome.kind != OUTCOME_ERROR;
   }
