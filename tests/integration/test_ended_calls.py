@@ -617,7 +617,7 @@ class LostThreads(PeerCase):
             client.close()
 
     def test_binary_requests_are_answered_too(self):
-        peer = self.start("--call-timeout", str(TIMEOUT_MS), sockets=True)
+        peer = self.start("--call-timeout", str(STUBBORN_MS), sockets=True)
         for number, shape in enumerate(BinaryClient.SHAPES):
             with self.subTest(shape), BinaryClient(peer, shape) as client:
                 with self.assertRaises(Raised) as raised:
