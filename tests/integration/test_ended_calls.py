@@ -358,6 +358,10 @@ class ClientsThatLeave(PeerCase):
             with self.subTest(kind.name):
                 leave(self.post(kind))
                 await_running(self.client, 0)
+                client = self.post(kind)
+                client.connection.sock.sendall(b"POST /rpc HTTP/1.1\r\n")  # the next request, which the peer does not read
+                leave(client)
+                await_running(self.client, 0)
 
     def test_a_half_closed_http_client_has_not_left(self):
         self.start(sockets=True)
