@@ -55,38 +55,49 @@ static struct callback_kind *unlist_kind(struct callback_kind **at)
   return kind;
 }
 
-/* Returns the kind of this form from the list, and counts one more holder. NULL: the list has no such kind. */
-static struct callback_kind *find_kept(const struct callback_form *form)
+/* Under the lock. */
+static struct callback_kind *find_listed(const struct callback_form *form)
 {
-  struct callback_kind *found = NULL;
-  pthread_mutex_lock(&kept.lock);
   struct callback_kind **at = &kept.first;
   while (*at != NULL && !(callback_kind_has_interfaces(*at, form) && callback_kind_has_function(*at, form) &&
                           callback_kind_has_overrides(*at, form)))
     at = &(*at)->next;
-  if (*at != NULL) {
-    found = unlist_kind(at);
-    list_kind(found);
-    found->holders++;
-  }
+  if (*at == NULL)
+    return NULL;
+  struct callback_kind *found = unlist_kind(at);
+  list_kind(found);
+  found->holders++;
+  return found;
+}
+
+/* Returns the kind of this form from the list, and counts one more holder. NULL: the list has no such kind. */
+static struct callback_kind *find_kept(const struct callback_form *form)
+{
+  pthread_mutex_lock(&kept.lock);
+  struct callback_kind *found = find_listed(form);
   pthread_mutex_unlock(&kept.lock);
   return found;
 }
 
-/* Adds the kind to the list, which then holds it, too. */
-static void keep_kind(JNIEnv *env, struct callback_kind *kind)
+/* Adds the kind to the list, which then holds it, too. If the list has a kind of the same form, which another thread
+ * has made at the same time, returns that one as find_kept does; else NULL. */
+static struct callback_kind *keep_kind(JNIEnv *env, struct callback_kind *kind)
 {
   struct callback_kind *dropped = NULL;
   pthread_mutex_lock(&kept.lock);
-  kind->holders++;
-  list_kind(kind);
-  struct callback_kind **at = &kept.first;
-  for (size_t i = 0; *at != NULL && i < KINDS_KEPT; i++)
-    at = &(*at)->next;
-  if (*at != NULL)
-    dropped = unlist_kind(at);
+  struct callback_kind *other = find_listed(&kind->form);
+  if (other == NULL) {
+    kind->holders++;
+    list_kind(kind);
+    struct callback_kind **at = &kept.first;
+    for (size_t i = 0; *at != NULL && i < KINDS_KEPT; i++)
+      at = &(*at)->next;
+    if (*at != NULL)
+      dropped = unlist_kind(at);
+  }
   pthread_mutex_unlock(&kept.lock);
   callback_kind_release(env, dropped);
+  return other;
 }
 
 /* For a kind whose Java object was collected, because nothing else referenced it. The list releases the kind;
@@ -411,25 +422,47 @@ static enum jp_status make_kind(struct jvm_thread *thread, struct callback_kind 
   return is_made ? JP_OK : explain_failure(thread, error);
 }
 
+/* Makes a local reference to the Java object of a kind from the list. NULL: the object was collected, and the list
+ * and the caller have released the kind; or memory is short, with the same end. */
+static jobject use_kept(JNIEnv *env, struct callback_kind *kind)
+{
+  jobject object = (*env)->NewLocalRef(env, kind->object);
+  if (object == NULL) {
+    forget_kind(kind);
+    callback_kind_release(env, kind);
+  }
+  return object;
+}
+
+/* Keeps the new kind, or replaces it by the kept one of the same form. */
+static void settle_kind(JNIEnv *env, struct callback_kind **kind, jobject *object)
+{
+  struct callback_kind *other;
+  while ((other = keep_kind(env, *kind)) != NULL) {
+    jobject of_other = use_kept(env, other);
+    if (of_other == NULL)
+      continue;
+    (*env)->DeleteLocalRef(env, *object);
+    callback_kind_release(env, *kind);
+    *object = of_other;
+    *kind = other;
+    return;
+  }
+}
+
 enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callback_form *form,
                                   struct callback_kind **kind, jobject *object, struct jp_error *error)
 {
   JNIEnv *env = thread->env;
-  struct callback_kind *found = find_kept(form);
-  if (found != NULL) {
-    *kind = found;
-    *object = (*env)->NewLocalRef(env, found->object);
-    if (*object != NULL)
-      return JP_OK;
-    forget_kind(found);
-    callback_kind_release(env, found);
-  }
+  *kind = find_kept(form);
+  if (*kind != NULL && (*object = use_kept(env, *kind)) != NULL)
+    return JP_OK;
   *kind = new_kind(form);
   if (*kind == NULL)
     return jp_fail_memory(error, NULL);
   enum jp_status status = make_kind(thread, *kind, object, error);
   if (status == JP_OK) {
-    keep_kind(env, *kind);
+    settle_kind(env, kind, object);
     return JP_OK;
   }
   jthrowable pending = throwable_catch(env);

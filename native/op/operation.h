@@ -24,6 +24,7 @@ struct operation {
   bool element_values;    /* the value of an array of objects is the list of their values or refs */
   bool returns_throwable; /* an error has the ref of what Java threw */
   bool element_types;     /* these, and the elements of OP_FETCH, have their types */
+  bool is_notification;   /* nobody reads the result */
   bool has_array_value_max;
   size_t array_value_max; /* replaces the peer's limit if has_array_value_max */
   bool element_refs;      /* the value of an array of objects is the list of their refs, as whole numbers */

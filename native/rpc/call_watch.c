@@ -260,10 +260,16 @@ static int64_t find_timeout(int64_t of_all, const struct operation *operation)
   return own == 0 || (of_all != 0 && of_all < own) ? of_all : own;
 }
 
+/* Notifications finish when their client has left, also those of a batch. */
+static bool finishes(const struct operation *operation, enum rpc_call_cause cause)
+{
+  return cause == RPC_CALL_LEFT && operation->is_notification;
+}
+
 enum rpc_call_cause rpc_call_find_late(const struct rpc_call_watch *watch, int64_t of_all_ms,
                                        const struct operation *operation)
 {
-  if (watch->of_message != RPC_CALL_RETURNS)
+  if (watch->of_message != RPC_CALL_RETURNS && !finishes(operation, watch->of_message))
     return watch->of_message;
   const int64_t timeout_ms = find_timeout(of_all_ms, operation);
   const int64_t since_ms = arrival_of(watch);
@@ -335,20 +341,26 @@ static struct rpc_call_watch *visit_level(struct rpc_call_watch *outermost, uint
   return watch;
 }
 
-bool rpc_call_end_held(void *context, struct rpc_worker *held, const struct rpc_call_end *end, char *name,
+bool rpc_call_end_held(void *context, struct rpc_worker *held, struct rpc_call_end *end, char *name,
                        size_t size)
 {
   (void)context;
   struct rpc_call_watch *outermost = &held->watch;
   struct rpc_call_watch *watch = visit_level(outermost, end->is_any ? 0 : end->level);
   outermost->meant = watch;
-  if (watch == NULL ||
-      (!end->is_any && end->call != atomic_load_explicit(&watch->calls, memory_order_relaxed)))
+  if (watch == NULL)
     return false;
+  const uint32_t call = atomic_load_explicit(&watch->calls, memory_order_relaxed);
+  if (!end->is_any && end->call != call)
+    return false;
+  if (end->is_any) {
+    watch->of_message = end->cause;
+    end->call = call;
+    if (finishes(watch->operation, end->cause))
+      return false;
+  }
   if (size > 0)
     write_name(watch, name, size);
-  if (end->is_any)
-    watch->of_message = end->cause;
   if (rpc_call_ended_by(watch) == RPC_CALL_RETURNS) {
     atomic_store_explicit(&watch->cause, end->cause, memory_order_relaxed);
     watch->is_marked = true;

@@ -163,7 +163,7 @@ bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_m
 void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *held);
 int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms,
                                struct rpc_call_end *end);
-bool rpc_call_end_held(void *context, struct rpc_worker *held, const struct rpc_call_end *end, char *name,
+bool rpc_call_end_held(void *context, struct rpc_worker *held, struct rpc_call_end *end, char *name,
                        size_t size);
 void rpc_call_interrupt(void *context, struct rpc_worker *own, struct rpc_worker *held);
 int64_t rpc_call_find_interrupt(void *context, struct rpc_worker *held, int64_t now_ms);

@@ -117,9 +117,9 @@ struct rpc_codec {
   /* True if the message, which is being served, is a batch of requests. Any thread. NULL: the form has no
    * batches. */
   bool (*is_batch)(struct text message);
-  /* The time for which a message that is a single request may wait before it is answered with that error, in
-   * ms (options.timeout, and call-timeout for a call of a member); 0: without a limit, or not a single
-   * request. Any thread. NULL if serve_beside is NULL. */
+  /* The time for which a message may wait before every request of it is answered with that error, in ms: the
+   * longest timeout of its requests (options.timeout, and call-timeout for a call of a member). 0: a request
+   * has no timeout, or the bytes are no message. Any thread. NULL if answer_ended is NULL. */
   int64_t (*find_timeout)(void *context, struct text message);
   /* Answers every request of the message with the error of a call that was ended
    * (rpc_service.end_call). Any thread. NULL: the message is answered when its thread returns. */

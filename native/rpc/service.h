@@ -97,9 +97,9 @@ enum rpc_received {
 /* What end_call has to end. */
 struct rpc_call_end {
   enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
-  bool is_any;               /* any call that the thread is in, and the rest of its message */
-  uint32_t call;             /* else the call of this number (find_deadline), */
-  uint32_t level;            /* at this depth of callbacks; 0: the message's own call */
+  bool is_any;    /* any call that the thread is in, and the rest of its message; end_call sets `call` */
+  uint32_t call;  /* else the call of this number (find_deadline), */
+  uint32_t level; /* at this depth of callbacks; 0: the message's own call */
 };
 
 /* How the thread of a worker waits inside the service for input of a client. */
@@ -167,9 +167,9 @@ struct rpc_service {
   int64_t (*find_deadline)(void *context, struct rpc_worker *worker, int64_t since_ms,
                            struct rpc_call_end *end);
   /* Between hold_call and release_call: ends the held call, if `end` means that call, so that its request is answered with
-   * an error. name: as of write_call_name; size 0: not wanted. False: another call was meant. Does not wait. */
-  bool (*end_call)(void *context, struct rpc_worker *held, const struct rpc_call_end *end, char *name,
-                   size_t size);
+   * an error. name: as of write_call_name; size 0: not wanted. False: another call was meant, or it is a notification of
+   * a client that has left. Does not wait. */
+  bool (*end_call)(void *context, struct rpc_worker *held, struct rpc_call_end *end, char *name, size_t size);
   /* After end_call: interrupts the thread of the call, once, unless the thread waits for the end of a nested request. The
    * interrupt may run code of the application, and may never return. own: the calling thread's worker. */
   void (*interrupt_call)(void *context, struct rpc_worker *own, struct rpc_worker *held);

@@ -37,6 +37,9 @@ answers that it sends:
 
     "before_reply": [{"receives": {"method": "callback", "id": "$call:c", ...}, "sends": [{"id": "$ref:c", "result": 5}]}]
 
+If further requests are sent while the request of a step runs, "beside" lists them, as steps. Their replies, and that of
+the step, are received in any order, and told apart by their ids.
+
 binary_form.py describes what the binary form compares, and the steps without such a form; --verbose names those left out.
 """
 
@@ -195,7 +198,34 @@ def converse(messages, client, kept):
             client.send(text if isinstance(text, str) else json.dumps(fill(text, kept)))
 
 
+def ids_of(reply):
+    return [one.get("id") for one in reply] if isinstance(reply, list) else reply.get("id")
+
+
+def exchange_beside(step, text, client, kept):
+    """Returns the reply to the step."""
+    client.send(text)
+    expected = [one["reply"] for one in step["beside"] if one["reply"] is not None]
+    for one in step["beside"]:
+        client.send(fill_raw(one["raw"], kept) if "raw" in one else json.dumps(fill(one["request"], kept)))
+    reply = None
+    for _ in range(len(expected) + 1):
+        received = client.receive()
+        ids = ids_of(json.loads(received))
+        found = next((one for one in expected if ids_of(one) == ids), None)
+        if found is not None:
+            expected.remove(found)
+            compare(found, json.loads(received), kept, "beside")
+        elif reply is None:
+            reply = received
+        else:
+            raise Mismatch(f"beside: a reply too many: {received}")
+    return reply
+
+
 def exchange(step, text, client, kept):
+    if "beside" in step:
+        return exchange_beside(step, text, client, kept)
     if "before_reply" not in step:
         return client.exchange(text)
     client.send(text)

@@ -10,7 +10,7 @@ import unittest
 
 import websockets
 
-from support.binary_client import BinaryClient, Raised
+from support.binary_client import BinaryClient, Raised, call_message
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixWebSocketClient, WebSocketClient,
                              ZmqClient, await_running, call_request, plain)
@@ -20,6 +20,7 @@ from support.raw_websocket import RawWebSocket
 
 BLOCKERS = "fixtures.Blockers"
 TIMEOUT_MS = 100
+STUBBORN_MS = 300  # of a call that has to begin before its timeout, on a loaded machine, too
 READ_AHEAD = (WebSocketClient, UnixWebSocketClient, ShmClient)
 
 
@@ -79,6 +80,25 @@ class Timeouts(PeerCase):
             self.assertEqual([1, 3, 4], [json.loads(client.receive())["id"] for _ in range(3)])
             self.assertEqual("[3, 4]", client.call("java.util.ArrayList", "toString", on=added))
 
+    def test_a_batch_that_waits_times_out_when_each_of_its_requests_has(self):
+        for client in self.each(*READ_AHEAD, ZmqClient):
+            added = client.new("java.util.ArrayList")
+            client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
+            await_running(self.client, 1)
+            for first, last in ((2, {}), (4, {"timeout": 60000}), (6, {"timeout": 2 * TIMEOUT_MS})):
+                client.send("\n" + json.dumps([
+                    call_request(number, "java.util.ArrayList", "add", number, on=added, options=options)
+                    for number, options in ((first, {"timeout": TIMEOUT_MS}), (first + 1, last))]))
+            answers = json.loads(client.receive())
+            self.assertEqual([(6, "timeout"), (7, "timeout")],
+                             [(one["id"], one["error"]["data"]["reason"]) for one in answers])
+            self.client.call(BLOCKERS, "open")
+            self.assertEqual(1, json.loads(client.receive())["id"])
+            for _ in range(2):
+                answers = json.loads(client.receive())
+                self.assertEqual(["error", "result"], [list(one)[-1] for one in answers])
+            self.assertEqual("[3, 5]", client.call("java.util.ArrayList", "toString", on=added))
+
     def test_what_has_waited_too_long_does_not_run(self):
         """A request may wait in the socket, in a batch, or in the queue of ZeroMQ."""
         late = {"options": {"timeout": TIMEOUT_MS}}
@@ -128,7 +148,8 @@ class Cancels(PeerCase):
         for client in self.each(*READ_AHEAD, ZmqClient):
             for target in (7, "seven", 'a\u00e9"\n', 1.5, -3):
                 self.begin(client, target, "sleep", 60000)
-                self.cancel(client, target)
+                options = {} if target == 7 else {"options": {"timeout": 60000}}
+                client.send(json.dumps({**cancel_request("cancel", target), **options}))
                 answers = self.receive(client, 2)
                 self.assertEqual("true", answers["cancel"]["result"]["value"]["value"])
                 self.assertEqual("cancelled", answers[target]["error"]["data"]["reason"])
@@ -184,10 +205,12 @@ class Cancels(PeerCase):
                          {"jsonrpc": "2.0", "id": 3, "method": "call", "params": call_params("sleep", 1)}]
                 client.send(json.dumps(batch))
                 await_running(self.client, 1)
+                begin = time.monotonic()
                 self.cancel(client, 3)
                 answers = [json.loads(client.receive()) for _ in range(2)]
                 of_batch = next(one for one in answers if isinstance(one, list))
-                self.assertIn("result", of_batch[0])
+                if time.monotonic() - begin < 1:  # after a second the answer does not wait for the thread
+                    self.assertIn("result", of_batch[0])
                 self.assertEqual(["cancelled"] * 2, [one["error"]["data"]["reason"] for one in of_batch[1:]])
 
     def test_a_notification_cancels_too(self):
@@ -279,7 +302,7 @@ class ListedCalls(PeerCase):
 
     def test_a_call_that_is_being_interrupted_is_listed_too(self):
         other = self.connect(WebSocketClient)
-        other.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))
+        other.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": 3 * STUBBORN_MS})))
         other.receive()
         (call,) = json.loads(plain(self.client.control("calls")))
         self.assertEqual((None, []), (call["member"], call["stack"]))
@@ -335,6 +358,10 @@ class ClientsThatLeave(PeerCase):
             with self.subTest(kind.name):
                 leave(self.post(kind))
                 await_running(self.client, 0)
+                client = self.post(kind)
+                client.connection.sock.sendall(b"POST /rpc HTTP/1.1\r\n")  # the next request, which the peer does not read
+                leave(client)
+                await_running(self.client, 0)
 
     def test_a_half_closed_http_client_has_not_left(self):
         self.start(sockets=True)
@@ -369,6 +396,25 @@ class ClientsThatLeave(PeerCase):
                 self.client.call(BLOCKERS, "open")
                 await_running(self.client, 0)
 
+    def test_notifications_of_a_batch_of_a_client_that_left_finish(self):
+        self.start(sockets=True)
+        for kind in self.CLIENTS:
+            with self.subTest(kind.name):
+                name = f"left {kind.name}"
+                batch = [call_request(0, BLOCKERS, "pass"), call_request(1, BLOCKERS, "sleep", 60000),
+                         call_request(0, "java.lang.System", "setProperty", name, "late")]
+                del batch[0]["id"], batch[2]["id"]
+                client = kind(self.peer)
+                client.send(json.dumps(batch))
+                await_running(self.client, 1)
+                leave(client)
+                time.sleep(1.5)  # a thread that ignores its interrupt would be lost
+                self.assertEqual("1", self.client.call(BLOCKERS, "running"))
+                self.client.call(BLOCKERS, "open")
+                eventually(lambda name=name: self.client.call("java.lang.System", "getProperty", name) == "late")
+                self.assertEqual("0", self.client.call(BLOCKERS, "running"))
+        self.assertNotIn("lost", self.peer.stderr())
+
     def test_every_call_of_a_client_that_left_finishes_with_on_disconnect_finish(self):
         self.start("--on-disconnect", "finish", sockets=True)
         for kind in self.CLIENTS:
@@ -393,9 +439,7 @@ class StubbornCalls(PeerCase):
 
     def test_the_answer_does_not_wait_for_the_thread(self):
         for client in self.each(WebSocketClient, UnixWebSocketClient, ShmClient, HttpClient, UnixHttpClient, ZmqClient):
-            begin = time.monotonic()
-            error = client.request("call", call_params("passStubbornly"), options={"timeout": TIMEOUT_MS})["error"]
-            self.assertLess(time.monotonic() - begin, 2)
+            error = client.request("call", call_params("passStubbornly"), options={"timeout": STUBBORN_MS})["error"]
             self.assertEqual((-32000, "timeout"), (error["code"], error["data"]["reason"]))
             await_running(self.client, 1)
             self.client.call(BLOCKERS, "open")
@@ -410,13 +454,20 @@ class StubbornCalls(PeerCase):
             answers = [json.loads(client.receive()) for _ in range(2)]
             self.assertEqual({1, 2}, {one["id"] for one in answers})
             await_running(self.client, 1)
+            # The id belongs to a request that waits now.
+            client.send(json.dumps(call_request(1, BLOCKERS, "open")))
+            client.send(json.dumps(cancel_request(2, 1)))
+            answers = {one["id"]: one for one in (json.loads(client.receive()) for _ in range(2))}
+            if answers[2]["result"]["value"]["value"] == "true":
+                self.assertEqual("cancelled", answers[1]["error"]["data"]["reason"])
+                await_running(self.client, 1)
             self.client.call(BLOCKERS, "open")
             self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
 
     def test_a_batch_waits_a_second_for_its_other_requests(self):
         for client in self.each(*READ_AHEAD, HttpClient, ZmqClient):
             batch = [call_request(1, BLOCKERS, "sleep", 1),
-                     call_request(2, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS}),
+                     call_request(2, BLOCKERS, "passStubbornly", options={"timeout": STUBBORN_MS}),
                      call_request(3, BLOCKERS, "open")]
             begin = time.monotonic()
             answers = json.loads(client.exchange(json.dumps(batch)))
@@ -436,7 +487,7 @@ class StubbornCalls(PeerCase):
         interrupting threads."""
         clients = [self.connect(WebSocketClient) for _ in range(6)]
         for client in clients:
-            client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))
+            client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": 3 * STUBBORN_MS})))
         for client in clients:
             self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
             self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
@@ -463,7 +514,7 @@ class StubbornCalls(PeerCase):
         for client in self.each(*READ_AHEAD, ZmqClient):
             kept = client.new("java.util.ArrayList")
             for _ in range(3):
-                client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
+                client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": STUBBORN_MS})))
                 self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
                 self.assertEqual("true", client.call("java.util.ArrayList", "add", 1, on=kept))
                 self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
@@ -479,7 +530,7 @@ class StubbornCalls(PeerCase):
             number = client.begin("call", {"type": calling, "method": "here", "args": [client.give()]})
             client.await_call().answer("done")
             self.assertEqual("done", client.end(number))
-            number = client.begin("call", call_params("passStubbornly"), options={"timeout": TIMEOUT_MS})
+            number = client.begin("call", call_params("passStubbornly"), options={"timeout": STUBBORN_MS})
             with self.assertRaises(RpcError) as raised:
                 client.end(number)
             self.assertEqual("timeout", raised.exception.data["reason"])
@@ -508,7 +559,7 @@ class StubbornCalls(PeerCase):
     def test_a_pinned_connection_refuses_calls_until_its_thread_is_back(self):
         for client in self.each(WebSocketClient, ShmClient):
             client.control("pin_thread")
-            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": STUBBORN_MS})))
             client.send(json.dumps(call_request(2, "fixtures.Calculator", "add", 1, 2)))
             answers = [json.loads(client.receive()) for _ in range(2)]
             self.assertEqual([1, 2], [one["id"] for one in answers])
@@ -528,7 +579,7 @@ class LostThreads(PeerCase):
     def lose(self, make, count):
         clients = [make() for _ in range(count)]
         for client in clients:
-            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": STUBBORN_MS})))
         for client in clients:
             self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
         return clients
@@ -567,7 +618,7 @@ class LostThreads(PeerCase):
         self.start("--message-max", "4K", sockets=True)
         for client in self.each(WebSocketClient, ShmClient):
             client.control("pin_thread")
-            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": TIMEOUT_MS})))
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": STUBBORN_MS})))
             client.send(json.dumps(call_request(2, "fixtures.Calculator", "add", "x" * 8000)))
             answers = [json.loads(client.receive()) for _ in range(2)]
             self.assertEqual([1, 2], [one["id"] for one in answers])
@@ -580,8 +631,11 @@ class LostThreads(PeerCase):
         steering = self.connect(UnixWebSocketClient)
         clients = [WebSocketClient(peer) for _ in range(64)]
         seconds = []
-        for client in clients:  # a shorter timeout would pass before all of them have a thread
-            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly", options={"timeout": 10 * TIMEOUT_MS})))
+        for client in clients:  # a timeout could pass before all of them have a thread
+            client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly")))
+        await_running(steering, 64)
+        for client in clients:
+            client.send(json.dumps(cancel_request(2, 1)))
         end = time.monotonic() + 5
         while time.monotonic() < end:
             begin = time.monotonic()
@@ -596,11 +650,12 @@ class LostThreads(PeerCase):
         steering.call(BLOCKERS, "open")
         await_running(steering, 0)
         for client in clients:
-            self.assertEqual("timeout", json.loads(client.receive())["error"]["data"]["reason"])
+            answers = {one["id"]: one for one in (json.loads(client.receive()) for _ in range(2))}
+            self.assertEqual("cancelled", answers[1]["error"]["data"]["reason"])
             client.close()
 
     def test_binary_requests_are_answered_too(self):
-        peer = self.start("--call-timeout", str(TIMEOUT_MS), sockets=True)
+        peer = self.start("--call-timeout", str(STUBBORN_MS), sockets=True)
         for number, shape in enumerate(BinaryClient.SHAPES):
             with self.subTest(shape), BinaryClient(peer, shape) as client:
                 with self.assertRaises(Raised) as raised:
@@ -611,6 +666,25 @@ class LostThreads(PeerCase):
                 client.call(BLOCKERS, "open")
                 await_running(self.client, 0)
                 self.assertEqual(3, client.call("fixtures.Calculator", "add", 1, 2))
+
+    def test_binary_requests_time_out_while_they_wait(self):
+        """The thread of the request before them is lost a second after its timeout, and would serve them then."""
+        peer = self.start("--call-timeout", str(TIMEOUT_MS))
+
+        def wait():
+            with BinaryClient(peer) as client:
+                begin = time.monotonic()
+                for method in ("passStubbornly", "open"):
+                    client.send(client.addressed(call_message(BLOCKERS, method)))
+                for _ in range(2):
+                    text = client.receive()["execMessage"]["raisedThrowable"]["throwable"]["message"]
+                    self.assertIn("longer than its timeout", text)
+                seconds = time.monotonic() - begin
+            self.assertEqual("1", self.client.call(BLOCKERS, "running"), "the second request did not run")
+            self.client.call(BLOCKERS, "open")
+            await_running(self.client, 0)
+            return seconds
+        self.assertLess(min(wait() for _ in range(5)), 1)  # the best of some, for a loaded machine
 
     def test_calls_are_refused_above_the_number_of_lost_threads(self):
         self.start("--lost-threads-max", "0", sockets=True)

@@ -1150,14 +1150,14 @@ static bool check_for_end(struct connection *connection)
     return true;
   if (connection_is_seized(connection) || poll(&polled, 1, 0) <= 0 || polled.revents == 0)
     return false;
-  if ((connection->duplex != NULL && !connection_duplex_may_close(connection->duplex)) ||
-      has_unread(connection))
-    return is_over(polled.revents);
+  const bool may_close = connection->duplex == NULL || connection_duplex_may_close(connection->duplex);
   if (!is_over(polled.revents)) {
-    probe_client(connection);
+    if (may_close)
+      probe_client(connection);
     return false;
   }
-  close_early(connection);
+  if (may_close && !has_unread(connection))
+    close_early(connection);
   return true;
 }
 

@@ -50,7 +50,7 @@ static bool fill_message(struct duplex_message *made, struct buffer *message)
   return true;
 }
 
-/* When the request is answered without having run. A batch waits. */
+/* When the message is answered without having run. */
 static int64_t find_expiry(const struct connection *connection, struct text message, int64_t arrived_ns)
 {
   const struct rpc_codec *codec = connection_codec(connection);
@@ -292,6 +292,15 @@ static void end_queued(struct connection *connection, struct duplex_message **li
   connection_collect_free(message);
 }
 
+/* True if the message that is being served has no answer yet. */
+static bool owes_answer(struct connection *connection)
+{
+  pthread_mutex_lock(&connection->lock);
+  const bool owes = connection->answerer == CONNECTION_OWN_ANSWER;
+  pthread_mutex_unlock(&connection->lock);
+  return owes;
+}
+
 /* rpc_beside.cancel; state is the connection. A message that is being served cannot end during this function: its owner
  * first recalls the input side, or is the thread that reads. */
 static bool cancel_request(void *state, struct text id)
@@ -299,7 +308,8 @@ static bool cancel_request(void *state, struct text id)
   struct connection *connection = state;
   struct connection_duplex *duplex = connection->duplex;
   if (duplex->message == DUPLEX_MESSAGE_SERVED && in_call_is_inside(&connection->in_call) &&
-      has_id(connection, buffer_text(&duplex->served), &duplex->ids, &duplex->has_ids, id))
+      has_id(connection, buffer_text(&duplex->served), &duplex->ids, &duplex->has_ids, id) &&
+      owes_answer(connection))
     return crew_end_message(connection->table->crew, connection->worker, RPC_CALL_CANCELLED);
   struct duplex_message **link = &duplex->first_queued;
   while (*link != NULL && ((*link)->is_too_long || !has_id(connection, buffer_text(&(*link)->text),

@@ -131,8 +131,10 @@ bool crew_is_still_ended(struct crew_member *member)
 {
   const struct rpc_service *service = member->crew->service;
   const struct crew_ended *ended = &member->ended;
-  const struct rpc_call_end end = {.cause = ended->cause, .call = ended->call};
-  if (ended->is_any || member->hold != CREW_HELD_BY_NONE)
+  struct rpc_call_end end = {.cause = ended->cause, .call = ended->call};
+  const bool ends_message =
+      ended->is_any && ended->cause != RPC_CALL_LEFT; /* no later call of the message runs */
+  if (ends_message || member->hold != CREW_HELD_BY_NONE)
     return true;
   if (member->worker == NULL || !service->hold_call(service->context, member->worker))
     return false;

@@ -165,7 +165,8 @@ struct zeromq_pending *zeromq_pending_create(struct zeromq_router *zeromq)
 /* Frees a request without payload and answer, or keeps its memory for the next request. */
 static void keep_free_pending(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
-  buffer_fini(&pending->ids);
+  if (pending->has_ids)
+    buffer_fini(&pending->ids);
   if (zeromq->free_pending_count == FREE_PENDING_MAX) {
     free(pending);
     return;

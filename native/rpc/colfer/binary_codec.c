@@ -245,6 +245,21 @@ static enum rpc_served refuse_message(void *context, struct text message, const 
   return RPC_REPLY;
 }
 
+static int64_t find_timeout(void *context, struct text message)
+{
+  const struct rpc_peer *peer = context;
+  struct arena arena;
+  struct rpc_colfer_request request;
+  struct outcome outcome;
+  if (peer->config.limits.call_timeout_ms == 0)
+    return 0;
+  arena_init(&arena);
+  const bool calls_member = rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK &&
+                            request.part == RPC_COLFER_EXEC;
+  arena_fini(&arena);
+  return calls_member ? peer->config.limits.call_timeout_ms : 0;
+}
+
 static enum rpc_served answer_ended(void *context, struct text message, enum rpc_call_cause cause,
                                     struct buffer *out)
 {
@@ -348,6 +363,7 @@ const struct rpc_codec rpc_codec_colfer = {.name = "binary",
                                            .recognizes = recognizes_message,
                                            .serve = serve_binary_message,
                                            .serve_without_worker = serve_without_worker,
+                                           .find_timeout = find_timeout,
                                            .answer_ended = answer_ended,
                                            .lane = find_lane,
                                            .refuse = refuse_message,

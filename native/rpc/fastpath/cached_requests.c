@@ -134,8 +134,7 @@ enum jsonrpc_handled serving_run_cached(void *context)
   if (ended != RPC_CALL_RETURNS) {
     struct outcome failed;
     rpc_call_fail(ended, &call.runner->arena, &failed);
-    (void)answer_request(serving, serving->cached, &failed, NULL);
-    return JSONRPC_REPLY;
+    return answer_request(serving, serving->cached, &failed, NULL) ? JSONRPC_REPLY : JSONRPC_NO_REPLY;
   }
   return rpc_fastpath_serve(serving->cached, &call) ? JSONRPC_REPLY : JSONRPC_NO_REPLY;
 }

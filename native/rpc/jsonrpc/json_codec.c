@@ -128,7 +128,8 @@ struct workerless_call {
   const struct rpc_beside *beside;
   enum rpc_call_cause cause; /* for rpc_codec.answer_ended */
   struct buffer *ids;        /* for rpc_codec.list_ids */
-  int64_t timeout_ms;        /* for rpc_codec.find_timeout */
+  int64_t timeout_ms;        /* for rpc_codec.find_timeout: the longest */
+  bool has_endless;          /* a request without a timeout */
 };
 
 static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
@@ -418,7 +419,7 @@ static bool serve_without_worker(void *context, struct text message, struct buff
 
 /* ---- answers while a request of the same client is served ---- */
 
-/* Epoch, options and all errors are checked in the request's turn. */
+/* An epoch, share_session with options, and all errors are left to the request's turn. */
 static void handle_beside(void *context, const struct jsonrpc_request *request,
                           struct jsonrpc_response *response)
 {
@@ -427,7 +428,7 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
   const struct rpc_answer answer = {.request_id = request->id};
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
-  bool is_control = !request->has_options && request->epoch.data == NULL &&
+  bool is_control = request->epoch.data == NULL && !has_wrong_extras(request, &call->arena) &&
                     text_equal(request->method, TEXT("control")) &&
                     rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK;
   if (!is_control)
@@ -439,8 +440,8 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
     rpc_control_fill_cancelled(is_found, &outcome);
     call->is_answered = true;
   } else {
-    call->is_answered = !request->is_notification && operation.command == OP_SHARE_SESSION &&
-                        call->client != NULL &&
+    call->is_answered = !request->is_notification && !request->has_options &&
+                        operation.command == OP_SHARE_SESSION && call->client != NULL &&
                         rpc_control_share_beside(call->peer, call->client, &call->arena, &outcome) &&
                         outcome.kind != OUTCOME_ERROR;
   }
@@ -503,19 +504,26 @@ static bool calls_member(const struct rpc_procedure *procedure)
                                procedure->op != OP_META);
 }
 
+static int64_t timeout_of(struct workerless_call *call, const struct jsonrpc_request *request)
+{
+  struct rpc_request_options options;
+  struct outcome wrong;
+  const int64_t of_all =
+      calls_member(rpc_procedure_find(request->method)) ? call->peer->config.limits.call_timeout_ms : 0;
+  if (rpc_request_options_read(request, &call->arena, &options, &wrong) != JP_OK || options.timeout_ms == 0)
+    return of_all;
+  return of_all != 0 && of_all < options.timeout_ms ? of_all : options.timeout_ms;
+}
+
 static void handle_timeout(void *context, const struct jsonrpc_request *request,
                            struct jsonrpc_response *response)
 {
   struct workerless_call *call = context;
-  struct rpc_request_options options;
-  struct outcome wrong;
+  const int64_t timeout_ms = timeout_of(call, request);
   (void)response;
-  int64_t of_all =
-      calls_member(rpc_procedure_find(request->method)) ? call->peer->config.limits.call_timeout_ms : 0;
-  if (rpc_request_options_read(request, &call->arena, &options, &wrong) != JP_OK)
-    options.timeout_ms = 0;
-  call->timeout_ms =
-      options.timeout_ms == 0 || (of_all != 0 && of_all < options.timeout_ms) ? of_all : options.timeout_ms;
+  call->has_endless |= timeout_ms == 0;
+  if (timeout_ms > call->timeout_ms)
+    call->timeout_ms = timeout_ms;
 }
 
 /* A message without an own timeout is not read twice: a name that is written with escapes is looked at, too. */
@@ -531,7 +539,7 @@ static int64_t find_timeout(void *context, struct text message)
   buffer_init(&unused);
   (void)handle_without_worker(&call, message, &unused, handle_timeout);
   buffer_fini(&unused);
-  return message.len > 0 && message.data[0] == '{' ? call.timeout_ms : 0; /* not for a batch */
+  return call.has_endless ? 0 : call.timeout_ms;
 }
 
 static void handle_ended(void *context, const struct jsonrpc_request *request,

@@ -235,6 +235,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
     operation.fetch.room_max = max > frame ? max - frame : 0;
     operation.fetch.room = operation.fetch.room_max > written ? operation.fetch.room_max - written : 0;
   }
+  operation.is_notification = serving->request->is_notification;
   if (serving->request->has_options) {
     rpc_request_options_apply(&serving->options, &operation);
     /* Whatever number the request asks for: if lists contain each other again and again, the number of

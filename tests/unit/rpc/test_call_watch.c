@@ -146,7 +146,8 @@ static const struct rpc_call_end CANCEL = {.cause = RPC_CALL_CANCELLED, .is_any 
 static bool end_held(const struct rpc_call_end *call)
 {
   char name[64];
-  const bool is_meant = rpc_call_end_held(NULL, &worker, call, name, sizeof name);
+  struct rpc_call_end meant = *call;
+  const bool is_meant = rpc_call_end_held(NULL, &worker, &meant, name, sizeof name);
   if (is_meant)
     rpc_call_interrupt(NULL, &own, &worker);
   rpc_call_release(NULL, &worker);

@@ -188,6 +188,49 @@ UNIT_TEST(unknown_ids_have_no_class)
   assert_null(jvm_class_by_id(session.thread, UINT32_MAX));
 }
 
+struct kind_racer {
+  pthread_barrier_t *barrier;
+  sem_t *done;
+  struct callback_kind *kind;
+};
+
+static void race_for_kind(void *argument, struct jvm_thread *thread)
+{
+  struct kind_racer *racer = argument;
+  struct jvm_class *interface =
+      jvm_class_load(thread, TEXT("java.util.Comparator"), thread->jvm->class_loader);
+  const struct callback_form form = {.interfaces = &interface, .interface_count = 1};
+  jobject object = NULL;
+  struct jp_error error;
+  pthread_barrier_wait(racer->barrier);
+  if (callback_kind_find(thread, &form, &racer->kind, &object, &error) != JP_OK)
+    racer->kind = NULL;
+  (*thread->env)->DeleteLocalRef(thread->env, object);
+  sem_post(racer->done);
+}
+
+UNIT_TEST(threads_agree_on_a_kind_of_callbacks)
+{
+  pthread_barrier_t barrier;
+  sem_t done;
+  pthread_barrier_init(&barrier, NULL, THREADS);
+  sem_init(&done, 0, 0);
+  struct kind_racer racers[THREADS];
+  struct jp_error error;
+  for (size_t i = 0; i < THREADS; i++) {
+    racers[i] = (struct kind_racer){.barrier = &barrier, .done = &done};
+    assert_int_equal(jvm_spawn(the_jvm, "racer", race_for_kind, &racers[i], &error), JP_OK);
+  }
+  for (size_t i = 0; i < THREADS; i++)
+    AWAIT_POST(&done, "the racers");
+  assert_non_null(racers[0].kind);
+  for (size_t i = 0; i < THREADS; i++) {
+    assert_ptr_equal(racers[i].kind, racers[0].kind);
+    callback_kind_release(session.thread->env, racers[i].kind);
+  }
+  sem_destroy(&done);
+}
+
 /* No name finds a hidden class: only Java itself can return one. */
 UNIT_TEST(no_proxy_implements_a_hidden_interface)
 {
