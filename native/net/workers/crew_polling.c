@@ -464,18 +464,18 @@ static void end_polling(struct crew *crew)
   atomic_fetch_sub_explicit(&crew->polling, 1, memory_order_relaxed);
 }
 
-/* is_long: the member is one of pinned_polling. Any other polls for PAUSE_NS and then for TURN_YIELDS yields, which costs
- * less than to sleep and to be woken. */
+/* A pinned member that polls at length does so as any member. Otherwise it polls for PAUSE_NS and then for TURN_YIELDS
+ * yields, which costs less than to sleep and to be woken. */
 static struct spin_limits own_limits(const struct crew *crew, bool is_pollable, bool is_long)
 {
-  struct spin_limits limits = SOCKET_LIMITS;
-  if (is_pollable)
-    limits.usual_ns = limits.rare_ns = crew->config.poll_ns;
+  const int64_t usual_ns = is_pollable ? crew->config.poll_ns : SOCKET_LIMITS.usual_ns;
   if (!is_long)
-    limits.usual_ns = limits.rare_ns = limits.usual_ns < TURN_NS ? limits.usual_ns : TURN_NS;
-  limits.pause_ns = TURN_PAUSE_NS;
-  limits.free_yields = TURN_YIELDS;
-  return limits;
+    return (struct spin_limits){.usual_ns = usual_ns < TURN_NS ? usual_ns : TURN_NS,
+                                .rare_ns = usual_ns < TURN_NS ? usual_ns : TURN_NS,
+                                .pause_ns = TURN_PAUSE_NS,
+                                .free_yields = TURN_YIELDS};
+  return is_pollable ? (struct spin_limits){.usual_ns = usual_ns, .rare_ns = usual_ns, .pause_ns = usual_ns}
+                     : SOCKET_LIMITS;
 }
 
 /* A pinned member has no other work, so it may poll even if no other member is idle. */
@@ -483,13 +483,17 @@ static bool stay_with_own(struct crew_member *member, struct stay *stay)
 {
   struct crew *crew = member->crew;
   bool is_pollable = crew_poll_ops_of(stay->source) != NULL;
+  struct spin_policy *spin = is_pollable ? &member->poll_spin : &member->spin;
   if (is_pollable)
     measure_work(member, stay);
   if (crew->config.pinned_polling == 0 ||
       (is_pollable && (crew->config.poll_ns == 0 || stay->source->pace != CREW_PACE_FAST)))
     return false;
-  bool is_long = begin_polling(crew);
-  struct spin_policy *spin = !is_long ? &member->turn_spin : is_pollable ? &member->poll_spin : &member->spin;
+  bool is_long = spin_policy_takes_chance(spin) && begin_polling(crew);
+  if (!is_long)
+    spin = &member->turn_spin;
+  if (!is_long && !spin_policy_takes_chance(spin))
+    return false;
   const struct spin_limits limits = own_limits(crew, is_pollable, is_long);
   const struct poll_loop loop = {.has_work = poll_source,
                                  .context = stay,
@@ -498,11 +502,9 @@ static bool stay_with_own(struct crew_member *member, struct stay *stay)
                                      is_pollable && is_client_elsewhere(crew, stay->source) ? PAUSE_NS : 0,
                                  .limits = &limits,
                                  .spin = spin};
-  if (spin_policy_takes_chance(spin)) {
-    if (!is_pollable)
-      member->clock_ns = clock_now_ns();
-    run_poll_loop(member, &loop);
-  }
+  if (!is_pollable)
+    member->clock_ns = clock_now_ns();
+  run_poll_loop(member, &loop);
   if (is_long)
     end_polling(crew);
   return stay->has_more;
