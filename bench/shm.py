@@ -47,6 +47,7 @@ WHOLE_ROUNDS = 31
 TEXT_WARM_UP = 20
 WARM_CALLS = 20000
 WARM_SECONDS = 0.5
+PINNED_SCHEMES = ("shm", "ws+unix", "ws")
 CROWDS = (1, 4, 64)
 CROWD_TURNS = {64: 4}  # turns in a run: 64 clients use a whole processor, so that a single p99 varies by milliseconds
 CROWD_EVERY_US = 1000
@@ -210,6 +211,23 @@ def crowd_rows(placement, options):
             yield row("crowd-p99-ratio", what, measured, "us", floor)
 
 
+def pinned_rows(placement, options):
+    """Measures 16 connections with a thread of their own beside 16 others, in turns."""
+    with pinned(placement[1]):
+        peer = quiet_peer(sockets=True)
+    with peer:
+        for scheme in PINNED_SCHEMES:
+            to = address(peer, scheme) if scheme != "ws" else peer.address("ws")
+            samples = {True: [], False: []}
+            for _ in range(options.runs):
+                for pin, rates in samples.items():
+                    made = run_client(to, peer.pid, 1, placement[2], options.seconds, options.warm_up, connections=16, pin=pin)
+                    rates.append(made["calls_per_second"])
+            measured, floor = (statistics.median(samples[pin]) for pin in (True, False))
+            what = f"16 connections over {scheme} with a thread of their own; floor: without ({placement[0]})"
+            yield row(f"pinned-ratio-{scheme}", what, measured, "calls/s", floor)
+
+
 # ---- idle ----
 
 def switches_of(pid):
@@ -253,6 +271,7 @@ def measure(options):
     for placement in placements(options.placements):
         yield from call_rows(placement, options)
         yield from crowd_rows(placement, options)
+        yield from pinned_rows(placement, options)
     yield from idle_rows(IDLE, IDLE_CALLS, COUNTED_SECONDS)
 
 
@@ -281,6 +300,6 @@ def smoke():
         rows = list(call_rows(placement, options))
         assert len(rows) >= (len(SHAPES) + 2) * len(CLIENTS), rows
         assert all(map(cells, rows))
-    rows = [*crowd_rows(placements()[-1], options), *idle_rows(3, 1000, 0.05)]
-    assert len(rows) == len(CROWDS) + 3, rows
+    rows = [*crowd_rows(placements()[-1], options), *pinned_rows(placements()[-1], options), *idle_rows(3, 1000, 0.05)]
+    assert len(rows) == len(CROWDS) + len(PINNED_SCHEMES) + 3, rows
     assert all(map(cells, rows))

@@ -169,6 +169,77 @@ static bool read_fields(const struct shapes *shapes, const struct member_table *
   return read;
 }
 
+/* ---- where a class comes from ---- */
+
+static int hex_value(char c)
+{
+  if (c >= '0' && c <= '9')
+    return c - '0';
+  c |= 0x20;
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The path of a file URL, in which the JDK's class loaders encode bytes as "%20". NULL: memory is short, or it is the
+ * path of no file. */
+static const char *decode_path(struct text encoded, struct arena *arena)
+{
+  char *path = arena_alloc(arena, encoded.len + 1);
+  size_t length = 0;
+  for (size_t i = 0; path != NULL && i < encoded.len; i++) {
+    char c = encoded.data[i];
+    if (c == '%') {
+      int high = i + 2 < encoded.len ? hex_value(encoded.data[i + 1]) : -1;
+      int low = high >= 0 ? hex_value(encoded.data[i + 2]) : -1;
+      c = (char)(low < 0 ? 0 : high * 16 + low);
+      i += 2;
+    }
+    if (c == '\0')
+      return NULL;
+    path[length++] = c;
+  }
+  if (path != NULL)
+    path[length] = '\0';
+  return path;
+}
+
+/* A local reference. NULL: the method has returned null or thrown. */
+static jobject ask_object(const struct shapes *shapes, jobject object, jmethodID method)
+{
+  JNIEnv *env = shapes->thread->env;
+  jobject result = object == NULL ? NULL : (*env)->CallObjectMethod(env, object, method);
+  return throwable_take(shapes->thread, NULL) ? NULL : result;
+}
+
+static struct text ask_text(const struct shapes *shapes, jobject object, jmethodID method)
+{
+  jstring string = ask_object(shapes, object, method);
+  return string == NULL ? TEXT_ABSENT : jvm_string_get(shapes->thread, string, shapes->arena);
+}
+
+/* The class's code source. All these methods are the JDK's own, which an application cannot override. */
+static const char *find_element(const struct shapes *shapes, const struct jvm_class *class)
+{
+  JNIEnv *env = shapes->thread->env;
+  const struct jvm_known *known = &shapes->thread->jvm->known;
+  const char *path = NULL;
+  enum { REFERENCES = 5 };
+  if (!class->permanent || class->is_of_jdk || class->component != 0)
+    return NULL;
+  if ((*env)->PushLocalFrame(env, REFERENCES) != 0) {
+    (void)throwable_take(shapes->thread, NULL);
+    return NULL;
+  }
+  jobject domain = ask_object(shapes, class->ref, known->method_class_get_protection_domain);
+  jobject source = ask_object(shapes, domain, known->method_protection_domain_get_code_source);
+  jobject url = ask_object(shapes, source, known->method_code_source_get_location);
+  struct text protocol = ask_text(shapes, url, known->method_url_get_protocol);
+  struct text encoded = ask_text(shapes, url, known->method_url_get_path);
+  if (protocol.data != NULL && encoded.data != NULL && text_equal(protocol, TEXT("file")))
+    path = decode_path(encoded, shapes->arena);
+  (*env)->PopLocalFrame(env, NULL);
+  return path;
+}
+
 static bool name_interfaces(const struct shapes *shapes, const struct jvm_class *class,
                             const struct member_table *table, struct op_shape *shape)
 {
@@ -223,6 +294,7 @@ static bool find_shapes(const struct jvm_request *request, struct jvm_class *cla
     shape->name = shapes.classes[i]->name;
     shape->access = (uint16_t)(shapes.classes[i]->modifiers & ACC_MASK);
     shape->is_permanent = shapes.classes[i]->permanent;
+    shape->element = find_element(&shapes, shapes.classes[i]);
     shape->superclass = table->super == NULL ? TEXT("") : table->super->name;
     if (!name_interfaces(&shapes, shapes.classes[i], table, shape) || !read_methods(&shapes, table, shape) ||
         !read_fields(&shapes, table, shape))

@@ -3,6 +3,7 @@
 #include "base/primitives.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
+#include "jni/types/member_table.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -478,13 +479,38 @@ enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callba
 
 /* jvm_class.function is FUNCTION_ASKED plus the result of CallbackKind.functionOf: twice the number of parameters, plus
  * 1 if the function is void, or negative if there is no function. 0: functionOf was not called yet. */
-enum { FUNCTION_ASKED = 2 };
+enum { FUNCTION_ASKED = 2, ACC_ABSTRACT = 0x0400 };
+
+/* True if the interface itself declares abstract methods with two names, apart from those that Object has. functionOf
+ * would find that out by reflection, which loads all classes that the methods name. */
+static bool declares_two_functions(struct jvm_thread *thread, struct jvm_class *interface)
+{
+  static const struct text of_object[] = {TEXT("equals"), TEXT("hashCode"), TEXT("toString")};
+  const struct member_table *table = interface->is_interface ? member_table_of(thread, interface) : NULL;
+  struct text first = TEXT_ABSENT;
+  (void)throwable_take(thread, NULL); /* it cannot be linked */
+  for (size_t i = 0; table != NULL && i < table->method_count; i++) {
+    struct text name = table->methods[i].name;
+    bool counts = (table->methods[i].modifiers & ACC_ABSTRACT) != 0;
+    for (size_t at = 0; counts && at < sizeof of_object / sizeof *of_object; at++)
+      counts = !text_equal(name, of_object[at]);
+    if (counts && first.data != NULL && !text_equal(name, first))
+      return true;
+    if (counts)
+      first = name;
+  }
+  return false;
+}
 
 static int find_function(struct jvm_thread *thread, struct jvm_class *interface)
 {
   int known = atomic_load_explicit(&interface->function, memory_order_relaxed);
   if (known != 0)
     return known - FUNCTION_ASKED;
+  if (declares_two_functions(thread, interface)) {
+    atomic_store_explicit(&interface->function, CALLBACK_NO_FUNCTION + FUNCTION_ASKED, memory_order_relaxed);
+    return CALLBACK_NO_FUNCTION;
+  }
   JNIEnv *env = thread->env;
   const struct jvm_callback_ids *ids = &thread->jvm->callback;
   jint arity = (*env)->CallStaticIntMethod(env, ids->kind_class, ids->function_of, interface->ref);

@@ -23,6 +23,7 @@
   X(class, "java/lang/Class")                                                                                \
   X(class_loader, "java/lang/ClassLoader")                                                                   \
   X(class_not_found_exception, "java/lang/ClassNotFoundException")                                           \
+  X(code_source, "java/security/CodeSource")                                                                 \
   X(collection, "java/util/Collection")                                                                      \
   X(double, "java/lang/Double")                                                                              \
   X(enum, "java/lang/Enum")                                                                                  \
@@ -44,6 +45,7 @@
   X(no_such_method_error, "java/lang/NoSuchMethodError")                                                     \
   X(object, "java/lang/Object")                                                                              \
   X(optional, "java/util/Optional")                                                                          \
+  X(protection_domain, "java/security/ProtectionDomain")                                                     \
   X(proxy, "java/lang/reflect/Proxy")                                                                        \
   X(runtime, "java/lang/Runtime")                                                                            \
   X(runtime_exception, "java/lang/RuntimeException")                                                         \
@@ -53,7 +55,8 @@
   X(system, "java/lang/System")                                                                              \
   X(thread, "java/lang/Thread")                                                                              \
   X(thread_group, "java/lang/ThreadGroup")                                                                   \
-  X(throwable, "java/lang/Throwable")
+  X(throwable, "java/lang/Throwable")                                                                        \
+  X(url, "java/net/URL")
 
 /* X(field, class's field, name, descriptor) */
 #define JVM_KNOWN_METHODS(X)                                                                                 \
@@ -65,6 +68,7 @@
   X(class_get_component_type, class, "getComponentType", "()Ljava/lang/Class;")                              \
   X(class_get_declared_constructors, class, "getDeclaredConstructors", "()[Ljava/lang/reflect/Constructor;") \
   X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
+  X(class_get_protection_domain, class, "getProtectionDomain", "()Ljava/security/ProtectionDomain;")         \
   X(class_loader_find_loaded_class, class_loader, "findLoadedClass",                                         \
     "(Ljava/lang/String;)Ljava/lang/Class;")                                                                 \
   X(class_loader_find_resource, class_loader, "findResource",                                                \
@@ -72,6 +76,7 @@
   X(class_loader_get_name, class_loader, "getName", "()Ljava/lang/String;")                                  \
   X(class_loader_get_resource, class_loader, "getResource", "(Ljava/lang/String;)Ljava/net/URL;")            \
   X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \
+  X(code_source_get_location, code_source, "getLocation", "()Ljava/net/URL;")                                \
   X(collection_add_all, collection, "addAll", "(Ljava/util/Collection;)Z")                                   \
   X(collection_size, collection, "size", "()I")                                                              \
   X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \
@@ -92,6 +97,7 @@
   X(map_size, map, "size", "()I")                                                                            \
   X(object_to_string, object, "toString", "()Ljava/lang/String;")                                            \
   X(optional_or_else, optional, "orElse", "(Ljava/lang/Object;)Ljava/lang/Object;")                          \
+  X(protection_domain_get_code_source, protection_domain, "getCodeSource", "()Ljava/security/CodeSource;")   \
   X(runtime_add_shutdown_hook, runtime, "addShutdownHook", "(Ljava/lang/Thread;)V")                          \
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \
@@ -111,7 +117,9 @@
   X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")                                  \
   X(throwable_get_stack_trace, throwable, "getStackTrace", "()[Ljava/lang/StackTraceElement;")               \
   X(throwable_init_cause, throwable, "initCause", "(Ljava/lang/Throwable;)Ljava/lang/Throwable;")            \
-  X(throwable_set_stack_trace, throwable, "setStackTrace", "([Ljava/lang/StackTraceElement;)V")
+  X(throwable_set_stack_trace, throwable, "setStackTrace", "([Ljava/lang/StackTraceElement;)V")              \
+  X(url_get_path, url, "getPath", "()Ljava/lang/String;")                                                    \
+  X(url_get_protocol, url, "getProtocol", "()Ljava/lang/String;")
 
 #define JVM_KNOWN_STATIC_METHODS(X)                                                                          \
   X(boolean_value_of, boolean, "valueOf", "(Z)Ljava/lang/Boolean;")                                          \

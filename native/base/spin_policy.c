@@ -23,7 +23,7 @@ int64_t spin_policy_limit_ns(const struct spin_policy *spin, const struct spin_l
 void spin_policy_learn(struct spin_policy *spin, const struct spin_limits *limits, bool found,
                        int64_t took_ns, int64_t longest_pause_ns)
 {
-  bool is_good = found && longest_pause_ns < limits->usual_ns;
+  bool is_good = found && longest_pause_ns < limits->pause_ns;
   if (is_good && took_ns < limits->usual_ns) {
     *spin = (struct spin_policy){0};
     return;

@@ -163,14 +163,22 @@ enum jp_status catalog_excerpt_open_whole(struct catalog *catalog, struct catalo
   return *excerpt == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
+enum jp_status catalog_excerpt_open_from(struct catalog *catalog, const struct text *names,
+                                         const char *const *elements, size_t count,
+                                         enum catalog_extent extent, struct catalog_excerpt **excerpt,
+                                         struct jp_error *error)
+{
+  enum jp_status status = JP_LIMIT;
+  if (!atomic_load(&catalog->is_loaded))
+    status = excerpts_open(catalog->excerpts, names, elements, count, extent, excerpt, error);
+  return status == JP_LIMIT ? catalog_excerpt_open_whole(catalog, excerpt, error) : status;
+}
+
 enum jp_status catalog_excerpt_open(struct catalog *catalog, const struct text *names, size_t count,
                                     enum catalog_extent extent, struct catalog_excerpt **excerpt,
                                     struct jp_error *error)
 {
-  enum jp_status status = JP_LIMIT;
-  if (!atomic_load(&catalog->is_loaded))
-    status = excerpts_open(catalog->excerpts, names, count, extent, excerpt, error);
-  return status == JP_LIMIT ? catalog_excerpt_open_whole(catalog, excerpt, error) : status;
+  return catalog_excerpt_open_from(catalog, names, NULL, count, extent, excerpt, error);
 }
 
 enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit, void *context,

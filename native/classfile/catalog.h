@@ -141,6 +141,12 @@ struct catalog_excerpt;
 enum jp_status catalog_excerpt_open(struct catalog *catalog, const struct text *names, size_t count,
                                     enum catalog_extent extent, struct catalog_excerpt **excerpt,
                                     struct jp_error *error) JP_MUST_CHECK;
+/* As catalog_excerpt_open. elements[i]: the jar or folder of the class path that class i was loaded from, so that no
+ * other is opened for the class and its related classes; NULL: unknown. */
+enum jp_status catalog_excerpt_open_from(struct catalog *catalog, const struct text *names,
+                                         const char *const *elements, size_t count,
+                                         enum catalog_extent extent, struct catalog_excerpt **excerpt,
+                                         struct jp_error *error) JP_MUST_CHECK;
 /* All classes: catalog_load as an excerpt. */
 enum jp_status catalog_excerpt_open_whole(struct catalog *catalog, struct catalog_excerpt **excerpt,
                                           struct jp_error *error) JP_MUST_CHECK;

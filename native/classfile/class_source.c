@@ -26,7 +26,7 @@ struct jar_class {
 /* A jar that stays open for the next classes. */
 struct open_jar {
   struct jar *jar; /* NULL: the place is free */
-  size_t element;
+  char *path;
   struct timespec changed;
   off_t size;
   uint64_t used; /* the number of jar requests at its last use */
@@ -35,11 +35,11 @@ struct open_jar {
 struct class_source {
   atomic_uint users;
   struct catalog_config config;
-  struct jimage *jimage; /* NULL: not open yet, or no JDK */
-  size_t jdk_count;      /* of the image's classes that are listed */
-  bool is_listed;        /* the class path is */
-  bool has_parts;        /* one of the jars has */
-  unsigned feature_version;
+  struct jimage *jimage;    /* NULL: not open yet, or no JDK */
+  size_t jdk_count;         /* of the image's classes that are listed */
+  bool is_listed;           /* the class path is */
+  bool has_parts;           /* one of the jars has */
+  unsigned feature_version; /* 0: not read yet */
   struct elements elements;
   struct array order;   /* struct place, in the order of the class path; only existing ones */
   struct array classes; /* struct jar_class, sorted by path, then by element */
@@ -72,12 +72,17 @@ struct class_source *class_source_create(const struct catalog_config *config)
   return NULL;
 }
 
+static void close_jar(struct open_jar *open)
+{
+  jar_close(open->jar);
+  free(open->path);
+  *open = (struct open_jar){0};
+}
+
 static void forget_class_path(struct class_source *source)
 {
-  for (size_t i = 0; i < OPEN_JARS; i++) {
-    jar_close(source->open[i].jar);
-    source->open[i].jar = NULL;
-  }
+  for (size_t i = 0; i < OPEN_JARS; i++)
+    close_jar(&source->open[i]);
   elements_fini(&source->elements);
   array_fini(&source->order);
   array_fini(&source->classes);
@@ -103,8 +108,9 @@ void class_source_destroy(struct class_source *source)
 
 /* ---- the class path ---- */
 
-static bool add_jar_classes(struct class_source *source, const struct jar *jar)
+static bool add_jar_classes(struct class_source *source, struct jar *jar)
 {
+  jar_sort(jar);
   size_t count = jar_class_count(jar);
   struct jar_class *added = array_add(&source->classes, count);
   bool done = added != NULL;
@@ -116,11 +122,18 @@ static bool add_jar_classes(struct class_source *source, const struct jar *jar)
   return done;
 }
 
+static unsigned find_feature_version(struct class_source *source)
+{
+  if (source->feature_version == 0)
+    source->feature_version = catalog_feature_version(&source->config);
+  return source->feature_version;
+}
+
 static enum jp_status list_jar(struct class_source *source, size_t index, struct jp_error *error)
 {
   struct jar *jar;
   enum jp_status status = jar_open(source->warnings, elements_at(&source->elements, index)->path,
-                                   source->feature_version, &jar, error);
+                                   find_feature_version(source), &jar, error);
   if (status != JP_OK || jar == NULL)
     return status;
   source->has_parts = source->has_parts || jar_has_parts(jar);
@@ -157,7 +170,6 @@ static enum jp_status list_class_path(struct class_source *source, struct jp_err
 {
   if (source->is_listed)
     return JP_OK;
-  source->feature_version = catalog_feature_version(&source->config);
   enum jp_status status = elements_init(&source->elements, source->config.class_path, error);
   for (size_t i = source->elements.first; status == JP_OK && i != ELEMENTS_END;
        i = elements_at(&source->elements, i)->next)
@@ -176,10 +188,9 @@ static enum jp_status list_class_path(struct class_source *source, struct jp_err
 /* ---- one class of the class path ---- */
 
 /* A jar that has changed since is opened again; a removed one has no classes. */
-static enum jp_status open_jar(struct class_source *source, size_t element, struct jar **jar,
+static enum jp_status open_jar(struct class_source *source, const char *path, struct jar **jar,
                                struct jp_error *error)
 {
-  const char *path = ((const struct place *)source->order.items)[element].path;
   struct open_jar *chosen = &source->open[0];
   struct stat facts;
   *jar = NULL;
@@ -187,7 +198,7 @@ static enum jp_status open_jar(struct class_source *source, size_t element, stru
     return JP_OK;
   for (size_t i = 0; i < OPEN_JARS; i++) {
     struct open_jar *open = &source->open[i];
-    if (open->jar != NULL && open->element == element) {
+    if (open->jar != NULL && strcmp(open->path, path) == 0) {
       chosen = open;
       break;
     }
@@ -196,12 +207,17 @@ static enum jp_status open_jar(struct class_source *source, size_t element, stru
   }
   bool is_same_file = chosen->size == facts.st_size && chosen->changed.tv_sec == facts.st_mtim.tv_sec &&
                       chosen->changed.tv_nsec == facts.st_mtim.tv_nsec;
-  if (chosen->jar == NULL || chosen->element != element || !is_same_file) {
-    jar_close(chosen->jar);
-    *chosen = (struct open_jar){.element = element, .changed = facts.st_mtim, .size = facts.st_size};
-    enum jp_status status = jar_open(source->warnings, path, source->feature_version, &chosen->jar, error);
-    if (status != JP_OK)
+  if (chosen->jar == NULL || strcmp(chosen->path, path) != 0 || !is_same_file) {
+    close_jar(chosen);
+    *chosen = (struct open_jar){.path = strdup(path), .changed = facts.st_mtim, .size = facts.st_size};
+    enum jp_status status =
+        chosen->path == NULL
+            ? jp_fail_memory(error, path)
+            : jar_open(source->warnings, path, find_feature_version(source), &chosen->jar, error);
+    if (status != JP_OK || chosen->jar == NULL) {
+      close_jar(chosen);
       return status;
+    }
   }
   chosen->used = ++source->uses;
   *jar = chosen->jar;
@@ -224,20 +240,46 @@ static bool is_the_class(const uint8_t *bytes, size_t size, struct text name, st
   return true;
 }
 
-static enum jp_status read_jar_class(struct class_source *source, const struct jar_class *class,
-                                     struct text name, struct arena *arena, struct class_file *file,
-                                     struct jp_error *error)
+static enum jp_status read_jar_class(struct jar *jar, struct text name, struct text path, struct arena *arena,
+                                     struct class_file *file, struct jp_error *error)
 {
-  struct jar *jar;
   const uint8_t *bytes;
   size_t size;
-  enum jp_status status = open_jar(source, class->element, &jar, error);
-  if (status != JP_OK || jar == NULL)
-    return status == JP_OK ? JP_NOT_FOUND : status;
-  status = jar_find(jar, class->path, &bytes, &size, error);
+  enum jp_status status = jar_find(jar, path, &bytes, &size, error);
   if (status == JP_OK)
     (void)is_the_class(bytes, size, name, arena, file, &status, error);
   return status;
+}
+
+static enum jp_status read_folder_class(struct class_source *source, const char *folder, struct text name,
+                                        struct text path, struct arena *arena, struct class_file *file,
+                                        struct jp_error *error)
+{
+  char file_name[NAME_MAX_BYTES + sizeof ".class"];
+  snprintf(file_name, sizeof file_name, "%.*s.class", TEXT_ARGS(path));
+  enum jp_status status = folder_read_class(folder, file_name, &source->bytes, error);
+  if (status == JP_OK)
+    (void)is_the_class((const uint8_t *)source->bytes.data, source->bytes.len, name, arena, file, &status,
+                       error);
+  return status;
+}
+
+/* JP_NOT_FOUND: also if the element is a jar with parts, whose classes may have the same names. */
+static enum jp_status read_from_element(struct class_source *source, const char *element, struct text name,
+                                        struct text path, struct arena *arena, struct class_file *file,
+                                        struct jp_error *error)
+{
+  struct stat facts;
+  struct jar *jar;
+  if (stat(element, &facts) != 0)
+    return JP_NOT_FOUND;
+  if (S_ISDIR(facts.st_mode))
+    return read_folder_class(source, element, name, path, arena, file, error);
+  enum jp_status status = open_jar(source, element, &jar, error);
+  if (status != JP_OK)
+    return status;
+  return jar == NULL || jar_has_parts(jar) ? JP_NOT_FOUND
+                                           : read_jar_class(jar, name, path, arena, file, error);
 }
 
 /* The first jar_class of a path, or the place where it would be. */
@@ -268,14 +310,13 @@ static enum jp_status read_from_class_path(struct class_source *source, struct t
     bool is_in_jar =
         next < source->classes.count && classes[next].element == i && text_equal(classes[next].path, path);
     if (is_in_jar) {
-      status = read_jar_class(source, &classes[next++], name, arena, file, error);
-    } else if (order[i].is_folder) {
-      char file_name[NAME_MAX_BYTES + sizeof ".class"];
-      snprintf(file_name, sizeof file_name, "%.*s.class", TEXT_ARGS(path));
-      status = folder_read_class(order[i].path, file_name, &source->bytes, error);
+      struct jar *jar;
+      next++;
+      status = open_jar(source, order[i].path, &jar, error);
       if (status == JP_OK)
-        (void)is_the_class((const uint8_t *)source->bytes.data, source->bytes.len, name, arena, file, &status,
-                           error);
+        status = jar == NULL ? JP_NOT_FOUND : read_jar_class(jar, name, path, arena, file, error);
+    } else if (order[i].is_folder) {
+      status = read_folder_class(source, order[i].path, name, path, arena, file, error);
     }
   }
   return status;
@@ -301,8 +342,9 @@ static bool write_path(struct text name, char *path)
   return true;
 }
 
-enum jp_status class_source_read(struct class_source *source, struct text name, struct arena *arena,
-                                 struct class_file *file, enum catalog_origin *origin, struct jp_error *error)
+enum jp_status class_source_read(struct class_source *source, struct text name, const char *element,
+                                 struct arena *arena, struct class_file *file, enum catalog_origin *origin,
+                                 struct jp_error *error)
 {
   char bytes[NAME_MAX_BYTES];
   struct text path = {bytes, name.len};
@@ -320,12 +362,16 @@ enum jp_status class_source_read(struct class_source *source, struct text name, 
     *origin = is_exported ? CATALOG_JDK_EXPORTED : CATALOG_JDK_INTERNAL;
   if (status != JP_NOT_FOUND)
     return status;
+  *origin = CATALOG_CLASS_PATH;
+  if (element != NULL)
+    status = read_from_element(source, element, name, path, arena, file, error);
+  if (status != JP_NOT_FOUND)
+    return status;
   status = list_class_path(source, error);
   if (status != JP_OK)
     return status;
   if (source->has_parts)
     return jp_fail(error, JP_LIMIT, "the class path has jars within jars");
-  *origin = CATALOG_CLASS_PATH;
   return read_from_class_path(source, name, path, arena, file, error);
 }
 

@@ -19,11 +19,12 @@ void class_source_destroy(struct class_source *source);
 
 /*
  * Reads the class of this binary name with dots into *file, which borrows from the source, valid until the next call,
- * and from the arena. JP_NOT_FOUND: none; the error is not set. JP_LIMIT: the class path has jars with parts (struct
+ * and from the arena. element: the jar or folder of the class path that has the class, so that no other is opened; NULL:
+ * unknown. A class that is not there is searched on the whole class path. JP_NOT_FOUND: none; the error is not set. JP_LIMIT: the class path has jars with parts (struct
  * catalog_part), and the JDK has no such class: only the whole catalog can find it. JP_NO_MEMORY, JP_IO.
  */
-enum jp_status class_source_read(struct class_source *source, struct text name, struct arena *arena,
-                                 struct class_file *file, enum catalog_origin *origin,
+enum jp_status class_source_read(struct class_source *source, struct text name, const char *element,
+                                 struct arena *arena, struct class_file *file, enum catalog_origin *origin,
                                  struct jp_error *error) JP_MUST_CHECK;
 
 /* Finds out where the classes are, for class_source_each. Errors as above. */

@@ -121,8 +121,9 @@ static enum jp_status make_source(struct excerpts *excerpts, struct jp_error *er
 /* A class that is to be read. */
 struct wanted {
   struct text name;
-  bool is_asked_for; /* not only as a superclass, interface or type */
-  bool is_type;      /* only as a type, or above one: the types of its members do not matter */
+  const char *element; /* where the class is, or the class that names it; NULL: unknown */
+  bool is_asked_for;   /* not only as a superclass, interface or type */
+  bool is_type;        /* only as a type, or above one: the types of its members do not matter */
 };
 
 struct reading {
@@ -199,8 +200,9 @@ static enum jp_status want_type(struct reading *reading, struct text type, size_
     name[length++] = c == '/' ? '.' : c == '.' ? '$' : c;
     at++;
   }
-  return length == 0 || length == sizeof name ? JP_OK
-                                              : want(reading, (struct wanted){{name, length}, false, true});
+  return length == 0 || length == sizeof name
+             ? JP_OK
+             : want(reading, (struct wanted){.name = {name, length}, .is_type = true});
 }
 
 /* A class type begins with an L where a type may begin; elsewhere an L is part of a name. */
@@ -229,13 +231,16 @@ static enum jp_status want_types_of_members(struct reading *reading, const struc
 static enum jp_status want_related(struct reading *reading, const struct class_file *file, struct wanted of)
 {
   enum jp_status status = JP_OK;
+  /* Of a member class only the name and the flags are asked for. Its supertypes may be in any other jar. */
+  if (reading->extent == CATALOG_NESTED && of.is_type)
+    return JP_OK;
   if (file->superclass.len > 0)
-    status = want(reading, (struct wanted){file->superclass, false, of.is_type});
+    status = want(reading, (struct wanted){file->superclass, of.element, false, of.is_type});
   for (size_t i = 0; status == JP_OK && i < file->interface_count; i++)
-    status = want(reading, (struct wanted){file->interfaces[i], false, of.is_type});
+    status = want(reading, (struct wanted){file->interfaces[i], of.element, false, of.is_type});
   if (reading->extent == CATALOG_NESTED && of.is_asked_for) {
     for (size_t i = 0; status == JP_OK && i < file->member_class_count; i++)
-      status = want(reading, (struct wanted){file->member_classes[i], false, true});
+      status = want(reading, (struct wanted){file->member_classes[i], of.element, false, true});
   }
   return status;
 }
@@ -245,8 +250,8 @@ static enum jp_status read_class(struct reading *reading, struct wanted wanted)
   struct class_file file;
   enum catalog_origin origin;
   arena_reset(&reading->file_arena);
-  enum jp_status status =
-      class_source_read(reading->source, wanted.name, &reading->file_arena, &file, &origin, reading->error);
+  enum jp_status status = class_source_read(reading->source, wanted.name, wanted.element,
+                                            &reading->file_arena, &file, &origin, reading->error);
   if (status != JP_OK)
     return status == JP_NOT_FOUND ? JP_OK : status;
   status = builder_add_parsed(reading->builder, &file, origin, reading->error);
@@ -257,9 +262,9 @@ static enum jp_status read_class(struct reading *reading, struct wanted wanted)
   return status;
 }
 
-static enum jp_status read_excerpt(struct excerpts *excerpts, const struct text *names, size_t count,
-                                   enum catalog_extent extent, struct catalog_excerpt *excerpt,
-                                   struct jp_error *error)
+static enum jp_status read_excerpt(struct excerpts *excerpts, const struct text *names,
+                                   const char *const *elements, size_t count, enum catalog_extent extent,
+                                   struct catalog_excerpt *excerpt, struct jp_error *error)
 {
   struct reading reading = {.builder = excerpt->builder, .extent = extent, .error = error};
   array_init(&reading.wanted, sizeof(struct wanted));
@@ -267,7 +272,7 @@ static enum jp_status read_excerpt(struct excerpts *excerpts, const struct text 
   arena_init(&reading.file_arena);
   enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && i < count; i++)
-    status = want(&reading, (struct wanted){names[i], true, false});
+    status = want(&reading, (struct wanted){names[i], elements == NULL ? NULL : elements[i], true, false});
   if (status == JP_OK) {
     pthread_mutex_lock(&excerpts->reading);
     status = make_source(excerpts, error);
@@ -327,8 +332,8 @@ static void keep(struct excerpts *excerpts, struct catalog_excerpt *excerpt)
   catalog_excerpt_close(dropped);
 }
 
-enum jp_status excerpts_open(struct excerpts *excerpts, const struct text *names, size_t count,
-                             enum catalog_extent extent, struct catalog_excerpt **excerpt,
+enum jp_status excerpts_open(struct excerpts *excerpts, const struct text *names, const char *const *elements,
+                             size_t count, enum catalog_extent extent, struct catalog_excerpt **excerpt,
                              struct jp_error *error)
 {
   struct buffer key;
@@ -349,7 +354,7 @@ enum jp_status excerpts_open(struct excerpts *excerpts, const struct text *names
   }
   enum jp_status status = made == NULL || made->builder == NULL
                               ? jp_fail_memory(error, "class files")
-                              : read_excerpt(excerpts, names, count, extent, made, error);
+                              : read_excerpt(excerpts, names, elements, count, extent, made, error);
   if (status == JP_OK && may_be_kept && made->tables.class_count <= KEPT_CLASSES_MAX)
     keep(excerpts, made);
   if (status == JP_OK)

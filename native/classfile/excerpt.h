@@ -12,10 +12,10 @@ void excerpts_destroy(struct excerpts *excerpts); /* NULL is fine */
 /* Frees what is kept; excerpts in use stay valid. */
 void excerpts_forget(struct excerpts *excerpts);
 
-/* Finds or reads an excerpt. JP_LIMIT: only the whole catalog has the classes, or it is better to read it.
+/* Finds or reads an excerpt (catalog_excerpt_open_from). JP_LIMIT: only the whole catalog has the classes, or it is better to read it.
  * JP_NO_MEMORY, JP_IO, JP_NOT_FOUND (the JDK's image cannot be used). Any thread. */
-enum jp_status excerpts_open(struct excerpts *excerpts, const struct text *names, size_t count,
-                             enum catalog_extent extent, struct catalog_excerpt **excerpt,
+enum jp_status excerpts_open(struct excerpts *excerpts, const struct text *names, const char *const *elements,
+                             size_t count, enum catalog_extent extent, struct catalog_excerpt **excerpt,
                              struct jp_error *error) JP_MUST_CHECK;
 /* Visits the names of all classes. The same errors. Any thread. */
 enum jp_status excerpts_each_name(struct excerpts *excerpts, catalog_visitor *visit, void *context,

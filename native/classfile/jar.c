@@ -36,6 +36,7 @@ struct jar {
   struct manifest manifest;
   struct arena arena;
   struct array entries;                         /* struct jar_entry */
+  bool is_sorted;                               /* jar_sort has sorted the entries */
   struct buffer bytes;                          /* of the current entry */
   struct buffer packed;                         /* the same as the jar has it */
   struct libdeflate_decompressor *decompressor; /* NULL: not needed yet */
@@ -431,7 +432,6 @@ enum jp_status jar_open(struct builder *warnings, const char *path, unsigned fea
     jar_close(opened);
     return status;
   }
-  sort_entries(opened);
   *jar = opened;
   return status;
 }
@@ -447,6 +447,13 @@ void jar_close(struct jar *jar)
     zip_discard(jar->archive);
   jar_directory_close(jar->directory);
   free(jar);
+}
+
+void jar_sort(struct jar *jar)
+{
+  if (!jar->is_sorted)
+    sort_entries(jar);
+  jar->is_sorted = true;
 }
 
 size_t jar_class_count(const struct jar *jar)
@@ -483,13 +490,24 @@ static int compare_with_path(const void *path, const void *entry)
   return text_order(*(const struct text *)path, ((const struct jar_entry *)entry)->path);
 }
 
+/* NULL: there is none. */
+static const struct jar_entry *find_entry(const struct jar *jar, struct text path)
+{
+  const struct jar_entry *entries = jar->entries.items;
+  const struct jar_entry *found = NULL;
+  if (jar->is_sorted && jar->entries.count > 0)
+    return bsearch(&path, entries, jar->entries.count, sizeof *entries, compare_with_path);
+  for (size_t i = 0; i < jar->entries.count; i++) {
+    if (text_equal(entries[i].path, path) && (found == NULL || compare_entries(&entries[i], found) < 0))
+      found = &entries[i];
+  }
+  return found;
+}
+
 enum jp_status jar_find(struct jar *jar, struct text path, const uint8_t **bytes, size_t *size,
                         struct jp_error *error)
 {
-  const struct jar_entry *found = jar->entries.count == 0
-                                      ? NULL
-                                      : bsearch(&path, jar->entries.items, jar->entries.count,
-                                                sizeof(struct jar_entry), compare_with_path);
+  const struct jar_entry *found = find_entry(jar, path);
   jar->error = error;
   enum jp_status status = found == NULL ? JP_INVALID : unpack_entry(jar, found->index, CLASS_BYTES_MAX, size);
   *bytes = (const uint8_t *)jar->bytes.data;

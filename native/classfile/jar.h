@@ -25,6 +25,8 @@ enum jp_status jar_open(struct builder *warnings, const char *path, unsigned fea
                         struct jar **jar, struct jp_error *error) JP_MUST_CHECK;
 void jar_close(struct jar *jar); /* NULL is fine */
 
+/* Sorts the classes, which jar_find needs not: for the two functions below. */
+void jar_sort(struct jar *jar);
 /* The paths of the classes ("com/example/A"), sorted by bytes. Borrowed from the jar. */
 size_t jar_class_count(const struct jar *jar);
 struct text jar_class_path(const struct jar *jar, size_t index);

@@ -31,7 +31,8 @@ struct op_shape {
   struct op_shape_member *fields;
   size_t field_count;
   uint16_t access;
-  bool is_permanent; /* loaded by the application's class loader or one above it */
+  bool is_permanent;   /* loaded by the application's class loader or one above it */
+  const char *element; /* the jar or folder that the class was loaded from; NULL: not known, or of the JDK */
 };
 
 struct op_description {

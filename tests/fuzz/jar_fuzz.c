@@ -24,6 +24,8 @@ static void read_classes(struct builder *warnings, const char *path)
   struct jar *jar;
   struct jp_error error;
   require(jar_open(warnings, path, FEATURE_VERSION, &jar, &error) == JP_OK);
+  if (jar != NULL)
+    jar_sort(jar);
   for (size_t i = 0; jar != NULL && i < jar_class_count(jar); i++) {
     const uint8_t *bytes;
     size_t size;

@@ -5,7 +5,10 @@
 
 #include <sched.h>
 
-static const struct spin_limits LIMITS = {.usual_ns = 50000, .rare_ns = 50000};
+/* 200 us are shorter than the time that the scheduler gives to a thread which does not yield, and longer than one turn
+ * of a few dozen threads that poll and yield. */
+static const struct spin_limits LIMITS = {
+    .usual_ns = 50000, .rare_ns = 50000, .pause_ns = 200000, .free_yields = 4};
 
 /* After this time a system call between two polls is worthwhile: another process, perhaps the peer, may need
  * the processor. */
@@ -77,6 +80,7 @@ static bool poll_until_limit(struct shm_poller *poller)
   int64_t began_ns = clock_now_ns();
   int64_t spent_ns = 0;
   int64_t longest_pause_ns = 0;
+  unsigned yielded = 0;
   bool found;
   do {
     bool yields = spent_ns >= PAUSING_NS || shares_processor(poller);
@@ -84,13 +88,14 @@ static bool poll_until_limit(struct shm_poller *poller)
       sched_yield();
     found = yields ? has_change(poller) : poll_with_pauses(poller, POLLS_A_STEP);
     int64_t pause_ns = clock_now_ns() - began_ns - spent_ns;
-    /* The thread lost its processor, and did not poll during that time. */
-    if (!yields && pause_ns >= LIMITS.usual_ns) {
+    bool is_lost =
+        !yields && pause_ns >= LIMITS.usual_ns; /* the thread lost its processor, and did not poll */
+    if (!is_lost && pause_ns > longest_pause_ns)
+      longest_pause_ns = pause_ns;
+    if (is_lost || (yields && yielded++ < LIMITS.free_yields))
       began_ns += pause_ns;
-      continue;
-    }
-    spent_ns += pause_ns;
-    longest_pause_ns = pause_ns > longest_pause_ns ? pause_ns : longest_pause_ns;
+    else
+      spent_ns += pause_ns;
   } while (!found && spent_ns < limit_ns);
   spin_policy_learn(&poller->policy, &LIMITS, found, spent_ns, longest_pause_ns);
   return found;

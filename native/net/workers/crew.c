@@ -665,7 +665,7 @@ static struct crew_member *reserve_pinned_place(struct crew *crew, struct crew_s
     set_member_state(place, CREW_MEMBER_STARTING);
     atomic_store(&place->pinned, source);
     atomic_store(&place->is_admitted, false);
-    place->spin = place->poll_spin = place->wait_spin = (struct spin_policy){0};
+    place->spin = place->poll_spin = place->turn_spin = place->wait_spin = (struct spin_policy){0};
     crew->pinned++;
   }
   pthread_mutex_unlock(&crew->lock);

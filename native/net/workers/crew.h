@@ -236,6 +236,7 @@ struct crew_member {
   bool wants_name;  /* the thread shall get a name for its current call; under the crew's lock */
   int64_t events_checked_ns;    /* when the poller last checked whether others wait for its processor */
   struct spin_policy poll_spin; /* of crew_stay, for pollable sources */
+  struct spin_policy turn_spin; /* of crew_stay, for short polls in turns with other pinned members */
   struct spin_policy wait_spin; /* of crew_wait */
   struct rpc_waits waits;
   _Atomic int wait_fd;    /* an eventfd, from the first wait to the end of the thread; else -1 */
@@ -302,11 +303,12 @@ static inline const struct crew_poll_ops *crew_poll_ops_of(struct crew_source *s
 }
 
 struct crew_config {
-  unsigned threads;        /* at least 1 */
-  unsigned threads_max;    /* at least threads */
-  unsigned lost_max;       /* lost threads that are replaced, in addition to threads_max */
-  unsigned pinned_max;     /* pinned members, in addition to threads_max */
-  unsigned pinned_polling; /* pinned members that may busy-poll at the same time */
+  unsigned threads;     /* at least 1 */
+  unsigned threads_max; /* at least threads */
+  unsigned lost_max;    /* lost threads that are replaced, in addition to threads_max */
+  unsigned pinned_max;  /* pinned members, in addition to threads_max */
+  /* Pinned members that may busy-poll at length at the same time. Others poll for a few yields only. 0: none polls. */
+  unsigned pinned_polling;
   int64_t linger_ms;       /* how long a member above `threads` stays idle before it leaves */
   int64_t busy_timeout_ms; /* net/server.h */
   /* Handles deadlines and the shutdown. Called on the watcher's thread, about every tick_ms while there is work; the

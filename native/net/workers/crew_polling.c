@@ -6,7 +6,7 @@
 #include <sched.h>
 
 /* For loops that only yield, because polling a socket costs a system call. */
-static const struct spin_limits SOCKET_LIMITS = {.usual_ns = 100000, .rare_ns = 400000};
+static const struct spin_limits SOCKET_LIMITS = {.usual_ns = 100000, .rare_ns = 400000, .pause_ns = 100000};
 
 enum {
   PAUSE_NS = 2000,     /* a pollable source is polled with pauses for this time before the first yield */
@@ -17,7 +17,12 @@ enum {
   QUICK_NS = 20000, /* a member whose work takes longer, twice in a row, closes the set of polled sources */
   POLLED_NS = 2000000, /* a source without work for this time leaves the set, or is not added to it */
   /* A call that arrives later is not polled for: to wake both sides takes half of this time. */
-  FAST_NS = 400000
+  FAST_NS = 400000,
+  /* Pinned members that poll at the same time as others yield to each other. A longer pause between two polls means that
+   * a thread which does not yield wants the processor. */
+  TURN_PAUSE_NS = 500000,
+  TURN_NS = 5000, /* more than PAUSE_NS */
+  TURN_YIELDS = 8
 };
 
 static bool has_no_work(struct crew *crew)
@@ -248,21 +253,25 @@ static bool poll_with_pauses(const struct poll_loop *loop)
 
 /* The duration of a poll loop so far. */
 struct poll_time {
-  int64_t took_ns; /* without the time in which the thread had lost its processor, except by a yield */
+  /* Without the time in which the thread had lost its processor, except by a yield, and without free yields. */
+  int64_t took_ns;
   int64_t longest_pause_ns;
-  unsigned lost;    /* how often the thread has lost its processor */
+  unsigned lost; /* how often the thread has lost its processor */
+  unsigned yields;
   unsigned arrived; /* crew->fast_arrivals */
 };
 
 /* A thread that has lost its processor did not poll during that time, so the time must not count as polling in vain. */
-static void measure_poll(struct crew_member *member, bool has_yielded, struct poll_time *spent)
+static void measure_poll(struct crew_member *member, const struct spin_limits *limits, bool has_yielded,
+                         struct poll_time *spent)
 {
   int64_t now_ns = clock_now_ns();
   int64_t pause_ns = now_ns - member->clock_ns;
   member->clock_ns = now_ns;
   if (!has_yielded && pause_ns >= LOST_NS && spent->lost++ < LOST_MAX)
     return;
-  spent->took_ns += pause_ns;
+  if (!has_yielded || spent->yields++ >= limits->free_yields)
+    spent->took_ns += pause_ns;
   if (pause_ns > spent->longest_pause_ns)
     spent->longest_pause_ns = pause_ns;
 }
@@ -282,7 +291,7 @@ static bool run_poll_loop(struct crew_member *member, const struct poll_loop *lo
     found = yields ? loop->has_work(loop->context) : poll_with_pauses(loop);
     if (found && !yields)
       break;
-    measure_poll(member, yields, &spent);
+    measure_poll(member, loop->limits, yields, &spent);
     /* Another member has just answered a client and added its source to the set: the next message of that client is
      * polled for as long as that of other clients. */
     unsigned arrived = atomic_load_explicit(&member->crew->fast_arrivals, memory_order_relaxed);
@@ -418,7 +427,7 @@ static bool stay_with_pollable(struct crew_member *member, struct stay *stay)
   if (!may_poll || !can_go_on(member) || !spin_policy_takes_chance(&member->poll_spin) ||
       !become_poller(member))
     return false;
-  const struct spin_limits limits = {.usual_ns = poll_ns, .rare_ns = poll_ns};
+  const struct spin_limits limits = {.usual_ns = poll_ns, .rare_ns = poll_ns, .pause_ns = poll_ns};
   struct poll_loop loop = {.has_work = poll_set_and_source,
                            .context = stay,
                            .may_continue = can_go_on,
@@ -438,7 +447,7 @@ static bool may_keep_polling(struct crew_member *member)
          atomic_load_explicit(&member->crew->phase, memory_order_relaxed) == CREW_SERVING;
 }
 
-/* False: pinned_polling members poll already. */
+/* False: pinned_polling members poll at length already. */
 static bool begin_polling(struct crew *crew)
 {
   unsigned polling = atomic_load_explicit(&crew->polling, memory_order_relaxed);
@@ -455,30 +464,49 @@ static void end_polling(struct crew *crew)
   atomic_fetch_sub_explicit(&crew->polling, 1, memory_order_relaxed);
 }
 
+/* A pinned member that polls at length does so as any member. Otherwise it polls for PAUSE_NS and then for TURN_YIELDS
+ * yields, which costs less than to sleep and to be woken. */
+static struct spin_limits own_limits(const struct crew *crew, bool is_pollable, bool is_long)
+{
+  const int64_t usual_ns = is_pollable ? crew->config.poll_ns : SOCKET_LIMITS.usual_ns;
+  if (!is_long)
+    return (struct spin_limits){.usual_ns = usual_ns < TURN_NS ? usual_ns : TURN_NS,
+                                .rare_ns = usual_ns < TURN_NS ? usual_ns : TURN_NS,
+                                .pause_ns = TURN_PAUSE_NS,
+                                .free_yields = TURN_YIELDS};
+  return is_pollable ? (struct spin_limits){.usual_ns = usual_ns, .rare_ns = usual_ns, .pause_ns = usual_ns}
+                     : SOCKET_LIMITS;
+}
+
 /* A pinned member has no other work, so it may poll even if no other member is idle. */
 static bool stay_with_own(struct crew_member *member, struct stay *stay)
 {
   struct crew *crew = member->crew;
-  const struct spin_limits pollable_limits = {.usual_ns = crew->config.poll_ns,
-                                              .rare_ns = crew->config.poll_ns};
   bool is_pollable = crew_poll_ops_of(stay->source) != NULL;
   struct spin_policy *spin = is_pollable ? &member->poll_spin : &member->spin;
   if (is_pollable)
     measure_work(member, stay);
-  if ((is_pollable && (crew->config.poll_ns == 0 || stay->source->pace != CREW_PACE_FAST)) ||
-      !spin_policy_takes_chance(spin) || !begin_polling(crew))
+  if (crew->config.pinned_polling == 0 ||
+      (is_pollable && (crew->config.poll_ns == 0 || stay->source->pace != CREW_PACE_FAST)))
     return false;
+  bool is_long = spin_policy_takes_chance(spin) && begin_polling(crew);
+  if (!is_long)
+    spin = &member->turn_spin;
+  if (!is_long && !spin_policy_takes_chance(spin))
+    return false;
+  const struct spin_limits limits = own_limits(crew, is_pollable, is_long);
   const struct poll_loop loop = {.has_work = poll_source,
                                  .context = stay,
                                  .may_continue = may_keep_polling,
                                  .pause_ns =
                                      is_pollable && is_client_elsewhere(crew, stay->source) ? PAUSE_NS : 0,
-                                 .limits = is_pollable ? &pollable_limits : &SOCKET_LIMITS,
+                                 .limits = &limits,
                                  .spin = spin};
   if (!is_pollable)
     member->clock_ns = clock_now_ns();
   run_poll_loop(member, &loop);
-  end_polling(crew);
+  if (is_long)
+    end_polling(crew);
   return stay->has_more;
 }
 
@@ -500,7 +528,7 @@ bool crew_poll_while_waiting(struct crew_member *member, struct crew_source *sou
                              bool (*has_work)(void *context), void *context)
 {
   const int64_t poll_ns = member->crew->config.poll_ns;
-  const struct spin_limits pollable_limits = {.usual_ns = poll_ns, .rare_ns = poll_ns};
+  const struct spin_limits pollable_limits = {.usual_ns = poll_ns, .rare_ns = poll_ns, .pause_ns = poll_ns};
   bool is_pollable = crew_poll_ops_of(source) != NULL;
   if ((is_pollable && poll_ns == 0) || !can_be_spared(member) ||
       !spin_policy_takes_chance(&member->wait_spin) || !become_poller(member))

@@ -42,7 +42,7 @@ struct crew {
   _Atomic unsigned starting; /* those of them whose thread is starting */
   _Atomic unsigned ready;    /* length of the ready queue */
   _Atomic unsigned waiting;  /* members in crew_wait, except pinned members */
-  _Atomic unsigned polling;  /* pinned members that poll */
+  _Atomic unsigned polling;  /* pinned members that poll at length */
 
   _Atomic bool watcher_sleeps; /* the watcher sleeps, or is about to; a thread that finds work wakes it */
   _Atomic bool accepts_polled; /* sources may be added to `polled`; changed under poll_lock */

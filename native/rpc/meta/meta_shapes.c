@@ -118,15 +118,19 @@ struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const st
 {
   enum { SHAPES_MAX = 256 };
   struct text names[SHAPES_MAX];
+  const char *elements[SHAPES_MAX];
   size_t count = 0;
   struct catalog_excerpt *excerpt;
   struct jp_error error;
   for (size_t i = 0; i < look->shape_count && count < SHAPES_MAX; i++) {
-    if (look->shapes[i].is_permanent)
-      names[count++] = look->shapes[i].name;
+    if (!look->shapes[i].is_permanent)
+      continue;
+    names[count] = look->shapes[i].name;
+    elements[count++] = look->shapes[i].element;
   }
   return catalog != NULL && count > 0 &&
-                 catalog_excerpt_open(catalog, names, count, CATALOG_NESTED, &excerpt, &error) == JP_OK
+                 catalog_excerpt_open_from(catalog, names, elements, count, CATALOG_NESTED, &excerpt,
+                                           &error) == JP_OK
              ? excerpt
              : NULL;
 }

@@ -11,7 +11,7 @@ enum {
   SPIN_LONG_NS = 400 * US
 };
 
-static const struct spin_limits LIMITS = {.usual_ns = SPIN_NS, .rare_ns = SPIN_LONG_NS};
+static const struct spin_limits LIMITS = {.usual_ns = SPIN_NS, .rare_ns = SPIN_LONG_NS, .pause_ns = SPIN_NS};
 
 /* Of so many chances, the number that is used if each ends like this. */
 static int count_polls(struct spin_policy *spin, int chances, bool found, int64_t took_ns, int64_t pause_ns)
@@ -47,6 +47,18 @@ UNIT_TEST(test_other_threads_get_the_processor)
   struct spin_policy spin = {0};
   assert_int_equal(count_polls(&spin, 128, true, LATE_NS, SPIN_NS), 8);
   assert_int_equal(count_polls(&spin, 128 * 10, true, LATE_NS, SPIN_NS), 10);
+}
+
+/* Threads that poll in turns lose the processor to each other, and not to a thread that keeps it. */
+UNIT_TEST(test_a_longer_pause_may_be_allowed)
+{
+  static const struct spin_limits turns = {.usual_ns = SPIN_NS, .rare_ns = SPIN_NS, .pause_ns = 5 * SPIN_NS};
+  struct spin_policy spin = {0};
+  spin_policy_learn(&spin, &turns, true, QUICK_NS, 4 * SPIN_NS);
+  assert_true(spin_policy_takes_chance(&spin));
+  for (int i = 0; i < 3; i++)
+    spin_policy_learn(&spin, &turns, true, QUICK_NS, 5 * SPIN_NS);
+  assert_false(spin_policy_takes_chance(&spin));
 }
 
 /* A client that pauses between its calls would otherwise cost a core. */

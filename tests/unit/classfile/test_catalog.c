@@ -316,6 +316,50 @@ UNIT_TEST(a_changed_jar_is_read_again)
   files_drop_scratch(folder);
 }
 
+/* The element need not be in the class path: then no other was opened. A class that is not there is searched. */
+UNIT_TEST(a_class_is_read_where_it_is)
+{
+  static const struct {
+    const char *name, *element;
+    bool is_there;
+  } rows[] = {{"p.Own", "there.jar", true},     {"p.Own", "missing.jar", false}, {"p.Own", NULL, false},
+              {"p.Listed", "there.jar", true},  {"p.Listed", "a.jar", true},     {"p.Listed", ".", true},
+              {"p.Parted", "parted.jar", false}};
+  char folder[64];
+  char path[128];
+  files_open_scratch(folder);
+  snprintf(path, sizeof path, "%s/parted.jar", folder);
+  zip_t *jar = jars_create(path);
+  jars_add_class(jar, "p/Parted.class", "p/Parted", 50);
+  jars_add_text(jar, "lib/inner.jar", "no jar");
+  jars_close(jar);
+  snprintf(path, sizeof path, "%s/there.jar", folder);
+  jar = jars_create(path);
+  jars_add_class(jar, "p/Own.class", "p/Own", 50);
+  jars_close(jar);
+  snprintf(path, sizeof path, "%s/a.jar", folder);
+  jar = jars_create(path);
+  jars_add_class(jar, "p/Listed.class", "p/Listed", 50);
+  jars_close(jar);
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    struct catalog *catalog = open_catalog(path, NULL);
+    struct catalog_excerpt *excerpt;
+    struct jp_error error;
+    char element[192];
+    snprintf(element, sizeof element, "%s/%s", folder, rows[i].element == NULL ? "" : rows[i].element);
+    const struct text name = text_of(rows[i].name);
+    const char *elements[] = {rows[i].element == NULL ? NULL : element};
+    assert_int_equal(catalog_excerpt_open_from(catalog, &name, elements, 1, CATALOG_NESTED, &excerpt, &error),
+                     JP_OK);
+    bool is_found = catalog_find(catalog_excerpt_tables(excerpt), name) != CATALOG_NONE;
+    if (is_found != rows[i].is_there)
+      fail_msg("%s in %s: %d", rows[i].name, element, is_found);
+    catalog_excerpt_close(excerpt);
+    catalog_destroy(catalog);
+  }
+  files_drop_scratch(folder);
+}
+
 static void note_name(void *context, struct text name)
 {
   *(bool *)context = *(bool *)context || text_equal(name, TEXT("meta.fixtures.Shapes"));

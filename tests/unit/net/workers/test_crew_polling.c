@@ -313,31 +313,73 @@ static void turn_by_fd(struct crew_source *source, struct crew_member *member)
   turn(source, member);
 }
 
-CREW_TEST(a_pinned_member_polls_after_its_descriptor_has_woken_it, .threads = 1, .threads_max = 1,
-          .pinned_max = 1, .pinned_polling = 1, .poll_ns = INT64_C(3600000000000))
+static const struct crew_call_ops PINNED_OPS = {.await = await_fd};
+
+#define PINNED_RING(found_at_)                                                                               \
+  {                                                                                                          \
+    .ring = {.source = {.turn = turn_by_fd, .poll_ops = &POLL_OPS, .call_ops = &PINNED_OPS},                 \
+             .is_fast = true,                                                                                \
+             .publishes_processor = true,                                                                    \
+             .is_near = true,                                                                                \
+             .found_at = (found_at_)},                                                                       \
+    .fd = eventfd(0, EFD_CLOEXEC)                                                                            \
+  }
+
+static void pin(struct fixture *f, struct pinned_ring *pinned)
 {
-  static const struct crew_call_ops call_ops = {.await = await_fd};
-  struct pinned_ring pinned = {
-      .ring = {.source = {.turn = turn_by_fd, .poll_ops = &POLL_OPS, .call_ops = &call_ops},
-               .is_fast = true,
-               .publishes_processor = true,
-               .is_near = true,
-               .found_at = 6},
-      .fd = eventfd(0, EFD_CLOEXEC)};
   struct crew_member *member = NULL;
   struct jp_error error;
-  assert_int_equal(crew_pin(f->crew, &pinned.ring.source, "pinned", &member, &error), JP_OK);
-  atomic_store(&pinned.ring.source.pinned, member);
+  assert_int_equal(crew_pin(f->crew, &pinned->ring.source, "pinned", &member, &error), JP_OK);
+  atomic_store(&pinned->ring.source.pinned, member);
   crew_admit(member);
+}
+
+static void give_pinned_turn(struct pinned_ring *pinned)
+{
+  int turns = atomic_load(&pinned->ring.turns);
+  pinned->ring.polls = 0;
+  assert_int_equal(eventfd_write(pinned->fd, 1), 0);
+  AWAIT(atomic_load(&pinned->ring.turns) != turns);
+}
+
+#define HOUR_NS INT64_C(3600000000000)
+
+CREW_TEST(a_pinned_member_polls_after_its_descriptor_has_woken_it, .threads = 1, .threads_max = 1,
+          .pinned_max = 1, .pinned_polling = 1, .poll_ns = HOUR_NS)
+{
+  struct pinned_ring pinned = PINNED_RING(6);
+  pin(f, &pinned);
   for (int i = 1; i <= 3; i++) {
-    pinned.ring.polls = 0;
-    assert_int_equal(eventfd_write(pinned.fd, 1), 0);
-    AWAIT(atomic_load(&pinned.ring.turns) == i);
+    give_pinned_turn(&pinned);
     assert_true(pinned.ring.found);
     assert_int_equal(pinned.ring.polls, 6);
   }
   fixture_close(f);
   close(pinned.fd);
+}
+
+/* Of 16 pinned members one polls at length. To wake another for each call costs more than its few yields. */
+CREW_TEST(a_pinned_member_yields_a_few_times_while_another_polls, .threads = 1, .threads_max = 1,
+          .pinned_max = 2, .pinned_polling = 1, .poll_ns = HOUR_NS)
+{
+  struct pinned_ring polled = PINNED_RING(INT_MAX);
+  struct pinned_ring other = PINNED_RING(8);
+  pin(f, &polled);
+  pin(f, &other);
+  atomic_store(&yields, 0);
+  assert_int_equal(eventfd_write(polled.fd, 1), 0);
+  AWAIT(atomic_load(&yields) > 1000); /* until the crew stops */
+  for (int i = 1; i <= 3; i++) {
+    give_pinned_turn(&other);
+    assert_true(other.ring.found);
+    assert_int_equal(other.ring.polls, 8);
+  }
+  other.ring.found_at = INT_MAX;
+  give_pinned_turn(&other);
+  assert_false(other.ring.found);
+  fixture_close(f);
+  close(polled.fd);
+  close(other.fd);
 }
 
 UNIT_MAIN
