@@ -58,7 +58,9 @@ static void close_attempt(struct attempt *attempt)
 
 static enum jp_client_status shake_hands(struct attempt *attempt, struct text peer_id, int64_t time_ns)
 {
-  return shm_shake_hands(&attempt->stream, &URL, peer_id, clock_now_ns() + time_ns, &attempt->region,
+  const struct client_credentials nothing = {0};
+  const struct transport_options options = {.peer_id = peer_id, .credentials = &nothing};
+  return shm_shake_hands(&attempt->stream, &URL, &options, clock_now_ns() + time_ns, &attempt->region,
                          &attempt->transport, &attempt->refusal, &attempt->error);
 }
 
