@@ -345,17 +345,30 @@ void client_read(struct jp_client *client)
 
 /* ---- opening a client ---- */
 
+enum jp_client_status client_copy_config(const struct jp_client_config *given,
+                                         struct jp_client_config *config, struct jp_client_error *error)
+{
+  const size_t first_size = offsetof(struct jp_client_config, ca_file); /* the first version ended there */
+  if (given->size < first_size)
+    return client_fail(error, JP_CLIENT_INVALID, "size of jp_client_config is not set");
+  if (given->size > sizeof *config)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED,
+                       "jp_client_config is of a later version than the library");
+  *config = (struct jp_client_config){0};
+  memcpy(config, given, given->size);
+  config->size = sizeof *config;
+  return JP_CLIENT_OK;
+}
+
 static enum jp_client_status read_config(const struct jp_client_config *given,
                                          struct jp_client_config *config, struct jp_client_error *error)
 {
   *config = DEFAULTS;
   if (given == NULL)
     return JP_CLIENT_OK;
-  if (given->size < sizeof *config)
-    return client_fail(error, JP_CLIENT_INVALID, "size of jp_client_config is not set");
-  if (given->size > sizeof *config)
-    return client_fail(error, JP_CLIENT_UNSUPPORTED,
-                       "jp_client_config is of a later version than the library");
+  enum jp_client_status status = client_copy_config(given, config, error);
+  if (status != JP_CLIENT_OK)
+    return status;
   size_t process_length = given->process == NULL ? PROCESS_LENGTH_MIN : strlen(given->process);
   if (process_length < PROCESS_LENGTH_MIN || process_length > PROCESS_LENGTH_MAX ||
       (given->process != NULL && text_valid_utf8(text_of(given->process)) < process_length))
@@ -363,7 +376,6 @@ static enum jp_client_status read_config(const struct jp_client_config *given,
                        (int)PROCESS_LENGTH_MIN, (int)PROCESS_LENGTH_MAX);
   if (given->connect_timeout_ms < 0)
     return client_fail(error, JP_CLIENT_INVALID, "connect_timeout_ms is negative");
-  *config = *given;
   if (config->connect_timeout_ms == 0)
     config->connect_timeout_ms = DEFAULTS.connect_timeout_ms;
   if (config->message_max == 0)

@@ -3,6 +3,7 @@
 #include "client/messages/client_error.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <openssl/bio.h>
@@ -197,8 +198,26 @@ static enum jp_client_status judge_failure(struct client_tls *tls, int result, e
 
 /* ---- the certificates ---- */
 
-/* Distributions have the system's certificates in different places, and a package of this library may carry an OpenSSL
- * that was built for another one. */
+/* A folder whose certificates have the names by which OpenSSL finds them: "002c0b4f.0". */
+static bool is_hashed_folder(const char *path)
+{
+  enum { HASH_DIGITS = 8 };
+  DIR *folder = opendir(path);
+  bool is_found = false;
+  for (const struct dirent *entry; folder != NULL && !is_found && (entry = readdir(folder)) != NULL;) {
+    const char *name = entry->d_name;
+    is_found = strspn(name, "0123456789abcdef") == HASH_DIGITS && strcmp(name + HASH_DIGITS, ".0") == 0;
+  }
+  if (folder != NULL)
+    closedir(folder);
+  return is_found;
+}
+
+/*
+ * Distributions have the system's certificates in different places, and a package of this library may carry an OpenSSL
+ * that was built for another one. A folder is preferred, because OpenSSL reads only the files that it needs: all
+ * certificates of a file take 20 ms for each connection.
+ */
 static bool add_system_authorities(SSL_CTX *context)
 {
   static const char *const files[] = {
@@ -209,8 +228,13 @@ static bool add_system_authorities(SSL_CTX *context)
   };
   const char *file = getenv(X509_get_default_cert_file_env());
   const char *folder = getenv(X509_get_default_cert_dir_env());
-  bool is_chosen = file != NULL || folder != NULL;
-  if (is_chosen || access(X509_get_default_cert_file(), R_OK) == 0)
+  if (file != NULL || folder != NULL)
+    return SSL_CTX_set_default_verify_paths(context) == 1;
+  if (is_hashed_folder(X509_get_default_cert_dir()))
+    return SSL_CTX_set_default_verify_dir(context) == 1;
+  if (is_hashed_folder("/etc/ssl/certs"))
+    return SSL_CTX_load_verify_dir(context, "/etc/ssl/certs") == 1;
+  if (access(X509_get_default_cert_file(), R_OK) == 0)
     return SSL_CTX_set_default_verify_paths(context) == 1;
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     if (access(files[i], R_OK) == 0)
