@@ -652,6 +652,9 @@ static enum jp_client_status begin_request(struct jp_client *client, int64_t dea
 {
   *token = NULL;
   enum jp_client_status status = client_check_process(client, error);
+  if (client->credentials.token_function != NULL && client_credentials_are_asked(&client->credentials))
+    return client_fail(error, JP_CLIENT_NO_TOKEN,
+                       "a token function cannot use the client that asks for the token");
   if (status != JP_CLIENT_OK || atomic_load_explicit(&client->keeps_token, memory_order_relaxed))
     return status;
   status = client_ask_for_token(client, token, error);

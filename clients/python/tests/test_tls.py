@@ -401,6 +401,27 @@ class Tokens(TlsCase):
         other = self.connect(self.proxy(), "https", token=lambda: java.java.lang.String.valueOf("from-java"))
         self.assertEqual(run_threads(lambda each: other.java.lang.Math.max(each, 3), list(range(8))), [3, 3, 3, 3, 4, 5, 6, 7])
 
+    def test_a_token_function_cannot_use_its_own_connection(self):
+        for scheme in SCHEMES:
+            others, faults = [], []
+
+            def ask(others=others, faults=faults):
+                for each in others:
+                    try:
+                        each.stats()
+                    except ConnectionError as error:
+                        faults.append(str(error))
+                return "token"
+
+            proxy = self.proxy()
+            other = self.connect(proxy, scheme, token=ask, reconnects=True)
+            others.append(other)
+            proxy.cut_all()
+            with contextlib.suppress(ConnectionError):
+                other.stats()
+            other.stats()
+            self.assertIn("cannot use the client", faults[-1])
+
     def test_no_error_shows_a_token_that_a_server_quotes(self):
         async def quote(reader, writer):
             head = await reader.readuntil(b"\r\n\r\n")

@@ -119,12 +119,30 @@ static enum jp_client_status read_token_file(const char *path, char token[JP_TOK
   return status;
 }
 
+/* The token functions that this thread is inside of, innermost first. */
+struct asked {
+  const struct client_credentials *credentials;
+  const struct asked *outer;
+};
+static _Thread_local const struct asked *innermost;
+
+bool client_credentials_are_asked(const struct client_credentials *credentials)
+{
+  const struct asked *asked = innermost;
+  while (asked != NULL && asked->credentials != credentials)
+    asked = asked->outer;
+  return asked != NULL;
+}
+
 static enum jp_client_status call_token_function(const struct client_credentials *credentials,
                                                  char token[JP_TOKEN_SIZE], struct jp_client_error *error)
 {
   struct jp_client_error why = {.status = JP_CLIENT_OK};
   memset(token, 0, JP_TOKEN_SIZE);
+  const struct asked asked = {credentials, innermost};
+  innermost = &asked;
   bool is_given = credentials->token_function(credentials->token_context, token, &why);
+  innermost = asked.outer;
   why.text[sizeof why.text - 1] = '\0';
   if (is_given)
     return check_token("the token function", (struct text){token, strnlen(token, JP_TOKEN_SIZE)}, error);

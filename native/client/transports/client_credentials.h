@@ -44,6 +44,8 @@ static inline bool client_credentials_need_tls(const struct client_credentials *
   return credentials->ca_file != NULL || credentials->cert_file != NULL;
 }
 
+/* This thread is inside the token function of these credentials. */
+bool client_credentials_are_asked(const struct client_credentials *credentials);
 /*
  * Copies the value, reads the file or calls the function, without a lock; token is "" if there is none. The caller
  * clears the copy with explicit_bzero. JP_CLIENT_NO_TOKEN: the error says why, without any part of the token.

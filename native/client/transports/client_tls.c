@@ -1,5 +1,6 @@
 #include "client/transports/client_tls.h"
 
+#include "base/transitions.h"
 #include "client/messages/client_error.h"
 
 #include <arpa/inet.h>
@@ -20,12 +21,12 @@
 /*
  * What may be done with the connection. Only its owner uses it.
  *
- * | state           | what holds                                   | who leaves it, on what              |
- * | TLS_HANDSHAKING | the peer is not verified yet                 | client_tls_shake_hands              |
- * | TLS_OPEN        | the peer was verified                        | a read or write that fails          |
- * | TLS_ENDED       | the peer has announced its end               | nobody                              |
- * | TLS_BROKEN      | OpenSSL allows no further call (SSL_shutdown | nobody                              |
- * |                 | included)                                    |                                     |
+ * | state           | what holds                     | who leaves it, on what                               |
+ * | TLS_HANDSHAKING | the peer is not verified yet   | client_tls_shake_hands: it is complete, or has       |
+ * |                 |                                | failed                                               |
+ * | TLS_OPEN        | the peer was verified          | a read: the peer ends it; a read or write that fails |
+ * | TLS_ENDED       | the peer has announced its end | nobody                                               |
+ * | TLS_BROKEN      | OpenSSL allows no further call | nobody                                               |
  */
 enum tls_state {
   TLS_HANDSHAKING, /* the handshake is not complete */
@@ -34,14 +35,30 @@ enum tls_state {
   TLS_BROKEN       /* a call has failed for good */
 };
 
+enum { READ_AT_ONCE = 256 * 1024 /* longer than the longest record */ };
+
 struct client_tls {
   SSL *ssl;
   int fd;
   enum tls_state state;
+  size_t budget;    /* bytes that the current call may still receive */
   bool has_eof;     /* the socket has ended */
   int system_error; /* errno of the socket's failure; 0: none */
   char host[NAME_MAX + 1];
 };
+
+static const uint16_t tls_transitions[] = {
+    [TLS_HANDSHAKING] = TO(TLS_OPEN) | TO(TLS_BROKEN),
+    [TLS_OPEN] = TO(TLS_ENDED) | TO(TLS_BROKEN),
+    [TLS_ENDED] = 0,
+    [TLS_BROKEN] = 0,
+};
+
+static void set_tls_state(struct client_tls *tls, enum tls_state to)
+{
+  ASSERT_TRANSITION(tls_transitions, tls->state, to);
+  tls->state = to;
+}
 
 /* ---- the socket ---- */
 
@@ -61,18 +78,26 @@ static int write_socket(BIO *bio, const char *bytes, int size)
   return (int)count;
 }
 
+/* A peer may send records without content as fast as OpenSSL reads them, and OpenSSL would not return. So a call ends as if
+ * nothing more had arrived; the socket still shows the rest. */
 static int read_socket(BIO *bio, char *bytes, int size)
 {
   struct client_tls *tls = BIO_get_data(bio);
   ssize_t count;
+  BIO_clear_retry_flags(bio);
+  if (tls->budget == 0) {
+    BIO_set_retry_read(bio);
+    return -1;
+  }
   do {
     count = recv(tls->fd, bytes, (size_t)size, 0);
   } while (count < 0 && errno == EINTR);
-  BIO_clear_retry_flags(bio);
   if (count < 0 && errno == EAGAIN)
     BIO_set_retry_read(bio);
   else if (count < 0)
     tls->system_error = errno;
+  else
+    tls->budget -= (size_t)count < tls->budget ? (size_t)count : tls->budget;
   tls->has_eof |= count == 0;
   return (int)count;
 }
@@ -152,7 +177,7 @@ static enum jp_client_status fail_for_good(struct client_tls *tls, struct jp_cli
   bool is_new = tls->state == TLS_HANDSHAKING;
   unsigned long code = ERR_peek_error();
   long result = SSL_get_verify_result(tls->ssl);
-  tls->state = TLS_BROKEN;
+  set_tls_state(tls, TLS_BROKEN);
   if (is_new && result != X509_V_OK)
     return fail_certificate(tls, result, error);
   if (tls->has_eof || tls->system_error != 0) {
@@ -188,7 +213,7 @@ static enum jp_client_status judge_failure(struct client_tls *tls, int result, e
     return JP_CLIENT_OK;
   case SSL_ERROR_ZERO_RETURN:
     if (tls->state == TLS_OPEN)
-      tls->state = TLS_ENDED;
+      set_tls_state(tls, TLS_ENDED);
     ERR_clear_error();
     return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
   default:
@@ -198,19 +223,20 @@ static enum jp_client_status judge_failure(struct client_tls *tls, int result, e
 
 /* ---- the certificates ---- */
 
-/* A folder whose certificates have the names by which OpenSSL finds them: "002c0b4f.0". */
+/* A folder whose certificates have the names by which OpenSSL finds them: "002c0b4f.0". With a few of them it may be a
+ * supplement of a file. */
 static bool is_hashed_folder(const char *path)
 {
-  enum { HASH_DIGITS = 8 };
+  enum { HASH_DIGITS = 8, FEWEST = 40 };
   DIR *folder = opendir(path);
-  bool is_found = false;
-  for (const struct dirent *entry; folder != NULL && !is_found && (entry = readdir(folder)) != NULL;) {
+  unsigned count = 0;
+  for (const struct dirent *entry; folder != NULL && count < FEWEST && (entry = readdir(folder)) != NULL;) {
     const char *name = entry->d_name;
-    is_found = strspn(name, "0123456789abcdef") == HASH_DIGITS && strcmp(name + HASH_DIGITS, ".0") == 0;
+    count += strspn(name, "0123456789abcdef") == HASH_DIGITS && strcmp(name + HASH_DIGITS, ".0") == 0;
   }
   if (folder != NULL)
     closedir(folder);
-  return is_found;
+  return count == FEWEST;
 }
 
 /*
@@ -392,6 +418,7 @@ enum jp_client_status client_tls_shake_hands(struct client_tls *tls, enum tls_wa
                                              struct jp_client_error *error)
 {
   *wait = TLS_NEEDS_NOTHING;
+  tls->budget = READ_AT_ONCE;
   ERR_clear_error();
   int result = SSL_do_handshake(tls->ssl);
   if (result != 1) {
@@ -403,10 +430,10 @@ enum jp_client_status client_tls_shake_hands(struct client_tls *tls, enum tls_wa
   }
   long verified = SSL_get_verify_result(tls->ssl);
   if (verified != X509_V_OK || SSL_get0_peer_certificate(tls->ssl) == NULL) {
-    tls->state = TLS_BROKEN;
+    set_tls_state(tls, TLS_BROKEN);
     return fail_certificate(tls, verified == X509_V_OK ? X509_V_ERR_UNSPECIFIED : verified, error);
   }
-  tls->state = TLS_OPEN;
+  set_tls_state(tls, TLS_OPEN);
   return JP_CLIENT_OK;
 }
 
@@ -422,6 +449,7 @@ enum jp_client_status client_tls_write(struct client_tls *tls, const char *bytes
   *wait = TLS_NEEDS_NOTHING;
   if (tls->state != TLS_OPEN)
     return fail_not_open(error);
+  tls->budget = READ_AT_ONCE;
   ERR_clear_error();
   int result = SSL_write_ex(tls->ssl, bytes, size, count);
   return result == 1 ? JP_CLIENT_OK : judge_failure(tls, result, wait, error);
@@ -434,6 +462,7 @@ enum jp_client_status client_tls_read(struct client_tls *tls, char *bytes, size_
   *wait = TLS_NEEDS_NOTHING;
   if (tls->state != TLS_OPEN)
     return fail_not_open(error);
+  tls->budget = READ_AT_ONCE;
   ERR_clear_error();
   int result = SSL_read_ex(tls->ssl, bytes, size, count);
   return result == 1 ? JP_CLIENT_OK : judge_failure(tls, result, wait, error);
