@@ -646,30 +646,39 @@ void client_write_all_releases(struct jp_client *client)
 
 /* ---- tokens ---- */
 
-/* Without the lock: the token's function is the program's. */
-static enum jp_client_status begin_request(struct jp_client *client, int64_t deadline_ns, char **token,
-                                           struct jp_client_error *error)
+/* Reads the token of the request, which is not sent after the deadline. */
+static enum jp_client_status ask_in_time(struct jp_client *client, int64_t deadline_ns, char **token,
+                                         struct jp_client_error *error)
 {
-  *token = NULL;
-  enum jp_client_status status = client_check_process(client, error);
-  if (client->credentials.token_function != NULL && client_credentials_are_asked(&client->credentials))
+  if (client_credentials_are_asked(&client->credentials))
     return client_fail(error, JP_CLIENT_NO_TOKEN,
                        "a token function cannot use the client that asks for the token");
-  if (status != JP_CLIENT_OK || atomic_load_explicit(&client->keeps_token, memory_order_relaxed))
-    return status;
-  status = client_ask_for_token(client, token, error);
+  enum jp_client_status status = client_ask_for_token(client, token, error);
   if (status != JP_CLIENT_OK || deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns)
     return status;
   client_drop_token(*token);
   return client_fail(error, JP_CLIENT_TIMEOUT, "there was no token in time; the request was not sent");
 }
 
+/* Without the lock: the token's function is the program's. */
+static inline enum jp_client_status begin_request(struct jp_client *client, int64_t deadline_ns, char **token,
+                                                  struct jp_client_error *error)
+{
+  *token = NULL;
+  enum jp_client_status status = client_check_process(client, error);
+  if (status != JP_CLIENT_OK || atomic_load_explicit(&client->keeps_token, memory_order_relaxed))
+    return status;
+  return ask_in_time(client, deadline_ns, token, error);
+}
+
 /* Takes the token. */
-static enum jp_client_status connect_with_token(struct jp_client *client, int64_t deadline_ns, char *token,
-                                                struct jp_client_error *error)
+static inline enum jp_client_status connect_with_token(struct jp_client *client, int64_t deadline_ns,
+                                                       char *token, struct jp_client_error *error)
 {
   enum jp_client_status status = client_connect(client, deadline_ns, error);
-  if (status == JP_CLIENT_OK && client->kind->use_token != NULL)
+  if (token == NULL && client->token == NULL)
+    return status;
+  if (status == JP_CLIENT_OK)
     return client_use_token(client, token, error);
   client_drop_token(token);
   return status;

@@ -234,6 +234,9 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
       return client_report_end(client, error);
   }
   while (client->state == CLIENT_OPENING || client->state == CLIENT_BREAKING) {
+    if (client_credentials_are_asked(&client->credentials)) /* this thread itself opens the connection */
+      return client_fail(error, JP_CLIENT_NO_TOKEN,
+                         "a token function cannot use the client that asks for the token");
     enum jp_client_status status = await_change(client, deadline_ns, error);
     if (status != JP_CLIENT_OK)
       return status;

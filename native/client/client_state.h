@@ -244,6 +244,7 @@ struct jp_client {
   char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name; "": none */
   struct uuid session;
   bool reconnects;
+  atomic_bool keeps_token; /* no token is asked for any more. Not under the lock */
   size_t pending_max;
   bool (*interrupted)(void *context); /* NULL: nothing interrupts a wait */
   void *interrupted_context;
@@ -255,7 +256,6 @@ struct jp_client {
   struct jp_client_error ended;      /* why the last connection ended, or was not opened */
   uint64_t connection;               /* the number of connections that were opened */
   char *token;                       /* the last one; NULL: none, or `open` of the transport sends tokens */
-  atomic_bool keeps_token;           /* no token is asked for any more. Not under the lock */
   int64_t retry_ns;                  /* no connection is tried before this time */
   int64_t pause_ns;                  /* the last pause between two tries */
 

@@ -54,9 +54,9 @@ enum jp_client_status client_stream_await(const struct client_stream *stream, bo
   for (;;) {
     int timeout = poll_timeout(deadline_ns);
     int ready = poll(&polled, 1, timeout);
-    if (ready > 0)
+    if (ready > 0 && timeout > 0)
       return JP_CLIENT_OK;
-    if (ready == 0 && timeout == 0)
+    if (ready >= 0 && timeout == 0) /* also if a peer sends without end what completes nothing */
       return client_fail(error, JP_CLIENT_REFUSED, "the peer did not answer in time");
     if (ready < 0 && errno != EINTR && errno != EAGAIN)
       return client_fail(error, JP_CLIENT_REFUSED, "poll: %s", strerror(errno));
@@ -251,45 +251,63 @@ enum jp_client_status client_stream_connect(struct client_stream *stream, const 
 
 /* ---- reading and writing ---- */
 
-/* *count 0: the socket accepts nothing now. */
-static enum jp_client_status send_some(struct client_stream *stream, size_t *count,
+/* Moving costs as much as the remaining bytes: only if they are fewer than the sent bytes. */
+static void drop_sent(struct client_stream *stream)
+{
+  if (stream->sent <= stream->out.len / 2)
+    return;
+  buffer_consume(&stream->out, stream->sent);
+  stream->sent = 0;
+}
+
+/* *is_full: the socket accepts no more. */
+static enum jp_client_status flush_tls(struct client_stream *stream, bool *is_full,
                                        struct jp_client_error *error)
 {
-  const char *bytes = stream->out.data + stream->sent;
-  size_t size = stream->out.len - stream->sent;
-  enum tls_wait wait; /* for room, which the caller waits for; no input can be needed without renegotiation */
-  if (stream->tls != NULL)
-    return client_tls_write(stream->tls, bytes, size, count, &wait, error);
-  ssize_t sent;
-  do {
-    sent = send(stream->fd, bytes, size, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  *count = sent < 0 ? 0 : (size_t)sent;
-  return sent >= 0 || errno == EAGAIN
-             ? JP_CLIENT_OK
-             : client_fail(error, JP_CLIENT_CLOSED, "the connection has ended: %s", strerror(errno));
+  enum jp_client_status status = JP_CLIENT_OK;
+  stream->has_unread |= stream->reading_needs_room;
+  stream->reading_needs_room = false;
+  while (status == JP_CLIENT_OK && !*is_full && stream->sent < stream->out.len) {
+    enum tls_wait wait; /* for room: without renegotiation writing needs no input */
+    size_t count;
+    status = client_tls_write(stream->tls, stream->out.data + stream->sent, stream->out.len - stream->sent,
+                              &count, &wait, error);
+    stream->sent += count;
+    *is_full = count == 0;
+  }
+  return status;
+}
+
+static enum jp_client_status flush_plain(struct client_stream *stream, bool *is_full,
+                                         struct jp_client_error *error)
+{
+  while (stream->sent < stream->out.len) {
+    ssize_t count =
+        send(stream->fd, stream->out.data + stream->sent, stream->out.len - stream->sent, MSG_NOSIGNAL);
+    if (count >= 0) {
+      stream->sent += (size_t)count;
+    } else if (errno == EAGAIN) {
+      *is_full = true;
+      break;
+    } else if (errno != EINTR) {
+      return client_fail(error, JP_CLIENT_CLOSED, "the connection has ended: %s", strerror(errno));
+    }
+  }
+  return JP_CLIENT_OK;
 }
 
 enum jp_client_status client_stream_flush(struct client_stream *stream, struct jp_client_error *error)
 {
+  bool is_full = false;
   if (stream->out.failed)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for the messages to be sent");
-  stream->has_unread |= stream->reading_needs_room;
-  stream->reading_needs_room = false;
-  while (stream->sent < stream->out.len) {
-    size_t count;
-    enum jp_client_status status = send_some(stream, &count, error);
-    if (status != JP_CLIENT_OK)
-      return status;
-    if (count == 0) {
-      /* Moving costs as much as the remaining bytes: only if they are fewer than the sent bytes. */
-      if (stream->sent > stream->out.len / 2) {
-        buffer_consume(&stream->out, stream->sent);
-        stream->sent = 0;
-      }
-      return JP_CLIENT_OK;
-    }
-    stream->sent += count;
+  enum jp_client_status status =
+      stream->tls == NULL ? flush_plain(stream, &is_full, error) : flush_tls(stream, &is_full, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  if (is_full) {
+    drop_sent(stream);
+    return JP_CLIENT_OK;
   }
   buffer_clear(&stream->out);
   buffer_trim(&stream->out, KEPT_MAX);
@@ -309,35 +327,54 @@ enum jp_client_status client_stream_flush_all(struct client_stream *stream, int6
   return status;
 }
 
-/* *is_empty: nothing more can be read now. */
-static enum jp_client_status receive_tls(struct client_stream *stream, char *room, size_t size, size_t *count,
-                                         bool *is_empty, struct jp_client_error *error)
+static enum jp_client_status fail_no_room(struct jp_client_error *error)
 {
-  enum tls_wait wait;
-  enum jp_client_status status = client_tls_read(stream->tls, room, size, count, &wait, error);
-  stream->is_cut = status != JP_CLIENT_OK && client_tls_is_cut(stream->tls);
-  stream->reading_needs_room = wait == TLS_NEEDS_ROOM;
-  *is_empty = wait != TLS_NEEDS_NOTHING || !client_tls_has_input(stream->tls);
-  return status;
+  return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a received message");
 }
 
-static enum jp_client_status receive_some(struct client_stream *stream, char *room, size_t size,
-                                          size_t *count, bool *is_empty, struct jp_client_error *error)
+static enum jp_client_status read_tls(struct client_stream *stream, struct jp_client_error *error)
 {
-  if (stream->tls != NULL)
-    return receive_tls(stream, room, size, count, is_empty, error);
-  ssize_t received;
+  size_t before = stream->in.len;
   do {
-    received = recv(stream->fd, room, size, 0);
-  } while (received < 0 && errno == EINTR);
-  *count = received < 0 ? 0 : (size_t)received;
-  *is_empty = *count < size;
-  if (received == 0)
-    return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
-  stream->is_cut = received < 0 && errno != EAGAIN;
-  return stream->is_cut
-             ? client_fail(error, JP_CLIENT_CLOSED, "the connection has ended: %s", strerror(errno))
-             : JP_CLIENT_OK;
+    enum tls_wait wait;
+    size_t count;
+    char *room = buffer_reserve(&stream->in, READ_MIN);
+    if (room == NULL)
+      return fail_no_room(error);
+    enum jp_client_status status =
+        client_tls_read(stream->tls, room, stream->in.cap - stream->in.len, &count, &wait, error);
+    stream->is_cut = status != JP_CLIENT_OK && client_tls_is_cut(stream->tls);
+    if (status != JP_CLIENT_OK)
+      return status;
+    stream->in.len += count;
+    stream->reading_needs_room = wait == TLS_NEEDS_ROOM;
+    stream->has_unread = wait == TLS_NEEDS_NOTHING && client_tls_has_input(stream->tls);
+  } while (stream->has_unread && stream->in.len - before <= READ_AT_ONCE);
+  return JP_CLIENT_OK;
+}
+
+static enum jp_client_status read_plain(struct client_stream *stream, struct jp_client_error *error)
+{
+  size_t before = stream->in.len;
+  for (;;) {
+    char *room = buffer_reserve(&stream->in, READ_MIN);
+    if (room == NULL)
+      return fail_no_room(error);
+    size_t size = stream->in.cap - stream->in.len;
+    ssize_t count = recv(stream->fd, room, size, 0);
+    if (count == 0)
+      return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
+    if (count < 0 && errno == EAGAIN)
+      return JP_CLIENT_OK;
+    if (count < 0 && errno != EINTR) {
+      stream->is_cut = true;
+      return client_fail(error, JP_CLIENT_CLOSED, "the connection has ended: %s", strerror(errno));
+    }
+    if (count > 0)
+      stream->in.len += (size_t)count;
+    if (count > 0 && ((size_t)count < size || stream->in.len - before > READ_AT_ONCE))
+      return JP_CLIENT_OK;
+  }
 }
 
 enum jp_client_status client_stream_read(struct client_stream *stream, struct jp_client_error *error)
@@ -346,23 +383,5 @@ enum jp_client_status client_stream_read(struct client_stream *stream, struct jp
   stream->consumed = 0;
   if (stream->in.len == 0)
     buffer_trim(&stream->in, KEPT_MAX);
-  size_t before = stream->in.len;
-  stream->has_unread = false;
-  bool is_empty = false;
-  while (!is_empty) {
-    char *room = buffer_reserve(&stream->in, READ_MIN);
-    if (room == NULL)
-      return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a received message");
-    size_t count;
-    enum jp_client_status status =
-        receive_some(stream, room, stream->in.cap - stream->in.len, &count, &is_empty, error);
-    if (status != JP_CLIENT_OK)
-      return status;
-    stream->in.len += count;
-    if (stream->in.len - before > READ_AT_ONCE) {
-      stream->has_unread = stream->tls != NULL && !is_empty;
-      return JP_CLIENT_OK;
-    }
-  }
-  return JP_CLIENT_OK;
+  return stream->tls == NULL ? read_plain(stream, error) : read_tls(stream, error);
 }

@@ -35,7 +35,7 @@ enum tls_state {
   TLS_BROKEN       /* a call has failed for good */
 };
 
-enum { READ_AT_ONCE = 256 * 1024 /* longer than the longest record */ };
+enum { RECEIVED_A_CALL = 32 * 1024 /* more than the longest record */ };
 
 struct client_tls {
   SSL *ssl;
@@ -418,7 +418,7 @@ enum jp_client_status client_tls_shake_hands(struct client_tls *tls, enum tls_wa
                                              struct jp_client_error *error)
 {
   *wait = TLS_NEEDS_NOTHING;
-  tls->budget = READ_AT_ONCE;
+  tls->budget = RECEIVED_A_CALL;
   ERR_clear_error();
   int result = SSL_do_handshake(tls->ssl);
   if (result != 1) {
@@ -449,7 +449,7 @@ enum jp_client_status client_tls_write(struct client_tls *tls, const char *bytes
   *wait = TLS_NEEDS_NOTHING;
   if (tls->state != TLS_OPEN)
     return fail_not_open(error);
-  tls->budget = READ_AT_ONCE;
+  tls->budget = RECEIVED_A_CALL;
   ERR_clear_error();
   int result = SSL_write_ex(tls->ssl, bytes, size, count);
   return result == 1 ? JP_CLIENT_OK : judge_failure(tls, result, wait, error);
@@ -462,7 +462,7 @@ enum jp_client_status client_tls_read(struct client_tls *tls, char *bytes, size_
   *wait = TLS_NEEDS_NOTHING;
   if (tls->state != TLS_OPEN)
     return fail_not_open(error);
-  tls->budget = READ_AT_ONCE;
+  tls->budget = RECEIVED_A_CALL;
   ERR_clear_error();
   int result = SSL_read_ex(tls->ssl, bytes, size, count);
   return result == 1 ? JP_CLIENT_OK : judge_failure(tls, result, wait, error);

@@ -61,10 +61,9 @@ static bool fill_token(void *context, char token[JP_TOKEN_SIZE], struct jp_clien
 
 static bool break_token(void *context, char token[JP_TOKEN_SIZE], struct jp_client_error *error)
 {
-  strcpy(token, SECRET);
   snprintf(error->text, sizeof error->text, "no use for %s", SECRET);
-  strcat(token, context);
-  return context != NULL && *(const char *)context != '\0';
+  snprintf(token, JP_TOKEN_SIZE, "%s%s", SECRET, (const char *)context);
+  return *(const char *)context != '\0';
 }
 
 UNIT_TEST(test_token_functions)
@@ -194,7 +193,7 @@ UNIT_TEST(test_quoted_tokens)
                {"", ""}};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct jp_client_error error;
-    strcpy(error.text, cases[i].text);
+    snprintf(error.text, sizeof error.text, "%s", cases[i].text);
     client_credentials_hide_token(SECRET, &error);
     assert_string_equal(error.text, cases[i].wanted);
   }
