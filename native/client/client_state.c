@@ -340,10 +340,13 @@ void client_flush(struct jp_client *client)
 void client_read(struct jp_client *client)
 {
   struct jp_client_error error;
-  if (client->kind->receive(client->transport, &client->listener.listener, &error) != JP_CLIENT_OK)
+  if (client->kind->receive(client->transport, &client->listener.listener, &error) != JP_CLIENT_OK) {
+    if (client->token != NULL) /* a proxy may quote the request in its answer */
+      client_credentials_hide_token(client->token, &error);
     break_connection(client, &error);
-  else if (client->kind->wants_to_write(client->transport))
+  } else if (client->kind->wants_to_write(client->transport)) {
     client_flush(client);
+  }
 }
 
 /* ---- opening a client ---- */

@@ -166,25 +166,27 @@ enum jp_client_status client_credentials_read_token(const struct client_credenti
   return JP_CLIENT_OK;
 }
 
+/* The length of the text's beginning that is also the token's. */
+static size_t match_token(const char *text, const char *token)
+{
+  size_t length = 0;
+  while (token[length] != '\0' && text[length] == token[length])
+    length++;
+  return length;
+}
+
+/* Also hides a token whose end was cut off. */
 void client_credentials_hide_token(const char *token, struct jp_client_error *error)
 {
-  enum { SHOWN_MIN = 8 }; /* a shorter text is no secret, and may be a part of any word */
-  size_t length = strlen(token);
-  if (error == NULL || length < SHOWN_MIN)
-    return;
-  for (char *found; (found = strstr(error->text, token)) != NULL;) {
-    memset(found, '*', SHOWN_MIN);
-    memmove(found + SHOWN_MIN, found + length, strlen(found + length) + 1);
-  }
-  /* A text that was cut in the middle of the token. */
-  size_t end = strlen(error->text);
-  if (end >= 3 && strcmp(error->text + end - 3, "...") == 0)
-    end -= 3;
-  for (size_t shown = length - 1 < end ? length - 1 : end; shown >= SHOWN_MIN; shown--) {
-    if (memcmp(error->text + end - shown, token, shown) != 0)
+  static const char stars[] = "********"; /* a shorter text is no secret, and may be a part of any word */
+  const size_t shown = sizeof stars - 1;
+  for (char *at = error == NULL ? NULL : error->text; at != NULL && *at != '\0'; at++) {
+    size_t length = match_token(at, token);
+    if (length < shown)
       continue;
-    memset(error->text + end - shown, '*', shown);
-    return;
+    memcpy(at, stars, shown);
+    memmove(at + shown, at + length, strlen(at + length) + 1);
+    at += shown - 1;
   }
 }
 

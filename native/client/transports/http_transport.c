@@ -233,8 +233,6 @@ static enum jp_client_status refuse_response(struct http_transport *http,
   enum jp_client_status status =
       client_fail(error, response->status >= HTTP_ERRORS_FROM ? JP_CLIENT_REFUSED : JP_CLIENT_PROTOCOL,
                   "%s%.*s", what, TEXT_ARGS(buffer_text(&words)));
-  if (http->token != NULL) /* a proxy may quote the request */
-    client_credentials_hide_token(http->token, error);
   buffer_fini(&words);
   return status;
 }

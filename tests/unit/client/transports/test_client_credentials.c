@@ -187,8 +187,8 @@ UNIT_TEST(test_quoted_tokens)
   static const struct {
     const char *text, *wanted;
   } cases[] = {{"400 Bad: Bearer " SECRET " and " SECRET "!", "400 Bad: Bearer ******** and ********!"},
-               {"400 Bad: SECRET-0123456...", "400 Bad: **************..."},
-               {"400 Bad: SECRET-0123", "400 Bad: ***********"},
+               {"400 Bad: SECRET-0123456...", "400 Bad: ********..."},
+               {"400 Bad: SECRET-0123: more", "400 Bad: ********: more"},
                {"400 Bad: nothing", "400 Bad: nothing"},
                {"", ""}};
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
