@@ -162,10 +162,9 @@ static bool names_session(struct text query)
 
 /* Returns the path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: the target has neither form.
  * The authority of an absolute form replaces Host. */
-static struct text parse_target(struct text target, struct text *authority, struct text *query)
+static struct text parse_target(struct text target, bool has_tls, struct text *authority, struct text *query)
 {
-  const bool is_https = target.len >= 5 && text_equal_ignore_case(text_slice(target, 0, 5), TEXT("https"));
-  struct text scheme = is_https ? TEXT("https://") : TEXT("http://");
+  struct text scheme = has_tls ? TEXT("https://") : TEXT("http://");
   if (target.len > scheme.len && text_equal_ignore_case(text_slice(target, 0, scheme.len), scheme)) {
     struct text rest = text_slice(target, scheme.len, target.len);
     size_t end = 0;
@@ -547,7 +546,8 @@ void http_route(const struct http_request *request, const struct http_site *site
   struct text authority = TEXT_ABSENT;
   bool is_asterisk = request->method == HTTP_OPTIONS && text_equal(request->target, TEXT("*"));
   struct text query = TEXT_ABSENT;
-  struct text path = is_asterisk ? TEXT("/") : parse_target(request->target, &authority, &query);
+  struct text path =
+      is_asterisk ? TEXT("/") : parse_target(request->target, site->has_tls, &authority, &query);
   if (is_absent(path)) {
     respond_with(route, 400, "a target that is no path");
     return;
