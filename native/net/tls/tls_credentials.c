@@ -302,7 +302,7 @@ static enum jp_status ask_clients(SSL_CTX *context, const struct tls_files *file
 static int choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length,
                            const unsigned char *offered, unsigned offered_length, void *context)
 {
-  static const unsigned char own[] = "\x08http/1.1";
+  static const unsigned char own[] = "\x08http/1.1\x08http/1.0";
   unsigned char *found;
   (void)ssl, (void)context;
   if (SSL_select_next_proto(&found, length, own, sizeof own - 1, offered, offered_length) !=

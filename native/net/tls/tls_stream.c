@@ -14,7 +14,7 @@ enum {
   HELLO_MAX =
       16 * 1024, /* bytes of the client's first message, which OpenSSL reserves before it receives them */
   RECORDS_A_READ = 64,
-  QUIET_RECORDS_MAX = 32, /* records without data, one after the other */
+  QUIET_READS_MAX = 32, /* reads of 17 KiB at most that find records without data, one after the other */
   TYPE_HANDSHAKE = 22,
   TYPE_CLIENT_HELLO = 1
 };
@@ -23,12 +23,13 @@ struct tls_stream {
   SSL *ssl;
   enum tls_stream_state state;
   bool is_of_authority; /* as in struct tls_certificate */
-  bool is_starved;      /* the last recv has emptied the socket */
+  bool is_drained; /* the last recv has emptied the socket; OpenSSL may still have what it has received */
+  bool is_dry;     /* the last recv has found nothing */
   bool is_held;
   bool is_at_end; /* the socket's input has ended */
   int fd;         /* during a call */
   int failure;    /* errno of the last recv or send that has failed */
-  unsigned quiet_records;
+  unsigned quiet_reads;
   unsigned char greeting[GREETING];
   uint8_t greeting_length;
   uint8_t greeting_used; /* bytes that OpenSSL has received */
@@ -49,7 +50,8 @@ static ssize_t receive(struct tls_stream *stream, void *into, size_t size)
   do
     count = recv(stream->fd, into, size, MSG_DONTWAIT);
   while (count < 0 && errno == EINTR);
-  stream->is_starved = count < (ssize_t)size;
+  stream->is_drained = count < (ssize_t)size;
+  stream->is_dry = count < 0;
   if (count == 0)
     stream->is_at_end = true;
   else if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
@@ -252,9 +254,9 @@ static enum tls_read judge_read(struct tls_stream *stream, int result, struct jp
 {
   switch (SSL_get_error(stream->ssl, result)) {
   case SSL_ERROR_WANT_READ:
-    if (stream->is_starved)
+    if (stream->is_dry)
       return TLS_READ_EMPTIED;
-    if (++stream->quiet_records > QUIET_RECORDS_MAX)
+    if (++stream->quiet_reads > QUIET_READS_MAX)
       return fail_greeting(stream, error, "it sends too many records without data");
     return TLS_READ_MORE;
   case SSL_ERROR_WANT_WRITE:
@@ -275,9 +277,9 @@ static enum tls_read read_records(struct tls_stream *stream, char *into, size_t 
     const int result = SSL_read_ex(stream->ssl, into + *count, room - *count, &got);
     note_handshake(stream);
     if (result == 1) {
-      stream->quiet_records = 0;
+      stream->quiet_reads = 0;
       *count += got;
-      if (stream->is_starved && SSL_has_pending(stream->ssl) == 0)
+      if (stream->is_drained && SSL_has_pending(stream->ssl) == 0)
         return TLS_READ_EMPTIED;
       continue;
     }
@@ -295,7 +297,7 @@ enum tls_read tls_stream_read(struct tls_stream *stream, int fd, char *into, siz
 {
   begin_call(stream, fd);
   *count = 0;
-  stream->is_held = false;
+  stream->is_held = stream->is_drained = stream->is_dry = false;
   if (stream->state == TLS_STREAM_FAILED) {
     jp_fail(error, JP_CLOSED, "the stream has failed");
     return TLS_READ_FAILED;
