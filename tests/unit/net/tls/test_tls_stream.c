@@ -19,6 +19,40 @@ struct pair {
   char bytes[ROOM];
 };
 
+/* --- OpenSSL's memory --- */
+
+static bool is_failing;       /* the stream works, and the test counts */
+static long allocations_left; /* until the one that fails, which happens once */
+
+static bool must_fail(void)
+{
+  return is_failing && --allocations_left == 0;
+}
+
+static void *allocate(size_t size, const char *file, int line)
+{
+  (void)file, (void)line;
+  return must_fail() ? NULL : malloc(size);
+}
+
+static void *reallocate(void *old, size_t size, const char *file, int line)
+{
+  (void)file, (void)line;
+  if (size == 0) {
+    free(old);
+    return NULL;
+  }
+  return must_fail() ? NULL : realloc(old, size);
+}
+
+static void release(void *old, const char *file, int line)
+{
+  (void)file, (void)line;
+  free(old);
+}
+
+/* --- the files --- */
+
 static char cert_path[] = TEMPORARY_FILE;
 static char key_path[] = TEMPORARY_FILE;
 static EVP_PKEY *key;
@@ -39,6 +73,7 @@ static int make_files(void **state)
 {
   static const char *const name[] = {"reporting"};
   (void)state;
+  assert_int_equal(CRYPTO_set_mem_functions(allocate, reallocate, release), 1);
   temporary_file_write(cert_path, "", 0);
   temporary_file_write(key_path, "", 0);
   key = EVP_EC_gen("P-256");
@@ -321,6 +356,47 @@ UNIT_TEST_OF(an_expired_certificate_is_refused, struct pair *pair, open_pair, cl
   assert_non_null(strstr(pair->error.text, "certificate has expired"));
   X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
   set_name(names, 1);
+}
+
+/* A handshake, an exchange and the end, whose allocation with this number fails. False: the stream has failed. */
+static bool live(struct pair *pair)
+{
+  size_t count = 0;
+  bool has_failed = false;
+  for (int i = 0; i < 20 && !has_failed && count == 0; i++) {
+    if (SSL_do_handshake(pair->client) == 1)
+      (void)SSL_write(pair->client, "hello", 5);
+    is_failing = true;
+    has_failed = read_some(pair, ROOM, &count) == TLS_READ_FAILED;
+    is_failing = false;
+  }
+  is_failing = true;
+  has_failed = has_failed || !tls_stream_write(pair->stream, pair->fds[0], "answer", 6, &count);
+  tls_stream_close(pair->stream, pair->fds[0]);
+  is_failing = false;
+  if (has_failed)
+    return false;
+  return SSL_read(pair->client, pair->bytes, ROOM) == 6;
+}
+
+UNIT_TEST(missing_memory_ends_a_stream_alone)
+{
+  size_t failed = 0;
+  for (long number = 1;; number += 1 + number / 50) {
+    struct pair *pair;
+    open_pair((void **)&pair);
+    tls_stream_destroy(pair->stream);
+    allocations_left = number;
+    is_failing = true;
+    pair->stream = tls_stream_create(pair->credentials);
+    is_failing = false;
+    failed += pair->stream == NULL || !live(pair);
+    const bool is_over = allocations_left > 0;
+    close_pair((void **)&pair);
+    if (is_over)
+      break;
+  }
+  assert_true(failed > 10);
 }
 
 UNIT_MAIN_WITH(make_files, remove_files)
