@@ -345,12 +345,11 @@ static inline bool connection_has_begun(const struct connection *connection)
   return connection->is_midway || connection->in.len > connection->in_used;
 }
 const struct rpc_service *connection_service(const struct connection *connection);
-/* False: the client has no certificate, or the connection has no TLS. The owner, or a visitor; not while another thread
- * reads or writes. */
-static inline bool connection_certificate(const struct connection *connection,
-                                          struct tls_certificate *certificate)
+/* The client's certificate, valid as long as the connection; NULL: it has none, or the connection has no TLS. The owner, or
+ * a thread that holds the lock while the owner is in call or nobody owns the connection. */
+static inline const struct tls_certificate *connection_certificate(const struct connection *connection)
 {
-  return connection->tls != NULL && tls_stream_certificate(connection->tls, certificate);
+  return connection->tls != NULL ? tls_stream_certificate(connection->tls) : NULL;
 }
 /* Serves `message`; *answer is the member's buffer. False: the connection was seized or reclaimed during the call, or
  * the client has left. CREW_ANSWERED: a visitor has written the answer. */

@@ -1,8 +1,8 @@
 #include "net/tls/tls_credentials.h"
 
 #include "base/buffer.h"
-#include "base/file_watch.h"
 #include "base/log.h"
+#include "net/tls/tls_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ enum {
 
 struct tls_credentials {
   struct tls_files files;
-  struct file_watch *watch;
+  struct tls_watch *watch;
   pthread_mutex_t lock; /* guards context */
   SSL_CTX *context;
 };
@@ -354,7 +354,7 @@ static enum jp_status make_context(const struct tls_files *files, SSL_CTX **cont
 
 /* --- credentials --- */
 
-/* file_watch_config.changed */
+/* tls_watch_config.changed */
 static void load_again(void *state)
 {
   struct tls_credentials *credentials = state;
@@ -375,17 +375,17 @@ static void load_again(void *state)
 static enum jp_status watch_files(struct tls_credentials *credentials, struct jp_error *error)
 {
   const struct tls_files *files = &credentials->files;
-  struct file_watch_config config = {.paths = {files->certificate, files->key},
-                                     .count = 2,
-                                     .interval_ms = files->watch_ms,
-                                     .thread_name = "tls-watch",
-                                     .changed = load_again,
-                                     .context = credentials};
+  struct tls_watch_config config = {.paths = {files->certificate, files->key},
+                                    .count = 2,
+                                    .interval_ms = files->watch_ms,
+                                    .thread_name = "tls-watch",
+                                    .changed = load_again,
+                                    .context = credentials};
   if (files->client_ca != NULL)
     config.paths[config.count++] = files->client_ca;
   if (files->client_crl != NULL)
     config.paths[config.count++] = files->client_crl;
-  return file_watch_start(&config, &credentials->watch, error);
+  return tls_watch_start(&config, &credentials->watch, error);
 }
 
 enum jp_status tls_credentials_create(const struct tls_files *files, struct tls_credentials **credentials,
@@ -413,7 +413,7 @@ void tls_credentials_destroy(struct tls_credentials *credentials)
 {
   if (credentials == NULL)
     return;
-  file_watch_stop(credentials->watch);
+  tls_watch_stop(credentials->watch);
   SSL_CTX_free(credentials->context);
   pthread_mutex_destroy(&credentials->lock);
   free(credentials);
@@ -421,7 +421,7 @@ void tls_credentials_destroy(struct tls_credentials *credentials)
 
 void tls_credentials_reload(struct tls_credentials *credentials)
 {
-  file_watch_ask(credentials->watch);
+  tls_watch_ask(credentials->watch);
 }
 
 struct ssl_st *tls_credentials_open(struct tls_credentials *credentials)

@@ -30,6 +30,7 @@ struct tls_stream {
   int fd;         /* during a call */
   int failure;    /* errno of the last recv or send that has failed */
   unsigned quiet_reads;
+  struct tls_certificate *certificate; /* the client's, once it was asked for */
   unsigned char greeting[GREETING];
   uint8_t greeting_length;
   uint8_t greeting_used; /* bytes that OpenSSL has received */
@@ -153,6 +154,7 @@ void tls_stream_destroy(struct tls_stream *stream)
   if (stream == NULL)
     return;
   SSL_free(stream->ssl);
+  free(stream->certificate);
   free(stream);
 }
 
@@ -401,22 +403,35 @@ static void copy_common_name(const X509 *certificate, char *into)
   OPENSSL_free(name);
 }
 
-bool tls_stream_certificate(const struct tls_stream *stream, struct tls_certificate *certificate)
+static bool describe_certificate(const struct tls_stream *stream, struct tls_certificate *certificate)
 {
+  static const char digits[] = "0123456789abcdef";
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned length = 0;
-  const X509 *found = tls_stream_is_shaking(stream) ? NULL : SSL_get0_peer_certificate(stream->ssl);
+  const X509 *found = SSL_get0_peer_certificate(stream->ssl);
   if (found == NULL || X509_digest(found, EVP_sha256(), digest, &length) != 1 ||
       length * 2 != TLS_DIGEST_LENGTH)
     return false;
   certificate->is_of_authority = stream->is_of_authority;
   for (unsigned i = 0; i < length; i++) {
-    static const char digits[] = "0123456789abcdef";
     certificate->digest[2 * i] = digits[digest[i] >> 4];
     certificate->digest[2 * i + 1] = digits[digest[i] & 15];
   }
   certificate->digest[TLS_DIGEST_LENGTH] = '\0';
   copy_common_name(found, certificate->common_name);
-  ERR_clear_error();
   return true;
+}
+
+const struct tls_certificate *tls_stream_certificate(struct tls_stream *stream)
+{
+  if (stream->certificate != NULL || tls_stream_is_shaking(stream) ||
+      SSL_get0_peer_certificate(stream->ssl) == NULL)
+    return stream->certificate;
+  struct tls_certificate *made = malloc(sizeof *made);
+  if (made != NULL && describe_certificate(stream, made))
+    stream->certificate = made;
+  else
+    free(made);
+  ERR_clear_error();
+  return stream->certificate;
 }

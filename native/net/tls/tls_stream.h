@@ -97,7 +97,8 @@ struct tls_certificate {
   char common_name[TLS_COMMON_NAME_MAX + 1]; /* UTF-8; empty: none, several, or too long */
 };
 
-/* False: the client has no certificate. After the handshake. */
-bool tls_stream_certificate(const struct tls_stream *stream, struct tls_certificate *certificate);
+/* Valid as long as the stream. NULL: the client has none, the handshake is not over, or memory is short and the next call
+ * tries again. */
+const struct tls_certificate *tls_stream_certificate(struct tls_stream *stream);
 
 #endif

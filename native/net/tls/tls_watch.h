@@ -1,5 +1,5 @@
-#ifndef JPEER_BASE_FILE_WATCH_H
-#define JPEER_BASE_FILE_WATCH_H
+#ifndef JPEER_NET_TLS_TLS_WATCH_H
+#define JPEER_NET_TLS_TLS_WATCH_H
 /*
  * Watches files, on a thread of its own, and calls a function when one of them has changed.
  *
@@ -14,25 +14,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FILE_WATCH_MAX = 8 };
+enum { TLS_WATCH_MAX = 8 };
 
-struct file_watch;
+struct tls_watch;
 
-struct file_watch_config {
-  const char *paths[FILE_WATCH_MAX]; /* borrowed as long as the watch */
+struct tls_watch_config {
+  const char *paths[TLS_WATCH_MAX]; /* borrowed as long as the watch */
   size_t count;
-  int64_t interval_ms;            /* 0: only file_watch_ask calls `changed` */
+  int64_t interval_ms;            /* 0: only tls_watch_ask calls `changed` */
   const char *thread_name;        /* of 15 bytes at most */
   void (*changed)(void *context); /* on the thread of the watch */
   void *context;
 };
 
-/* JP_NO_MEMORY, JP_IO, JP_LIMIT. Caller ends it with file_watch_stop. */
-enum jp_status file_watch_start(const struct file_watch_config *config, struct file_watch **watch,
-                                struct jp_error *error) JP_MUST_CHECK;
+/* JP_NO_MEMORY, JP_IO, JP_LIMIT. Caller ends it with tls_watch_stop. */
+enum jp_status tls_watch_start(const struct tls_watch_config *config, struct tls_watch **watch,
+                               struct jp_error *error) JP_MUST_CHECK;
 /* Has `changed` called at once, whether or not a file has changed. Any thread. */
-void file_watch_ask(struct file_watch *watch);
+void tls_watch_ask(struct tls_watch *watch);
 /* Ends the thread and waits for it. NULL is fine. */
-void file_watch_stop(struct file_watch *watch);
+void tls_watch_stop(struct tls_watch *watch);
 
 #endif

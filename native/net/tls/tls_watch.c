@@ -1,4 +1,4 @@
-#include "base/file_watch.h"
+#include "net/tls/tls_watch.h"
 
 #include "base/clock.h"
 
@@ -29,11 +29,11 @@ struct stamp {
 };
 
 struct stamps {
-  struct stamp of[FILE_WATCH_MAX];
+  struct stamp of[TLS_WATCH_MAX];
 };
 
-struct file_watch {
-  struct file_watch_config config;
+struct tls_watch {
+  struct tls_watch_config config;
   int wake;   /* eventfd, written when is_asked or is_stopped is set */
   int notify; /* inotify; -1: the files are only polled */
   atomic_bool is_asked;
@@ -46,7 +46,7 @@ struct file_watch {
   int64_t seen_ms;
 };
 
-static struct stamps read_stamps(const struct file_watch *watch)
+static struct stamps read_stamps(const struct tls_watch *watch)
 {
   struct stamps stamps = {0};
   for (size_t i = 0; i < watch->config.count; i++) {
@@ -70,7 +70,7 @@ static bool is_same_time(struct timespec a, struct timespec b)
 
 static bool are_same(const struct stamps *one, const struct stamps *other)
 {
-  for (size_t i = 0; i < FILE_WATCH_MAX; i++) {
+  for (size_t i = 0; i < TLS_WATCH_MAX; i++) {
     const struct stamp *a = &one->of[i];
     const struct stamp *b = &other->of[i];
     if (a->device != b->device || a->inode != b->inode || a->size != b->size || a->mode != b->mode ||
@@ -81,13 +81,13 @@ static bool are_same(const struct stamps *one, const struct stamps *other)
 }
 
 /* now: the stamps from before the files are read, so that a change during the reading is detected later. */
-static void report_change(struct file_watch *watch, const struct stamps *now)
+static void report_change(struct tls_watch *watch, const struct stamps *now)
 {
   watch->reported = watch->seen = *now;
   watch->config.changed(watch->config.context);
 }
 
-static void check_files(struct file_watch *watch)
+static void check_files(struct tls_watch *watch)
 {
   const struct stamps now = read_stamps(watch);
   if (are_same(&now, &watch->reported)) {
@@ -100,7 +100,7 @@ static void check_files(struct file_watch *watch)
   }
 }
 
-static void wait_for_news(const struct file_watch *watch)
+static void wait_for_news(const struct tls_watch *watch)
 {
   struct pollfd sources[] = {{.fd = watch->wake, .events = POLLIN}, {.fd = watch->notify, .events = POLLIN}};
   const int64_t interval_ms = watch->config.interval_ms;
@@ -122,7 +122,7 @@ static void wait_for_news(const struct file_watch *watch)
 /* Watches the files that the paths lead to now, following links. When another file replaces one of them, the old file's
  * removal is the event; if there is no file, the next poll finds a new one. A watch on the folder would report both, but
  * also every other change in the folder. */
-static void follow_files(const struct file_watch *watch)
+static void follow_files(const struct tls_watch *watch)
 {
   const uint32_t events = IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
   for (size_t i = 0; watch->notify >= 0 && i < watch->config.count; i++)
@@ -131,7 +131,7 @@ static void follow_files(const struct file_watch *watch)
 
 static void *watch_files(void *argument)
 {
-  struct file_watch *watch = argument;
+  struct tls_watch *watch = argument;
   pthread_setname_np(pthread_self(), watch->config.thread_name);
   while (!atomic_load(&watch->is_stopped)) {
     follow_files(watch); /* before the check, so that no change between the check and the wait is lost */
@@ -146,7 +146,7 @@ static void *watch_files(void *argument)
   return NULL;
 }
 
-static void free_watch(struct file_watch *watch)
+static void free_watch(struct tls_watch *watch)
 {
   if (watch->wake >= 0)
     close(watch->wake);
@@ -155,13 +155,13 @@ static void free_watch(struct file_watch *watch)
   free(watch);
 }
 
-enum jp_status file_watch_start(const struct file_watch_config *config, struct file_watch **watch,
-                                struct jp_error *error)
+enum jp_status tls_watch_start(const struct tls_watch_config *config, struct tls_watch **watch,
+                               struct jp_error *error)
 {
-  struct file_watch *made = calloc(1, sizeof *made);
+  struct tls_watch *made = calloc(1, sizeof *made);
   if (made == NULL)
     return jp_fail_memory(error, NULL);
-  assert(config->count <= FILE_WATCH_MAX);
+  assert(config->count <= TLS_WATCH_MAX);
   made->config = *config;
   made->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   made->notify = config->interval_ms > 0 ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
@@ -179,7 +179,7 @@ enum jp_status file_watch_start(const struct file_watch_config *config, struct f
   return JP_OK;
 }
 
-static void wake_thread(const struct file_watch *watch)
+static void wake_thread(const struct tls_watch *watch)
 {
   uint64_t one = 1;
   /* The write fails only if the counter is full, and a full counter wakes the thread, too. */
@@ -187,13 +187,13 @@ static void wake_thread(const struct file_watch *watch)
   (void)wrote;
 }
 
-void file_watch_ask(struct file_watch *watch)
+void tls_watch_ask(struct tls_watch *watch)
 {
   atomic_store(&watch->is_asked, true);
   wake_thread(watch);
 }
 
-void file_watch_stop(struct file_watch *watch)
+void tls_watch_stop(struct tls_watch *watch)
 {
   if (watch == NULL)
     return;
