@@ -90,6 +90,7 @@ static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const jvm_env_words[] = {"use", "ignore", NULL};
 static const char *const ready_words[] = {"now", "class-loaded", "main-returned", NULL};
 static const char *const on_disconnect_words[] = {"interrupt", "finish", NULL};
+static const char *const client_auth_words[] = {"none", "optional", "require", NULL};
 static const char *const compat_words[] = {"pal", NULL};
 
 #define AT(member) .offset = offsetof(struct run_options, member)
@@ -185,6 +186,42 @@ const struct option run_option_rows[] = {
      .help = "the mode of the files of Unix sockets; who may use the peer is checked as well",
      .read = socket_options_read_mode,
      AT(sockets.mode)},
+
+    {.group = "TLS:",
+     .names = {"--tls-cert"},
+     .variable = "JPEER_TLS_CERT",
+     .takes = "FILE",
+     .help = "the certificate of the peer and the rest of its chain (PEM): the ports of --json-rpc speak TLS "
+             "alone; the files of this group are loaded again when they change",
+     .read = option_read_text,
+     AT(net.tls.certificate)},
+    {.names = {"--tls-key"},
+     .variable = "JPEER_TLS_KEY",
+     .takes = "FILE",
+     .help = "its private key (PEM), with the mode 0600, or 0640 if root owns the file",
+     .read = option_read_text,
+     AT(net.tls.key)},
+    {.names = {"--tls-client-ca"},
+     .variable = "JPEER_TLS_CLIENT_CA",
+     .takes = "FILE",
+     .help = "the authorities (PEM) below which certificates of clients are accepted",
+     .read = option_read_text,
+     AT(net.tls.client_ca)},
+    {.names = {"--tls-client-crl"},
+     .variable = "JPEER_TLS_CLIENT_CRL",
+     .takes = "FILE",
+     .help = "revocation lists (PEM) of all these authorities",
+     .read = option_read_text,
+     AT(net.tls.client_crl)},
+    {.names = {"--tls-client-auth"},
+     .variable = "JPEER_TLS_CLIENT_AUTH",
+     .takes = "none|optional|require",
+     .help =
+         "whether clients are asked for a certificate; require is the default with --tls-client-ca, and none "
+         "without",
+     .read = option_read_word,
+     AT(net.tls.client_auth),
+     .words = client_auth_words},
 
     {.group = "Policy:",
      .names = {"--rpc-allow"},

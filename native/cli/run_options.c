@@ -133,6 +133,32 @@ static enum jp_status check_limits(const struct net_config *net, struct jp_error
   return JP_OK;
 }
 
+/* judges_certificates: something else than an authority judges certificates of clients, so that they need none. */
+static enum jp_status check_tls(const struct tls_files *tls, bool has_ports, bool judges_certificates,
+                                struct jp_error *error)
+{
+  const bool has_more =
+      tls->client_ca != NULL || tls->client_crl != NULL || tls->client_auth != TLS_CLIENT_AUTH_UNSET;
+  if ((tls->certificate == NULL) != (tls->key == NULL))
+    return jp_fail(error, JP_INVALID, "--tls-cert and --tls-key are given together");
+  if (!tls_is_configured(tls))
+    return has_more ? jp_fail(error, JP_INVALID,
+                              "--tls-client-ca, --tls-client-crl and --tls-client-auth need --tls-cert")
+                    : JP_OK;
+  if (!has_ports)
+    return jp_fail(error, JP_INVALID,
+                   "--tls-cert is for ports of WebSocket and HTTP: it needs --json-rpc [HOST:]PORT");
+  if (tls->client_crl != NULL && tls->client_ca == NULL)
+    return jp_fail(error, JP_INVALID, "--tls-client-crl needs --tls-client-ca");
+  if (tls->client_ca != NULL && tls->client_auth == TLS_CLIENT_AUTH_NONE)
+    return jp_fail(error, JP_INVALID, "--tls-client-ca has no effect with --tls-client-auth none");
+  if (tls_client_auth(tls) != TLS_CLIENT_AUTH_NONE && tls->client_ca == NULL && !judges_certificates)
+    return jp_fail(error, JP_INVALID,
+                   "--tls-client-auth %s needs --tls-client-ca: without, any certificate would be accepted",
+                   tls->client_auth == TLS_CLIENT_AUTH_OPTIONAL ? "optional" : "require");
+  return JP_OK;
+}
+
 /* Checks the rules between options, and sets defaults that depend on others. */
 static enum jp_status check_rules(struct run_options *options, struct jp_error *error)
 {
@@ -144,6 +170,9 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
   enum jp_status status = endpoints_check("--json-rpc", &options->json, options->insecure_listen, error);
   if (status == JP_OK)
     status = endpoints_check("--zmq-rpc", &options->zmq, options->insecure_listen, error);
+  if (status == JP_OK)
+    status = check_tls(&net->tls, endpoints_have_port(&options->json), false, error);
+  net->tls.watch_ms = options->policy_watch_ms;
   if (status == JP_OK)
     status = socket_options_settle(
         &options->sockets, endpoints_have_socket(&options->json) || endpoints_have_socket(&options->zmq), net,

@@ -166,10 +166,12 @@ static void print_error(void *context, const struct jp_error *error)
     parent_watch_report(run->options.stop_on_eof, error->text);
 }
 
-static void reload_policy(void *context)
+static void reload_files(void *context)
 {
   const struct run *run = context;
-  policy_watch_reload(run->policy_watch);
+  if (run->policy_watch != NULL)
+    policy_watch_reload(run->policy_watch);
+  net_reload(run->server);
 }
 
 enum { LOG_FINISH_MS = 500 }; /* for lines that a slow reader of stderr has not read */
@@ -218,13 +220,14 @@ static int launch_jvm(struct run *run, struct jp_error *error)
       .as_service = options->as_service,
       .grace_ms = options->grace_ms,
   };
-  struct jvm_hooks hooks = {.context = run,
-                            .started = begin_serving,
-                            .reached = reach_stage,
-                            .drain = drain_requests,
-                            .died = print_error,
-                            .exiting = end_process,
-                            .hangup = run->policy_watch != NULL ? reload_policy : NULL};
+  struct jvm_hooks hooks = {
+      .context = run,
+      .started = begin_serving,
+      .reached = reach_stage,
+      .drain = drain_requests,
+      .died = print_error,
+      .exiting = end_process,
+      .hangup = run->policy_watch != NULL || tls_is_configured(&run->options.net.tls) ? reload_files : NULL};
   int code = jvm_run(&launch, &hooks, error);
   if (code != EXIT_GOOD && !run->has_begun && error->status == JP_NOT_FOUND && options->main_class != NULL)
     near_class_suggest(class_path.data, options->main_class, error);

@@ -165,7 +165,7 @@ static void accept_unix_client(struct listener *listener, int fd)
     return;
   }
   struct rpc_address address = rpc_address_of_user(client.user);
-  connection_table_accept(listener->table, fd, listener->protocol, &address);
+  connection_table_accept(listener->table, fd, listener->protocol, &address, NULL);
 }
 
 /* Takes fd. */
@@ -175,7 +175,7 @@ static void accept_tcp_client(struct listener *listener, int fd, const struct so
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   enable_keepalive(fd);
   struct rpc_address address = client_address_of_socket(client);
-  connection_table_accept(listener->table, fd, listener->protocol, &address);
+  connection_table_accept(listener->table, fd, listener->protocol, &address, listener->credentials);
 }
 
 static void listener_turn(struct crew_source *source, struct crew_member *member)
@@ -207,10 +207,12 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
 }
 
 enum jp_status listener_start(struct listener *listener, struct connection_table *table,
-                              const struct connection_protocol *protocol, struct jp_error *error)
+                              const struct connection_protocol *protocol, struct tls_credentials *credentials,
+                              struct jp_error *error)
 {
   listener->table = table;
   listener->protocol = protocol;
+  listener->credentials = credentials;
   listener->source.turn = listener_turn;
   return crew_watch(table->crew, &listener->source, listener->fd, EPOLLIN, error);
 }

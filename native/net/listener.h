@@ -40,6 +40,7 @@ struct listener {
   struct crew_source source; /* the first member, so that a source can be cast to its listener */
   struct connection_table *table;
   const struct connection_protocol *protocol; /* the first protocol of its connections; borrowed */
+  struct tls_credentials *credentials;        /* of a TCP address with TLS; borrowed; NULL: no TLS */
   pthread_mutex_t lock;                       /* guards fd, state, file and refusals */
   int fd;
   enum listener_state state;
@@ -58,8 +59,9 @@ void listener_fini(struct listener *listener);
 enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
                              const struct unix_socket_access *access, const struct admission *admission,
                              struct jp_error *error) JP_MUST_CHECK;
+/* credentials: a TCP address serves TLS alone; NULL: no TLS. */
 enum jp_status listener_start(struct listener *listener, struct connection_table *table,
-                              const struct connection_protocol *protocol,
+                              const struct connection_protocol *protocol, struct tls_credentials *credentials,
                               struct jp_error *error) JP_MUST_CHECK;
 /* The watcher's thread. True: call it again soon. */
 bool listener_tick(struct listener *listener);

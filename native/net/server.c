@@ -53,6 +53,7 @@ static const uint16_t net_server_transitions[] = {
 struct net_server {
   struct net_config config;
   struct web_origins *origins;
+  struct tls_credentials *credentials; /* NULL: no TLS */
   struct json_site sites[NET_ENDPOINTS_MAX];
   size_t site_count; /* sites that were bound, or whose bind has failed */
   struct unix_socket zmq_files[NET_ENDPOINTS_MAX];
@@ -70,6 +71,7 @@ struct net_server {
 void net_config_defaults(struct net_config *config)
 {
   *config = (struct net_config){.http_prefix = "/rpc",
+                                .tls = {.client_auth = TLS_CLIENT_AUTH_UNSET},
                                 .socket_access = UNIX_SOCKET_OWN_USER,
                                 .threads_max = 256,
                                 .linger_ms = 10000,
@@ -180,11 +182,12 @@ static enum jp_status add_site_addresses(struct net_server *server, const struct
                                          struct jp_error *error)
 {
   static const char *const schemes[] = {"ws", "http"};
+  const char *secure = server->credentials != NULL ? "s" : "";
   enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && i < sizeof schemes / sizeof schemes[0]; i++)
     status = listener->file.path != NULL
                  ? add_address(server, error, "%s+unix:%s", schemes[i], listener->file.path)
-                 : add_address(server, error, "%s://%s%s", schemes[i], listener->address,
+                 : add_address(server, error, "%s%s://%s%s", schemes[i], secure, listener->address,
                                server->config.http_prefix);
   return status;
 }
@@ -202,6 +205,7 @@ static enum jp_status bind_site(struct net_server *server, const struct net_endp
     return fail_for_memory(error);
   bool is_local = endpoint->path != NULL;
   struct http_site rules = {.is_loopback = site->listener.is_loopback,
+                            .has_tls = !is_local && server->credentials != NULL,
                             .has_shm = is_local,
                             .host = site->host != NULL ? text_of(site->host) : TEXT_ABSENT,
                             .prefix = text_of(server->config.http_prefix),
@@ -233,6 +237,8 @@ static enum jp_status bind_json(struct net_server *server, struct jp_error *erro
   enum jp_status status = JP_OK;
   if (config->allow_origins != NULL)
     status = web_origins_create(text_of(config->allow_origins), &server->origins, error);
+  if (status == JP_OK && tls_is_configured(&config->tls))
+    status = tls_credentials_create(&config->tls, &server->credentials, error);
   for (size_t i = 0; status == JP_OK && i < config->json.count; i++)
     status = bind_site(server, &config->json.items[i], error);
   return status == JP_OK ? make_table(server, error) : status;
@@ -292,6 +298,12 @@ enum jp_status net_bind(const struct net_config *config, struct net_server **ser
   return JP_OK;
 }
 
+void net_reload(struct net_server *server)
+{
+  if (server->credentials != NULL)
+    tls_credentials_reload(server->credentials);
+}
+
 const char *const *net_addresses(const struct net_server *server)
 {
   return (const char *const *)server->addresses;
@@ -309,7 +321,8 @@ enum jp_status net_start(struct net_server *server, const struct rpc_service *se
   enum jp_status status = crew_start(server->crew, service, error);
   for (size_t i = 0; status == JP_OK && i < server->site_count; i++) {
     struct json_site *site = &server->sites[i];
-    status = listener_start(&site->listener, &server->table, &site->http.protocol, error);
+    status =
+        listener_start(&site->listener, &server->table, &site->http.protocol, server->credentials, error);
   }
   if (status == JP_OK && server->zeromq != NULL)
     status = zeromq_start(server->zeromq, server->crew, error);
@@ -379,6 +392,7 @@ void net_destroy(struct net_server *server)
   }
   for (size_t i = 0; i < server->address_count; i++)
     free(server->addresses[i]);
+  tls_credentials_destroy(server->credentials);
   web_origins_destroy(server->origins);
   free(server);
 }

@@ -11,6 +11,7 @@
  */
 #include "base/status.h"
 #include "net/admission/admission.h"
+#include "net/tls/tls_credentials.h"
 #include "net/unix_socket.h"
 #include "rpc/service.h"
 
@@ -40,6 +41,8 @@ struct net_config {
   const char *http_prefix;   /* "/rpc": the path of the service, beside "/"; borrowed until net_destroy */
   /* "A,B": origins whose web pages may send requests, too; NULL: none; borrowed until net_destroy */
   const char *allow_origins;
+  struct tls_files
+      tls; /* for the TCP addresses of WebSocket and HTTP; paths are borrowed until net_destroy */
   struct net_endpoints zmq;
   struct unix_socket_access socket_access; /* of the files of Unix sockets; the process's own user's alone */
   struct admission admission;              /* who may use Unix sockets; the peer's own user alone */
@@ -73,7 +76,9 @@ void net_config_defaults(struct net_config *config);
  * the system's reason. */
 enum jp_status net_bind(const struct net_config *config, struct net_server **server,
                         struct jp_error *error) JP_MUST_CHECK;
-/* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc", "ws+unix:/run/peer", "http+unix:/run/peer",
+/* Has the TLS files read again; without TLS does nothing. Any thread, before net_destroy. */
+void net_reload(struct net_server *server);
+/* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc" (wss and https with TLS), "ws+unix:/run/peer", "http+unix:/run/peer",
  * "tcp://127.0.0.1:4712", "ipc:///run/peer.zmq": NULL-terminated; borrowed until net_destroy. */
 const char *const *net_addresses(const struct net_server *server);
 /* Starts the watcher and the crew. The service stays in use until net_destroy. */

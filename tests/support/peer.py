@@ -2,9 +2,11 @@
 
 JPEER_BUILD names the build folder (default build/release), JPEER_CHECK_JNI=1 adds -Xcheck:jni. JPEER_LEDGER=1 runs
 jpeer_ledger in place of jpeer, which serves each message under the reference ledger (tests/ledger). A peer's stderr is
-kept, and stop() fails if a sanitizer, -Xcheck:jni or the ledger complained in it.
+kept, and stop() fails if a sanitizer, -Xcheck:jni or the ledger complained in it. With JPEER_TLS=1 the ports of peers that
+tests start without options for addresses speak TLS, and so do their clients.
 """
 
+import functools
 import itertools
 import json
 import os
@@ -14,6 +16,8 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+from support import certificates
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / os.environ.get("JPEER_BUILD", "build/release")
@@ -89,6 +93,15 @@ def run_to_end(*arguments, env=None, timeout=START_SECONDS, pass_fds=(), cwd=Non
     return done
 
 
+@functools.cache
+def tls_files():
+    """The folder of a server's pair, and the context of clients that trust it."""
+    folder = tempfile.TemporaryDirectory(prefix="jpeer-tls-")
+    authority = certificates.Authority(folder.name, "root")
+    certificates.install(authority.issue("server"), folder.name)
+    return folder, certificates.client_context(authority)
+
+
 class Peer:
     """A running jpeer. As a context manager it is stopped at the end, and must have been clean."""
 
@@ -100,6 +113,10 @@ class Peer:
         command = [BINARY, "run", "--ready-file", self.ready_file, *jvm_options()]
         if addresses:
             command += ["--json-rpc", "auto", "--zmq-rpc", "auto"]
+        self.tls = None  # the context of clients of a peer with TLS
+        if addresses and os.environ.get("JPEER_TLS") == "1" and "--tls-cert" not in options:
+            folder, self.tls = tls_files()
+            command += ["--tls-cert", f"{folder.name}/cert.pem", "--tls-key", f"{folder.name}/key.pem"]
         if sockets:
             command += ["--json-rpc", f"unix:{self.folder.name}/json", "--zmq-rpc", f"ipc://{self.folder.name}/zmq"]
         if allow:
@@ -129,6 +146,8 @@ class Peer:
         return json.loads(self.ready_file.read_text(encoding="utf-8"))
 
     def address(self, scheme):
+        if self.tls and scheme in ("ws", "http"):
+            scheme += "s"
         return next(address for address in self.facts["addresses"] if address.startswith(scheme + ":"))
 
     def socket_path(self, scheme):

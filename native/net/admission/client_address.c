@@ -73,3 +73,20 @@ struct rpc_address client_address_of_text(const char *text)
     return make_v6_address(&v6);
   return read_unix_client(text);
 }
+
+const char *client_address_write(const struct rpc_address *address, char text[CLIENT_ADDRESS_TEXT])
+{
+  char number[INET6_ADDRSTRLEN] = "?";
+  struct in6_addr v6 = {0};
+  uint32_t user;
+  if (rpc_address_user(address, &user)) {
+    snprintf(text, CLIENT_ADDRESS_TEXT, "user %u", user);
+    return text;
+  }
+  bool is_v6 = address->length == RPC_ADDRESS_IPV6;
+  memcpy(v6.s6_addr, address->bytes, address->length);
+  if (address->length > 0)
+    inet_ntop(is_v6 ? AF_INET6 : AF_INET, &v6, number, sizeof number);
+  snprintf(text, CLIENT_ADDRESS_TEXT, "%s%s", number, is_v6 ? "/64" : "");
+  return text;
+}

@@ -1,6 +1,8 @@
 #include "net/connection/connection.h"
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "net/admission/client_address.h"
 #include "net/connection/connection_collect.h"
 #include "net/connection/connection_duplex.h"
 #include "net/connection/connection_table.h"
@@ -186,13 +188,31 @@ static void send_bytes(struct connection *connection)
   }
 }
 
+/* As send_bytes. Bytes that TLS has encrypted and not sent are still unsent here. */
+static void send_encrypted(struct connection *connection)
+{
+  struct tls_stream *tls = connection->tls;
+  tls_stream_flush(tls, connection->fd);
+  if (connection_unsent(connection) > 0 && !connection_is_broken(connection)) {
+    size_t sent;
+    if (!tls_stream_write(tls, connection->fd, connection->out.data + connection->out_sent,
+                          connection_unsent(connection), &sent))
+      connection_break(connection);
+    connection->out_sent += sent;
+    connection->has_sent |= sent > 0;
+  }
+  connection->unpublished = tls_stream_is_held(tls) ? 1 : 0;
+}
+
 void connection_flush(struct connection *connection)
 {
   if (connection->out.failed || connection_has_left(connection)) { /* an answer is missing */
     connection_break(connection);
     return;
   }
-  if (connection->protocol->carrier == NULL)
+  if (connection->tls != NULL)
+    send_encrypted(connection);
+  else if (connection->protocol->carrier == NULL)
     send_bytes(connection);
   else
     connection->protocol->carrier->flush(connection);
@@ -210,6 +230,44 @@ void connection_shut_down(struct connection *connection)
   shutdown(connection->fd, SHUT_RDWR);
 }
 
+/* The handshake has failed. The client may still be sending, and has to read the alert, so the socket is not closed at
+ * once. */
+static void linger_unshaken(struct connection *connection, const struct jp_error *error)
+{
+  char address[CLIENT_ADDRESS_TEXT];
+  if (error->status != JP_CLOSED)
+    log_warn_rarely("a TLS handshake with %s has failed: %s",
+                    client_address_write(&connection->address, address), error->text);
+  if (error->status == JP_CLOSED || connection->output != CONNECTION_OUTPUT_OPEN) {
+    connection_break(connection);
+    return;
+  }
+  connection_set_output(connection, CONNECTION_OUTPUT_LINGERS);
+  connection->linger_end_ms = clock_now_ms() + LINGER_MS;
+}
+
+/* True: there are new bytes. */
+static bool receive_decrypted(struct connection *connection, char *into, size_t room)
+{
+  struct tls_stream *tls = connection->tls;
+  const bool was_shaking = tls_stream_is_shaking(tls);
+  struct jp_error error = {0};
+  size_t count;
+  const enum tls_read left = tls_stream_read(tls, connection->fd, into, room, &count, &error);
+  connection->since_ms = 0;
+  connection->in.len += count;
+  connection->unpublished = tls_stream_is_held(tls) ? 1 : 0;
+  if (left == TLS_READ_EMPTIED)
+    connection_set_input(connection, CONNECTION_INPUT_DRAINED);
+  else if (left == TLS_READ_ENDED)
+    connection_set_input(connection, CONNECTION_INPUT_ENDED);
+  else if (left == TLS_READ_FAILED && was_shaking)
+    linger_unshaken(connection, &error);
+  else if (left == TLS_READ_FAILED)
+    connection_break(connection);
+  return count > 0;
+}
+
 /* True: there are new bytes. */
 static bool receive_bytes(struct connection *connection)
 {
@@ -225,6 +283,8 @@ static bool receive_bytes(struct connection *connection)
     connection_break(connection);
     return false;
   }
+  if (connection->tls != NULL && !tls_stream_has_failed(connection->tls))
+    return receive_decrypted(connection, into, room);
   ssize_t count;
   do
     count = recv(connection->fd, into, room, MSG_DONTWAIT);
@@ -243,7 +303,8 @@ static bool receive_bytes(struct connection *connection)
   return false;
 }
 
-/* A connection that lingers reads its socket even if it has a carrier, and drops the input. */
+/* A connection that lingers reads its socket even if it has a carrier, and drops the input. After a failure of TLS the
+ * dropped input is not decrypted. */
 bool connection_receive(struct connection *connection)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
@@ -731,7 +792,7 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
 /* True if the next turn is due at once, or as soon as the client reads its answers. */
 static bool waits_for_room(const struct connection *connection, enum step last)
 {
-  return last == STEP_BLOCKED || last == STEP_SERVED || connection_unsent(connection) > 0;
+  return last == STEP_BLOCKED || last == STEP_SERVED || connection_needs_flush(connection);
 }
 
 /* epoll is level-triggered here: the event of a ready socket is delivered again, after those of other sources. If there
@@ -827,6 +888,19 @@ static int64_t next_deadline(struct connection *connection, enum step last, int6
   return *reading_ms < stall ? *reading_ms : stall;
 }
 
+/* Ends the peer's side of the stream, after all output was sent. False: there is no room for the end yet. */
+static bool end_output(struct connection *connection)
+{
+  if (connection->tls != NULL) {
+    tls_stream_close(connection->tls, connection->fd);
+    connection->unpublished = tls_stream_is_held(connection->tls) ? 1 : 0;
+    if (connection->unpublished > 0)
+      return false;
+  }
+  shutdown(connection->fd, SHUT_WR);
+  return true;
+}
+
 static void begin_linger(struct connection *connection)
 {
   int64_t now = clock_now_ms();
@@ -834,10 +908,9 @@ static void begin_linger(struct connection *connection)
     connection_set_output(connection, CONNECTION_OUTPUT_LINGERS);
     connection->linger_end_ms = now + LINGER_MS;
   }
-  if (connection_unsent(connection) == 0 && connection->output == CONNECTION_OUTPUT_LINGERS) {
+  if (connection_unsent(connection) == 0 && connection->output == CONNECTION_OUTPUT_LINGERS &&
+      end_output(connection))
     connection_set_output(connection, CONNECTION_OUTPUT_SHUT);
-    shutdown(connection->fd, SHUT_WR);
-  }
   /* An idle client may not read its socket for hours. */
   if (connection->output == CONNECTION_OUTPUT_SHUT && atomic_load(&connection->table->is_draining) &&
       connection->linger_end_ms > now + DRAIN_LINGER_MS)
@@ -860,6 +933,8 @@ static void close_now(struct connection *connection, struct crew_member *member)
   if (connection->fd >= 0)
     close(connection->fd);
   connection->fd = -1;
+  tls_stream_destroy(connection->tls);
+  connection->tls = NULL;
   set_pinned(connection, NULL);
   connection_set_state(connection, CONNECTION_FREE);
   atomic_store(connection->deadline_ms, INT64_MAX);
@@ -930,7 +1005,8 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   enum step step = STEP_ENDS;
   bool stalled =
       connection->stalled_ms != 0 && now >= connection->stalled_ms + connection->limits->body_timeout_ms;
-  if (stalled || connection->stream != NULL || connection_lingers(connection))
+  const bool is_shaking = connection->tls != NULL && tls_stream_is_shaking(connection->tls);
+  if (stalled || connection->stream != NULL || connection_lingers(connection) || is_shaking)
     step = STEP_DROPS;
   else if (carrier != NULL && !connection_has_begun(connection) && carrier->release_idle(connection)) {
     step = STEP_NEEDS_INPUT; /* the deadline was set to release memory only */
@@ -965,6 +1041,8 @@ void connection_close_gracefully(struct connection *connection, struct crew_memb
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
   if (step == STEP_NEEDS_INPUT && !connection_lingers(connection))
     step = connection->protocol->close_gracefully(connection, is_quiet);
+  if (step == STEP_DROPS && is_quiet && connection->tls != NULL && !connection_is_broken(connection))
+    tls_stream_close(connection->tls, connection->fd);
   finish_turn(connection, watcher, step);
 }
 
@@ -985,7 +1063,7 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
   connection->protocol->write_last_reply(connection, served, buffer_text(answer));
   connection_flush(connection);
   if (connection_unsent(connection) == 0)
-    shutdown(connection->fd, SHUT_WR);
+    (void)end_output(connection);
 }
 
 /* --- ended calls whose threads have not returned --- */
@@ -1096,11 +1174,18 @@ static bool has_unread(const struct connection *connection)
     return true;
   if (carrier != NULL)
     return carrier->has_unconsumed(connection) || carrier->poll((struct connection *)connection);
-  int count = 0;
-  if (ioctl(connection->fd, FIONREAD, &count) != 0 || count == 0)
-    return false;
   char input[IGNORABLE_MAX];
-  ssize_t peeked = recv(connection->fd, input, sizeof input, MSG_PEEK | MSG_DONTWAIT);
+  int count = 0;
+  ssize_t peeked;
+  if (connection->tls != NULL) {
+    peeked = (ssize_t)tls_stream_peek(connection->tls, connection->fd, input, sizeof input);
+    if (peeked == 0)
+      return false;
+  } else {
+    if (ioctl(connection->fd, FIONREAD, &count) != 0 || count == 0)
+      return false;
+    peeked = recv(connection->fd, input, sizeof input, MSG_PEEK | MSG_DONTWAIT);
+  }
   return connection->protocol->is_ignorable == NULL || peeked <= 0 || peeked == IGNORABLE_MAX ||
          !connection->protocol->is_ignorable((struct text){input, (size_t)peeked});
 }

@@ -23,6 +23,7 @@
 #include "base/transitions.h"
 #include "net/admission/input_budget.h"
 #include "net/connection/connection_protocol.h"
+#include "net/tls/tls_stream.h"
 #include "net/workers/crew.h"
 
 #include <pthread.h>
@@ -155,7 +156,9 @@ struct connection {
   _Atomic size_t counted; /* bytes of input in the budget; written by the thread that has the input side */
   _Atomic int64_t *deadline_ms; /* when the watcher checks the connection, in the table; INT64_MAX: never */
 
-  int fd;            /* -1: closed; in call: the client has left */
+  int fd; /* -1: closed; in call: the client has left */
+  struct tls_stream
+      *tls; /* between the buffers and the socket; used by the thread that may use fd; NULL: no TLS */
   int64_t probed_ms; /* when the watcher last wrote a probe; 0: never. Used by the watcher alone */
   enum connection_output output;
   /* Written by the thread that has the input side; also read under the lock. */
@@ -175,7 +178,8 @@ struct connection {
   struct buffer message;
   struct buffer out;
   size_t out_sent;
-  /* Bytes that were written to the carrier and that the client sees after the next flush only. */
+  /* Bytes that were written to the carrier and that the client sees after the next flush only. With TLS, 1: bytes of TLS
+   * itself wait for room in the socket. */
   size_t unpublished;
 
   struct rpc_client *client;
@@ -341,6 +345,12 @@ static inline bool connection_has_begun(const struct connection *connection)
   return connection->is_midway || connection->in.len > connection->in_used;
 }
 const struct rpc_service *connection_service(const struct connection *connection);
+/* The client's certificate, valid as long as the connection; NULL: it has none, or the connection has no TLS. The owner, or
+ * a thread that holds the lock while the owner is in call or nobody owns the connection. */
+static inline const struct tls_certificate *connection_certificate(const struct connection *connection)
+{
+  return connection->tls != NULL ? tls_stream_certificate(connection->tls) : NULL;
+}
 /* Serves `message`; *answer is the member's buffer. False: the connection was seized or reclaimed during the call, or
  * the client has left. CREW_ANSWERED: a visitor has written the answer. */
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,

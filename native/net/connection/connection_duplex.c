@@ -100,7 +100,8 @@ static bool has_buffered(const struct connection *connection)
     return false;
   if (carrier != NULL)
     return carrier->has_unconsumed(connection);
-  return connection_input(connection).len > 0 || connection->held > 0;
+  return connection_input(connection).len > 0 || connection->held > 0 ||
+         (connection->tls != NULL && tls_stream_has_pending(connection->tls));
 }
 
 /* Arms the connection, or submits it if it has work already. Under the lock. */

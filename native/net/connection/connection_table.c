@@ -55,6 +55,7 @@ static void discard_connection(struct connection *connection)
     buffer_fini(&connection->out);
     if (connection->fd >= 0)
       close(connection->fd);
+    tls_stream_destroy(connection->tls);
   }
   pthread_mutex_destroy(&connection->lock);
 }
@@ -150,11 +151,14 @@ static void reset_connection(struct connection *connection, int fd,
 }
 
 /* Closes the socket of a client, because there are too many connections. */
-static void refuse_connection(const struct connection_protocol *protocol, int fd)
+static void refuse_connection(const struct connection_protocol *protocol, int fd, bool has_tls)
 {
+  static const char alert[] = {21, 3, 3, 0, 2, 2, 80}; /* fatal: internal_error (RFC 8446, 6) */
   struct buffer out;
   buffer_init(&out);
-  if (protocol->write_refusal != NULL)
+  if (has_tls)
+    buffer_append_text(&out, (struct text){alert, sizeof alert});
+  else if (protocol->write_refusal != NULL)
     protocol->write_refusal(&out, CONNECTION_NO_ROOM, "too many connections (connections-max)");
   ssize_t sent = send(fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
   (void)sent;
@@ -164,17 +168,22 @@ static void refuse_connection(const struct connection_protocol *protocol, int fd
 }
 
 void connection_table_accept(struct connection_table *table, int fd,
-                             const struct connection_protocol *protocol, const struct rpc_address *address)
+                             const struct connection_protocol *protocol, const struct rpc_address *address,
+                             struct tls_credentials *credentials)
 {
   struct connection *connection = reserve_place(table);
   if (connection == NULL) {
-    refuse_connection(protocol, fd);
+    refuse_connection(protocol, fd, credentials != NULL);
     return;
   }
   pthread_mutex_lock(&connection->lock);
   reset_connection(connection, fd, protocol, address);
   struct jp_error error;
-  enum jp_status status = crew_watch(table->crew, &connection->source, fd, EPOLLIN, &error);
+  enum jp_status status = JP_OK;
+  if (credentials != NULL && (connection->tls = tls_stream_create(credentials)) == NULL)
+    status = jp_fail_memory(&error, NULL);
+  if (status == JP_OK)
+    status = crew_watch(table->crew, &connection->source, fd, EPOLLIN, &error);
   if (status == JP_OK) {
     connection_set_state(connection, CONNECTION_ARMED);
     atomic_store(connection->deadline_ms, connection->began_ms + table->limits.header_timeout_ms);
@@ -185,6 +194,8 @@ void connection_table_accept(struct connection_table *table, int fd,
   log_warn_rarely("a connection cannot be served: %s", error.text);
   close(fd);
   connection->fd = -1;
+  tls_stream_destroy(connection->tls);
+  connection->tls = NULL;
   connection_table_release(table, connection);
 }
 

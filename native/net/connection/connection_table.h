@@ -38,9 +38,10 @@ enum jp_status connection_table_init(struct connection_table *table, struct crew
 void connection_table_fini(struct connection_table *table);
 
 /* Takes fd and serves it, or closes it if there are too many connections. protocol: its first protocol, borrowed.
- * address: the client's. */
+ * address: the client's. credentials: for TLS; borrowed for the call; NULL: no TLS. */
 void connection_table_accept(struct connection_table *table, int fd,
-                             const struct connection_protocol *protocol, const struct rpc_address *address);
+                             const struct connection_protocol *protocol, const struct rpc_address *address,
+                             struct tls_credentials *credentials);
 /* Frees the place of a closed connection. */
 void connection_table_release(struct connection_table *table, struct connection *connection);
 /* The place with this index, which must exist. Valid until connection_table_fini. */

@@ -1,6 +1,7 @@
 #include "net/http/http_protocol.h"
 
 #include "base/log.h"
+#include "net/admission/client_address.h"
 #include "net/connection/connection_duplex.h"
 #include "net/connection/long_message.h"
 #include "net/http/http_heads.h"
@@ -279,6 +280,17 @@ static void remember_head(struct scratch *scratch, const struct http_site *site,
   http_heads_keep(heads, site, head, request, route);
 }
 
+/* True if the input begins a handshake of TLS (RFC 8446, 5.1). The client would not understand a response. */
+static bool speaks_tls(const struct connection *connection)
+{
+  char address[CLIENT_ADDRESS_TEXT];
+  if (!text_starts_with(connection_input(connection), TEXT("\x16\x03")))
+    return false;
+  log_warn_rarely("a client (%s) speaks TLS to an address without TLS",
+                  client_address_write(&connection->address, address));
+  return true;
+}
+
 static enum step read_head(struct connection *connection, struct scratch *scratch)
 {
   struct http_state *state = state_of(connection);
@@ -293,8 +305,10 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   switch (http_read_head(&state->parser, connection_input(connection), limits->header_max, &state->scanned,
                          &used, &request)) {
   case HTTP_NEEDS_INPUT:
-    return STEP_NEEDS_INPUT;
+    return speaks_tls(connection) ? STEP_DROPS : STEP_NEEDS_INPUT;
   case HTTP_FAILED:
+    if (speaks_tls(connection))
+      return STEP_DROPS;
     return respond_and_close(connection, state->parser.status, state->parser.reason);
   case HTTP_DONE:
     break;

@@ -113,27 +113,34 @@ static bool is_trusted_name(const struct authority *authority, const struct http
   return site->host.data != NULL && text_equal_ignore_case(host, site->host);
 }
 
-/* An origin without a port has the port of its scheme. A Host without a port has 80, because the server has no TLS. */
-static bool is_same_port(struct text origin_port, bool is_https, struct text host_port)
+static struct text default_port(bool is_https)
 {
-  struct text a = is_absent(origin_port) ? (is_https ? TEXT("443") : TEXT("80")) : origin_port;
-  struct text b = is_absent(host_port) ? TEXT("80") : host_port;
+  return is_https ? TEXT("443") : TEXT("80");
+}
+
+/* An origin without a port has the port of its scheme, and a Host without a port that of the site. */
+static bool is_same_port(struct text origin_port, bool is_https, struct text host_port, bool has_tls)
+{
+  struct text a = is_absent(origin_port) ? default_port(is_https) : origin_port;
+  struct text b = is_absent(host_port) ? default_port(has_tls) : host_port;
   return text_equal(a, b);
 }
 
-static bool is_same_origin(struct text origin, const struct authority *host)
+/* In front of a site without TLS there may be a proxy with TLS. No page of a site with TLS has come in the clear. */
+static bool is_same_origin(struct text origin, const struct authority *host, bool has_tls)
 {
   struct text rest;
   bool is_https = text_starts_with(origin, TEXT("https://"));
   if (is_https)
     rest = text_slice(origin, sizeof "https://" - 1, origin.len);
-  else if (text_starts_with(origin, TEXT("http://")))
+  else if (!has_tls && text_starts_with(origin, TEXT("http://")))
     rest = text_slice(origin, sizeof "http://" - 1, origin.len);
   else
     return false;
   struct authority from;
   return parse_authority(rest, &from) && from.is_literal == host->is_literal &&
-         text_equal_ignore_case(from.host, host->host) && is_same_port(from.port, is_https, host->port);
+         text_equal_ignore_case(from.host, host->host) &&
+         is_same_port(from.port, is_https, host->port, has_tls);
 }
 
 /* --- targets --- */
@@ -155,9 +162,9 @@ static bool names_session(struct text query)
 
 /* Returns the path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: the target has neither form.
  * The authority of an absolute form replaces Host. */
-static struct text parse_target(struct text target, struct text *authority, struct text *query)
+static struct text parse_target(struct text target, bool has_tls, struct text *authority, struct text *query)
 {
-  struct text scheme = TEXT("http://");
+  struct text scheme = has_tls ? TEXT("https://") : TEXT("http://");
   if (target.len > scheme.len && text_equal_ignore_case(text_slice(target, 0, scheme.len), scheme)) {
     struct text rest = text_slice(target, scheme.len, target.len);
     size_t end = 0;
@@ -384,7 +391,7 @@ static bool check_source(const struct http_request *request, const struct http_s
     return false;
   }
   struct text origin = request->fields[HTTP_FIELD_ORIGIN];
-  if (is_absent(origin) || (has_host && is_same_origin(origin, &host)))
+  if (is_absent(origin) || (has_host && is_same_origin(origin, &host, site->has_tls)))
     return true;
   route->terms.mode.origin = web_origins_find(site->origins, origin);
   if (route->terms.mode.origin == NULL) {
@@ -539,7 +546,8 @@ void http_route(const struct http_request *request, const struct http_site *site
   struct text authority = TEXT_ABSENT;
   bool is_asterisk = request->method == HTTP_OPTIONS && text_equal(request->target, TEXT("*"));
   struct text query = TEXT_ABSENT;
-  struct text path = is_asterisk ? TEXT("/") : parse_target(request->target, &authority, &query);
+  struct text path =
+      is_asterisk ? TEXT("/") : parse_target(request->target, site->has_tls, &authority, &query);
   if (is_absent(path)) {
     respond_with(route, 400, "a target that is no path");
     return;

@@ -27,6 +27,7 @@
 
 struct http_site {
   bool is_loopback;                  /* the server listens on a loopback address */
+  bool has_tls;                      /* its clients speak HTTPS */
   struct text host;                  /* the name that was bound; data NULL: 127.0.0.1 or a Unix socket */
   bool has_shm;                      /* its clients may use shared memory */
   struct text prefix;                /* the path of the service beside "/": "/rpc" */

@@ -48,7 +48,8 @@ static bool is_listed(const struct rpc_procedure *procedure, const struct rpc_se
 static struct text find_http_address(const char *const *addresses)
 {
   for (; addresses != NULL && *addresses != NULL; addresses++) {
-    if (text_starts_with(text_of(*addresses), TEXT("http://")))
+    if (text_starts_with(text_of(*addresses), TEXT("http://")) ||
+        text_starts_with(text_of(*addresses), TEXT("https://")))
       return text_of(*addresses);
   }
   return TEXT_ABSENT;
@@ -57,7 +58,7 @@ static struct text find_http_address(const char *const *addresses)
 /* The scheme and the authority of an address. */
 static struct text origin_of(struct text address)
 {
-  size_t at = sizeof "http://" - 1;
+  size_t at = text_starts_with(address, TEXT("https://")) ? sizeof "https://" - 1 : sizeof "http://" - 1;
   while (at < address.len && address.data[at] != '/')
     at++;
   return text_slice(address, 0, at);

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import tempfile
@@ -11,7 +12,7 @@ import time
 import unittest
 import unittest.mock
 
-from support import raw_websocket
+from support import certificates, raw_websocket
 from support.raw_websocket import CLOSE, TEXT
 
 SECONDS = 60  # far more than any step needs: a test that waits so long has failed
@@ -21,22 +22,47 @@ HANDSHAKE = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade
 COMPLAINTS = re.compile(r"Sanitizer|runtime error:")
 
 
+class Tls:
+    """The files of a server with TLS, and the client's side."""
+
+    _made = None
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="jpeer-tls-")
+        self.authority = certificates.Authority(self.folder.name, "root")
+        certificates.install(self.authority.issue("server"), self.folder.name)
+        self.context = certificates.client_context(self.authority)
+
+    @classmethod
+    def shared(cls):
+        cls._made = cls._made or cls()
+        return cls._made
+
+
 class Stub:
-    """A running stub_server. The keywords are its options."""
+    """A running stub_server. The keywords are its options. With STUB_TLS=1 in the environment it speaks TLS."""
 
     def __init__(self, **options):
+        self.tls = Tls.shared() if os.environ.get("STUB_TLS") == "1" else None
+        self.context = self.tls and self.tls.context
+        environment = {name: value for name, value in os.environ.items() if name != "STUB_TLS"}
+        if self.tls:
+            environment["STUB_TLS"] = self.tls.folder.name
         self.errors = tempfile.TemporaryFile(mode="w+")
         command = [os.environ["STUB_SERVER"], *(f"{name}={value}" for name, value in options.items())]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.errors, text=True)
+                                        stderr=self.errors, text=True, env=environment)
         self.addresses = []
         while (line := self.process.stdout.readline().strip()) != "ready":
             if not line:
                 raise RuntimeError("the stub server did not start")
             self.addresses.append(line)
         self.url, self.http_url, self.zmq_url = (
-            next(address for address in self.addresses if address.startswith(scheme)) for scheme in ("ws:", "http:", "tcp:"))
+            next(address for address in self.addresses if address.startswith(scheme)) for scheme in (("wss:", "https:", "tcp:") if self.tls else ("ws:", "http:", "tcp:")))
         self.port = int(self.url.split(":")[2].split("/")[0])
+
+    def log(self):
+        return os.pread(self.errors.fileno(), 1 << 20, 0).decode()
 
     def end_input(self):
         """Makes the server drain; does not wait."""
@@ -64,6 +90,10 @@ class Stub:
         return time.monotonic() - started, (int(opened), int(closed))
 
     def connect(self):
+        connection = self.connect_plainly()
+        return self.context.wrap_socket(connection, server_hostname="localhost") if self.tls else connection
+
+    def connect_plainly(self):
         connection = socket.create_connection(("127.0.0.1", self.port), SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
@@ -93,6 +123,11 @@ class StubTest(unittest.TestCase):
     def restart(self, **options):
         self.stop()
         self.stub = Stub(**options)
+
+
+def half_close(connection):
+    """Ends the client's side of a TCP connection; over TLS without the alert that says so."""
+    socket.socket.shutdown(connection, socket.SHUT_WR)
 
 
 # --- HTTP, by hand ---

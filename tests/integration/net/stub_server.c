@@ -22,7 +22,8 @@
  *   exit               the thread never returns, as with System.exit
  *   all else           is returned unchanged
  *
- * If STUB_SOCKET in the environment is a path, the server also listens there.
+ * If STUB_SOCKET in the environment is a path, the server also listens there. If STUB_TLS is a folder, the port speaks TLS,
+ * with its files cert.pem and key.pem, and ca.pem if that exists.
  */
 #include "base/log.h"
 #include "net/server.h"
@@ -341,6 +342,19 @@ static bool read_options(struct net_config *config, int argc, char **argv)
   return true;
 }
 
+static void set_tls(struct net_config *config, const char *folder)
+{
+  static char paths[3][256];
+  static const char *const names[] = {"cert.pem", "key.pem", "ca.pem"};
+  for (size_t i = 0; i < 3; i++)
+    snprintf(paths[i], sizeof paths[i], "%s/%s", folder, names[i]);
+  config->tls.certificate = paths[0];
+  config->tls.key = paths[1];
+  if (access(paths[2], F_OK) == 0)
+    config->tls.client_ca = paths[2];
+  config->tls.watch_ms = 200;
+}
+
 static void raise_descriptor_limit(void)
 {
   struct rlimit limit;
@@ -376,6 +390,8 @@ int main(int argc, char **argv)
   config.zmq.count = 1;
   config.json.items[1].path = getenv("STUB_SOCKET");
   config.json.count += config.json.items[1].path != NULL;
+  if (getenv("STUB_TLS") != NULL)
+    set_tls(&config, getenv("STUB_TLS"));
   raise_descriptor_limit();
   if (!read_options(&config, argc, argv)) {
     fprintf(stderr, "usage: %s [NAME=NUMBER ...]\n", argv[0]);

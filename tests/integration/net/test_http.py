@@ -3,7 +3,7 @@
 import http.client
 import subprocess
 
-from stub import Reader, StubTest, WebSocket, frame, post, request
+from stub import Reader, StubTest, WebSocket, frame, half_close, post, request
 
 JSON = {"Content-Type": "application/json"}
 ID = "11111111-2222-3333-4444-555555555555"
@@ -12,7 +12,10 @@ ID = "11111111-2222-3333-4444-555555555555"
 class Clients(StubTest):
     def setUp(self):
         super().setUp()
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.stub.port, timeout=60)
+        if self.stub.tls:
+            self.connection = http.client.HTTPSConnection("127.0.0.1", self.stub.port, timeout=60, context=self.stub.context)
+        else:
+            self.connection = http.client.HTTPConnection("127.0.0.1", self.stub.port, timeout=60)
         self.addCleanup(self.connection.close)
 
     def exchange(self, body, method="POST", path="/rpc", **headers):
@@ -78,7 +81,8 @@ class Clients(StubTest):
         self.assertEqual(b"after", self.exchange(b"after")[1])
 
     def curl(self, *arguments, body=None):
-        done = subprocess.run(["curl", "--silent", "--show-error", "--max-time", "60", *arguments,
+        trust = ["--cacert", self.stub.tls.authority.certificate] if self.stub.tls else []
+        done = subprocess.run(["curl", "--silent", "--show-error", "--max-time", "60", *trust, *arguments,
                                "--header", "Content-Type: application/json", self.stub.http_url],
                               input=body, capture_output=True, check=True)
         return done.stdout
@@ -157,7 +161,7 @@ class ByHand(StubTest):
 
     def test_a_client_that_has_said_all_gets_its_answer(self):
         self.send(post(b"sleep 50 x"))
-        self.connection.shutdown(1)
+        half_close(self.connection)
         self.assertEqual(b" x", self.reader.response()[2])
         self.assertTrue(self.reader.at_end())
 

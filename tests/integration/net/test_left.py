@@ -8,7 +8,7 @@ import socket
 import struct
 import time
 
-from stub import SECONDS, Reader, StubTest, WebSocket, frame, post
+from stub import SECONDS, Reader, StubTest, WebSocket, frame, half_close, post
 from support import shm
 from support.peer import eventually
 from support.raw_websocket import CLOSE, PONG
@@ -136,7 +136,7 @@ class Staying(LeftTest):
         """Ends the sending side of the connection. sent: what the server sends during that time, to find out whether
         the client is still connected."""
         self.await_inside(1)
-        reader.connection.shutdown(socket.SHUT_WR)
+        half_close(reader.connection)
         self.assertEqual(sent, reader.exactly(len(sent)))
         time.sleep(1.5)  # long enough for more than one further check of the connection
         self.stub.release()

@@ -2,13 +2,12 @@
 
 import asyncio
 import contextlib
-import socket
 import struct
 import time
 
 import websockets
 
-from stub import HANDSHAKE, Reader, StubTest, WebSocket, frame, post, request
+from stub import HANDSHAKE, Reader, StubTest, WebSocket, frame, half_close, post, request
 from support.raw_websocket import BINARY, CLOSE, PING, PONG, TEXT
 
 ID = "11111111-2222-3333-4444-555555555555"
@@ -23,7 +22,7 @@ class Library(StubTest):
 
     def run_client(self, client, **options):
         async def main():
-            async with websockets.connect(self.stub.url, max_size=None, **options) as connection:
+            async with websockets.connect(self.stub.url, max_size=None, ssl=self.stub.context, **options) as connection:
                 return await asyncio.wait_for(client(connection), 60)
         return asyncio.run(main())
 
@@ -195,7 +194,7 @@ class Frames(StubTest):
 
     def test_a_client_that_has_said_all_gets_its_answers(self):
         self.socket.send_text("a", "sleep 100 b")
-        self.socket.connection.shutdown(socket.SHUT_WR)
+        half_close(self.socket.connection)
         self.assertEqual("a", self.socket.receive_text())
         self.assertEqual(" b", self.socket.receive_text())
         self.assertTrue(self.socket.at_end())

@@ -118,7 +118,7 @@ int duplex_connect_http(struct duplex_fixture *f)
   struct rpc_address address = {0};
   assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
   assert_int_equal(setsockopt(fds[1], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout), 0);
-  connection_table_accept(&f->table, fds[0], &f->http.protocol, &address);
+  connection_table_accept(&f->table, fds[0], &f->http.protocol, &address, NULL);
   return fds[1];
 }
 

@@ -296,6 +296,27 @@ UNIT_TEST(calls_by_get)
   check(CALLS, COUNT_OF(CALLS), "Host: localhost:80\r\n");
 }
 
+UNIT_TEST(a_site_with_tls_is_https)
+{
+  static const struct sample samples[] = {
+      {"POST /", "Host: localhost\r\nOrigin: https://localhost\r\n" JSON_ONE, SERVE},
+      {"POST /", "Host: localhost\r\nOrigin: https://localhost:443\r\n" JSON_ONE, SERVE},
+      {"POST /", "Host: localhost:443\r\nOrigin: https://localhost\r\n" JSON_ONE, SERVE},
+      {"POST /", "Host: localhost\r\nOrigin: http://localhost\r\n" JSON_ONE, 403},
+      {"POST /", "Host: localhost:443\r\nOrigin: http://localhost:443\r\n" JSON_ONE, 403},
+      {"POST /", "Host: localhost:80\r\nOrigin: https://localhost\r\n" JSON_ONE, 403},
+      {"POST https://localhost/rpc", "Host: localhost\r\n" JSON_ONE, SERVE},
+      {"POST http://localhost/rpc", "Host: localhost\r\n" JSON_ONE, 400},
+  };
+  static const struct http_site site = {.is_loopback = true, .has_tls = true, .prefix = TEXT("/rpc")};
+  struct http_route_result route;
+  for (size_t i = 0; i < COUNT_OF(samples); i++) {
+    assert_int_equal(read_route(&samples[i], "", &site, &route), 0);
+    if (result_of(&route) != samples[i].expected)
+      fail_msg("%s with %s", samples[i].line, samples[i].fields);
+  }
+}
+
 static void check_allow(const char *method, const char *path, const char *allow)
 {
   static const struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc")};

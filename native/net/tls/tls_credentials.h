@@ -1,0 +1,64 @@
+#ifndef JPEER_NET_TLS_TLS_CREDENTIALS_H
+#define JPEER_NET_TLS_TLS_CREDENTIALS_H
+/*
+ * What the peer proves itself with over TLS, and what it asks of its clients: a certificate with its key, and
+ * authorities and revocation lists for the certificates of clients (docs/security.md).
+ *
+ * TLS 1.3, and 1.2 with ECDHE and AEAD only. No renegotiation, no compression, no early data. Where certificates of
+ * clients are asked for, no session is resumed, because a resumed session would not be judged by new authorities or
+ * revocation lists.
+ *
+ * The files are watched (net/tls/tls_watch.h). New files hold for new connections. If they cannot be used together, one
+ * line in the log says so, and the old ones stay. Any thread.
+ */
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ssl_st;
+struct tls_credentials;
+
+/* Whether clients are asked for a certificate. */
+enum tls_client_auth {
+  TLS_CLIENT_AUTH_NONE,
+  TLS_CLIENT_AUTH_OPTIONAL, /* a client may have none; one that is wrong is refused */
+  TLS_CLIENT_AUTH_REQUIRE,
+  TLS_CLIENT_AUTH_UNSET /* REQUIRE with client_ca, else NONE */
+};
+
+/* PEM files. */
+struct tls_files {
+  const char *certificate; /* and the rest of its chain; NULL: no TLS */
+  const char *key;         /* mode 0600 or less; or 0640 or less, if root owns it */
+  const char *client_ca;   /* NULL: certificates of clients need no authority, but must be valid now */
+  const char *client_crl;  /* of each authority of the chain; NULL: none */
+  enum tls_client_auth client_auth;
+  int64_t watch_ms; /* between two checks of the files; 0: never */
+};
+
+static inline bool tls_is_configured(const struct tls_files *files)
+{
+  return files->certificate != NULL;
+}
+static inline enum tls_client_auth tls_client_auth(const struct tls_files *files)
+{
+  if (files->client_auth != TLS_CLIENT_AUTH_UNSET)
+    return files->client_auth;
+  return files->client_ca != NULL ? TLS_CLIENT_AUTH_REQUIRE : TLS_CLIENT_AUTH_NONE;
+}
+
+/* Reads the files, and watches them. Their paths are borrowed. JP_IO, JP_NOT_FOUND, JP_INVALID: the error's text names
+ * the file. Caller frees with tls_credentials_destroy. */
+enum jp_status tls_credentials_create(const struct tls_files *files, struct tls_credentials **credentials,
+                                      struct jp_error *error) JP_MUST_CHECK;
+/* Streams stay valid. NULL is fine. */
+void tls_credentials_destroy(struct tls_credentials *credentials);
+/* Has the files read again at once, changed or not. */
+void tls_credentials_reload(struct tls_credentials *credentials);
+
+/* For net/tls/tls_stream.c: a new session of the server's side. NULL: no memory. */
+struct ssl_st *tls_credentials_open(struct tls_credentials *credentials);
+
+#endif

@@ -1,0 +1,104 @@
+#ifndef JPEER_NET_TLS_TLS_STREAM_H
+#define JPEER_NET_TLS_TLS_STREAM_H
+/*
+ * TLS between a connection and its socket, on the server's side. The handshake is a part of reading: it goes on with
+ * each read, and a stream has no bytes for its reader before the end of the handshake.
+ *
+ * No function waits. One thread at a time; the connection's owner, or the thread that holds the connection's lock
+ * (net/connection/connection_duplex.h). The socket is passed to each call, because a connection may close it while the
+ * stream still exists.
+ *
+ * Input that no event of the socket shows: a read takes all bytes that the socket has, up to 17 KiB, and decrypts them
+ * as its caller has room. tls_stream_has_pending tells what is left. Output that no caller knows: answers of the
+ * handshake, new keys (RFC 8446, 4.6.3) and the final alert. tls_stream_is_held tells that such bytes found no room in
+ * the socket; tls_stream_flush sends them.
+ *
+ * Memory: docs/limits.md. OpenSSL's buffers exist only while they have content.
+ */
+#include "base/status.h"
+#include "base/transitions.h"
+#include "net/tls/tls_credentials.h"
+
+struct tls_stream;
+
+/*
+ *   | state  | what holds                                         | who leaves it, on what                    |
+ *   | GREETS | the client's first bytes are not all here          | a read that has them                      |
+ *   | SHAKES | they begin a handshake, which goes on              | a read that ends it                       |
+ *   | OPEN   | bytes are read and written                         | tls_stream_close                          |
+ *   | CLOSED | the final alert was written; input may still be    | a failure                                 |
+ *   |        | read                                               |                                           |
+ *   | FAILED | nothing more is read or written; an alert may have | nobody                                    |
+ *   |        | been sent                                          |                                           |
+ */
+enum tls_stream_state {
+  TLS_STREAM_GREETS, /* the beginning of the handshake was not received yet */
+  TLS_STREAM_SHAKES, /* the handshake goes on */
+  TLS_STREAM_OPEN,   /* bytes are read and written */
+  TLS_STREAM_CLOSED, /* the peer's side has ended */
+  TLS_STREAM_FAILED  /* the stream is broken */
+};
+
+static const uint16_t tls_stream_transitions[] = {
+    [TLS_STREAM_GREETS] = TO(TLS_STREAM_SHAKES) | TO(TLS_STREAM_FAILED),
+    [TLS_STREAM_SHAKES] = TO(TLS_STREAM_OPEN) | TO(TLS_STREAM_FAILED),
+    [TLS_STREAM_OPEN] = TO(TLS_STREAM_CLOSED) | TO(TLS_STREAM_FAILED),
+    [TLS_STREAM_CLOSED] = TO(TLS_STREAM_FAILED),
+    [TLS_STREAM_FAILED] = 0,
+};
+
+/* What a read leaves. */
+enum tls_read {
+  TLS_READ_MORE,    /* there may be more input */
+  TLS_READ_EMPTIED, /* only an event of the socket brings more */
+  TLS_READ_ENDED,   /* the client sends no more */
+  TLS_READ_FAILED
+};
+
+enum { TLS_RECORD_MAX = 16 * 1024 }; /* bytes of data in one record */
+
+/* NULL: no memory. Caller frees with tls_stream_destroy. */
+struct tls_stream *tls_stream_create(struct tls_credentials *credentials);
+/* NULL is fine. */
+void tls_stream_destroy(struct tls_stream *stream);
+
+/* Before the end of the handshake, nothing can be written. */
+bool tls_stream_is_shaking(const struct tls_stream *stream);
+bool tls_stream_has_failed(const struct tls_stream *stream);
+
+/* Reads and decrypts; *count may be 0 with each result. FAILED: *error has the reason; JP_CLOSED: the socket failed;
+ * JP_INVALID: the client does not obey the protocol, or is refused. */
+enum tls_read tls_stream_read(struct tls_stream *stream, int fd, char *into, size_t room, size_t *count,
+                              struct jp_error *error);
+/* Decrypts unread input, which the next read receives again. Returns its length, up to `room`. */
+size_t tls_stream_peek(struct tls_stream *stream, int fd, char *into, size_t room);
+/* True if input was taken from the socket that no read has received. */
+bool tls_stream_has_pending(const struct tls_stream *stream);
+
+/* Encrypts and sends as many bytes as the socket has room for; *count: how many. If there was no room for all, the next
+ * write begins with the same bytes. False: the stream has failed. */
+bool tls_stream_write(struct tls_stream *stream, int fd, const char *bytes, size_t length, size_t *count);
+/* True if bytes of the protocol itself wait for room in the socket. */
+bool tls_stream_is_held(const struct tls_stream *stream);
+void tls_stream_flush(struct tls_stream *stream, int fd);
+/* Ends the peer's side with an alert, after all output was written. If tls_stream_is_held is true afterwards, the caller
+ * calls this function again when there is room. */
+void tls_stream_close(struct tls_stream *stream, int fd);
+
+/* --- who the client is --- */
+
+enum { TLS_DIGEST_LENGTH = 64, TLS_COMMON_NAME_MAX = 256 };
+
+/* The client has proved that it has the key of this certificate, and the certificate is valid now. */
+struct tls_certificate {
+  bool
+      is_of_authority; /* it was issued below tls_files.client_ca, and is not revoked: only then does its name count */
+  char digest[TLS_DIGEST_LENGTH + 1];        /* SHA-256 of its DER, in lower-case hexadecimal digits */
+  char common_name[TLS_COMMON_NAME_MAX + 1]; /* UTF-8; empty: none, several, or too long */
+};
+
+/* Valid as long as the stream. NULL: the client has none, the handshake is not over, or memory is short and the next call
+ * tries again. */
+const struct tls_certificate *tls_stream_certificate(struct tls_stream *stream);
+
+#endif
