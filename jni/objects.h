@@ -12,6 +12,7 @@
  * The table counts how often each ref was sent: jvm_objects_put and jvm_objects_count_sent add one to the
  * sent count. The object is released when its sent count reaches 0, or when it is deleted.
  */
+#include "base/quota.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -48,6 +49,9 @@ void jvm_stored_fini(struct jvm_stored *stored);
 enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects) JP_MUST_CHECK;
 /* Only while no call uses the table. Borrows the owner; NULL: no owner from now on. */
 void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects_owner *owner, void *context);
+/* The objects count in this quota, too, with those of other tables. Borrowed until jvm_objects_destroy, or until no quota
+ * (NULL) is set; name: of its limit, for errors. Only while the table is empty and no call uses it. */
+void jvm_objects_set_quota(struct jvm_objects *objects, struct quota *quota, const char *name);
 /* Refs continue after this one, which jvm_objects_last_ref then returns. Only while no call uses the
  * table. */
 void jvm_objects_begin_after(struct jvm_objects *objects, uint32_t ref);

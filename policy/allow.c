@@ -4,7 +4,10 @@
 #include "policy/tree.h"
 #include "policy/vocabulary.h"
 
-#define OPTION "--rpc-allow"
+static const char *name_or_option(const char *name)
+{
+  return name == NULL ? "--rpc-allow" : name;
+}
 
 static size_t count_patterns(struct text patterns)
 {
@@ -45,8 +48,8 @@ static bool next_pattern(struct text *rest, struct text *pattern)
   return true;
 }
 
-static enum jp_status compile_rule(struct text pattern, struct arena *arena, struct policy_rule *rule,
-                                   struct jp_error *error)
+static enum jp_status compile_rule(struct text pattern, const char *name, struct arena *arena,
+                                   struct policy_rule *rule, struct jp_error *error)
 {
   struct text shown = policy_shortened(pattern);
   enum jp_status status;
@@ -58,12 +61,12 @@ static enum jp_status compile_rule(struct text pattern, struct arena *arena, str
   else
     status = policy_pattern_compile(pattern, arena, &rule->class_pattern, error);
   if (status == JP_INVALID)
-    jp_error_prefix(error, OPTION ": pattern '%.*s'", TEXT_ARGS(shown));
+    jp_error_prefix(error, "%s: pattern '%.*s'", name, TEXT_ARGS(shown));
   if (status == JP_OK)
     status = policy_pattern_compile_member(TEXT("**"), arena, &rule->member_pattern, error);
   if (status != JP_OK)
     return status;
-  struct text reason = arena_printf(arena, OPTION " '%.*s'", TEXT_ARGS(shown));
+  struct text reason = arena_printf(arena, "%s '%.*s'", name, TEXT_ARGS(shown));
   if (reason.data == NULL)
     return jp_fail_memory(error, NULL);
   rule->reason = reason.data;
@@ -73,20 +76,21 @@ static enum jp_status compile_rule(struct text pattern, struct arena *arena, str
   return JP_OK;
 }
 
-enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
+enum jp_status policy_allow_compile(struct text patterns, const char *name, struct arena *arena,
                                     struct policy_document *document, struct jp_error *error)
 {
+  name = name_or_option(name);
   *document = (struct policy_document){0};
   size_t count = count_patterns(patterns);
   if (count > POLICY_RULES_MAX)
-    return jp_fail(error, JP_LIMIT, OPTION ": more than %d patterns", POLICY_RULES_MAX);
+    return jp_fail(error, JP_LIMIT, "%s: more than %d patterns", name, POLICY_RULES_MAX);
   struct policy_rule *rules = arena_calloc(arena, count, sizeof *rules);
   if (rules == NULL)
     return jp_fail_memory(error, NULL);
   enum jp_status status = JP_OK;
   struct text pattern;
   for (size_t i = 0; status == JP_OK && next_pattern(&patterns, &pattern); i++)
-    status = compile_rule(pattern, arena, &rules[i], error);
+    status = compile_rule(pattern, name, arena, &rules[i], error);
   if (status != JP_OK)
     return status;
   document->rules = rules;
@@ -95,11 +99,12 @@ enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
 }
 
 enum jp_status policy_allow_check_begin(struct policy_allow_check *check, struct text patterns,
-                                        struct arena *arena, struct jp_error *error)
+                                        const char *name, struct arena *arena, struct jp_error *error)
 {
   size_t count = count_patterns(patterns);
   *check = (struct policy_allow_check){.wildcards = arena_calloc(arena, count, sizeof *check->wildcards),
                                        .sources = arena_calloc(arena, count, sizeof *check->sources),
+                                       .name = name_or_option(name),
                                        .arena = arena};
   if (check->wildcards == NULL || check->sources == NULL)
     return jp_fail_memory(error, NULL);
@@ -151,10 +156,9 @@ enum jp_status policy_allow_check_end(const struct policy_allow_check *check, st
     buffer_append_text(&opened, check->class_name);
   jp_fail(
       error, JP_INVALID,
-      OPTION
-      ": pattern '%.*s' matches classes of the JDK: %.*s. Name the classes that clients need, or put jdk: "
+      "%s: pattern '%.*s' matches classes of the JDK: %.*s. Name the classes that clients need, or put jdk: "
       "before the pattern ('jdk:%.*s')",
-      TEXT_ARGS(shown), TEXT_ARGS(buffer_text(&opened)), TEXT_ARGS(shown));
+      check->name, TEXT_ARGS(shown), TEXT_ARGS(buffer_text(&opened)), TEXT_ARGS(shown));
   buffer_fini(&opened);
   return JP_INVALID;
 }

@@ -8,10 +8,11 @@
 
 /* A pattern after "jdk:" is the same rule: the word is for policy_allow_check.
  *
- * patterns is a list such as "com.example.**,java.util.*", without blanks. Fills the document's rules and
+ * patterns is a list such as "com.example.**,java.util.*", without blanks; name is what errors and reasons call it (NULL:
+ * "--rpc-allow"). Fills the document's rules and
  * their reasons; they have no line numbers. JP_INVALID: the error's text names the option and the pattern. JP_LIMIT:
  * the list is longer than POLICY_RULES_MAX. */
-enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
+enum jp_status policy_allow_compile(struct text patterns, const char *name, struct arena *arena,
                                     struct policy_document *document, struct jp_error *error) JP_MUST_CHECK;
 
 /*
@@ -25,12 +26,14 @@ struct policy_allow_check {
   size_t count;               /* 0: nothing can be refused; no name is needed */
   const struct text *refused; /* NULL: none so far */
   struct text class_name;     /* a class that it matches, in the arena */
+  const char *name;           /* of the list in the error */
   struct arena *arena;
 };
 
-/* Borrows the patterns, which policy_allow_compile must have accepted, and the arena. */
+/* Borrows the patterns, which policy_allow_compile must have accepted with this name, the name and the arena. */
 enum jp_status policy_allow_check_begin(struct policy_allow_check *check, struct text patterns,
-                                        struct arena *arena, struct jp_error *error) JP_MUST_CHECK;
+                                        const char *name, struct arena *arena,
+                                        struct jp_error *error) JP_MUST_CHECK;
 /* False once the answer is known. context is the struct policy_allow_check. */
 bool policy_allow_see_class(struct text class_name, void *context);
 /* JP_INVALID if a pattern is refused: the error's text names the pattern, a class that it matches, and dangerous members

@@ -34,7 +34,7 @@ enum jp_status policy_dangers_read(struct arena *arena, struct policy_danger **d
 {
   const struct policy_node *root;
   struct text yaml = {(const char *)policy_dangerous_yaml, policy_dangerous_size};
-  enum jp_status status = policy_tree_parse(yaml, "dangerous.yaml", arena, &root, error);
+  enum jp_status status = policy_tree_parse(yaml, "dangerous.yaml", POLICY_LINES, arena, &root, error);
   if (status != JP_OK)
     return status;
   const struct policy_node *kinds = find_value(root, TEXT("members"));

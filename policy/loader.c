@@ -409,7 +409,7 @@ enum jp_status policy_load_text(struct text yaml, const char *name, struct arena
   struct arena nodes;
   arena_init(&nodes);
   const struct policy_node *root;
-  enum jp_status status = policy_tree_parse(yaml, name, &nodes, &root, error);
+  enum jp_status status = policy_tree_parse(yaml, name, POLICY_LINES, &nodes, &root, error);
   if (status == JP_OK && (root == NULL || root->null))
     status = fail_at(&loader, 1, "the file holds no policy; the least one is 'version: 1'");
   else if (status == JP_OK)

@@ -421,12 +421,15 @@ static enum jp_status build_policy(struct policy *policy, const struct policy_co
   uint32_t presets = file.presets;
   if (status == JP_OK && config->presets != NULL)
     status = parse_preset_names(config->presets, &presets, error);
+  if (status == JP_OK && config->more_presets != NULL)
+    status = parse_preset_names(config->more_presets, &presets, error);
   for (size_t i = 0; i < policy_preset_count && status == JP_OK; i++)
     if ((presets & 1u << i) != 0)
       status = add_preset(policy, &policy_presets[i], error);
   struct policy_document allowed = {0};
   if (status == JP_OK && config->allow != NULL)
-    status = policy_allow_compile(text_of(config->allow), &policy->arena, &allowed, error);
+    status =
+        policy_allow_compile(text_of(config->allow), config->allow_name, &policy->arena, &allowed, error);
   if (status == JP_OK && config->allow != NULL)
     status = add_rules(policy, &allowed, error);
   if (status == JP_OK)

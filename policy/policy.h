@@ -72,6 +72,9 @@ struct policy_config {
   const char *idempotent; /* "com.example.Calculator.add,...", added to the file's list; NULL: none. It must
                              outlive the policy */
   const char *withheld;   /* a pattern of further classes that nobody may use; NULL: none */
+  /* further presets, as `presets`, which do not count for the default action: they only take away; NULL: none */
+  const char *more_presets;
+  const char *allow_name; /* of `allow` in errors and reasons; NULL: "--rpc-allow" */
 };
 
 /* Loads and compiles a policy. JP_INVALID: the error's text names file, line and word (or the preset). JP_IO: the

@@ -15,6 +15,9 @@ struct policy_source;
  * Caller frees with policy_source_destroy. */
 enum jp_status policy_source_create(const struct policy_config *config, struct policy_source **source,
                                     struct jp_error *error) JP_MUST_CHECK;
+/* The same with this policy, which it takes, even on failure. Such a source cannot be reloaded. JP_NO_MEMORY. */
+enum jp_status policy_source_create_of(struct policy *policy, struct policy_source **source,
+                                       struct jp_error *error) JP_MUST_CHECK;
 /* Retained policies stay valid. */
 void policy_source_destroy(struct policy_source *source);
 
@@ -23,18 +26,18 @@ struct policy *policy_source_take(struct policy_source *source);
 /* False if `policy`, which the caller must hold, is no longer current, or is NULL. Costs one load. */
 bool policy_source_is_current(const struct policy_source *source, const struct policy *policy);
 
+/* Takes the policy, which becomes the current one. */
+void policy_source_replace(struct policy_source *source, struct policy *policy);
+
 /* Loads the file again and replaces the policy; the command line's part stays. If loading fails, the old
  * policy stays, and the error is policy_create's. */
 enum jp_status policy_source_reload(struct policy_source *source, struct jp_error *error) JP_MUST_CHECK;
 
-/*
- * Loads a policy again when its file changes, on a thread of its own (docs/policy.md, "Reload").
- *
- * inotify reports changes. A poll at each interval finds those that inotify misses: a file that is created again, and
- * file systems without inotify. A changed file is loaded once it is unmodified for a tenth of a second, so that it is
- * not read half-written. If the file is missing or does not load, one line in the log ("Failed to reload RPC policy:
- * ") says so, and the policy stays.
- */
+/* The same, and writes lines about the result to the log ("Failed to reload RPC policy: "). */
+void policy_source_reload_and_log(struct policy_source *source);
+
+/* Loads a policy again when its file changes (policy/file_watch.h). If the file is missing or does not load, one line in
+ * the log says so, and the policy stays. */
 struct policy_watch;
 
 /* With an interval of 0, only policy_watch_reload loads the file again. The source is borrowed and must have a file.

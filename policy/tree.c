@@ -12,6 +12,7 @@ struct builder {
   yaml_parser_t parser;
   struct text yaml;
   const char *name;
+  enum policy_places places;
   struct arena *arena;
   struct anchor *anchors; /* latest first, because the latest anchor of a name counts */
   int anchor_count;
@@ -36,12 +37,28 @@ struct text policy_shortened(struct text word)
   return word;
 }
 
-static int find_line(struct text yaml, size_t offset)
+/* Puts the place before an error's text. */
+static enum jp_status place_error(const struct builder *builder, int line, int column)
+{
+  if (builder->places == POLICY_LINES)
+    jp_error_prefix(builder->error, "%s:%d", builder->name, line);
+  else
+    jp_error_prefix(builder->error, "%s:%d:%d", builder->name, line, column);
+  return JP_INVALID;
+}
+
+/* libyaml's reader and the checks of bytes know only the offset. */
+static enum jp_status place_error_at(const struct builder *builder, size_t offset)
 {
   int line = 1;
-  for (size_t i = 0; i < offset && i < yaml.len; i++)
-    line += yaml.data[i] == '\n';
-  return line;
+  size_t start = 0;
+  for (size_t i = 0; i < offset && i < builder->yaml.len; i++) {
+    if (builder->yaml.data[i] == '\n') {
+      line++;
+      start = i + 1;
+    }
+  }
+  return place_error(builder, line, (int)(offset - start) + 1);
 }
 
 /* The text of a line, shortened, without the white space before it. *tabbed: that white space has a tab. */
@@ -65,10 +82,10 @@ static enum jp_status fail_parse(struct builder *builder)
   if (parser->error == YAML_MEMORY_ERROR)
     return jp_fail_memory(builder->error, NULL);
   const char *problem = parser->problem == NULL ? "cannot be read" : parser->problem;
-  /* libyaml's reader reports only the offset, not the line. */
-  if (parser->error == YAML_READER_ERROR)
-    return jp_fail(builder->error, JP_INVALID, "%s:%d: not YAML: %s", builder->name,
-                   find_line(builder->yaml, parser->problem_offset), problem);
+  if (parser->error == YAML_READER_ERROR) {
+    jp_fail(builder->error, JP_INVALID, "not YAML: %s", problem);
+    return place_error_at(builder, parser->problem_offset);
+  }
   int line = (int)parser->problem_mark.line + 1;
   bool tabbed;
   struct text near = read_line(builder->yaml, line, &tabbed);
@@ -77,8 +94,8 @@ static enum jp_status fail_parse(struct builder *builder)
     hint = " (YAML is indented with spaces; here is a tab)";
   else if (parser->context != NULL && strcmp(parser->context, "while scanning an alias") == 0)
     hint = " (a pattern that begins with '*' needs quotes)";
-  return jp_fail(builder->error, JP_INVALID, "%s:%d: not YAML: %s, at '%.*s'%s", builder->name, line, problem,
-                 TEXT_ARGS(near), hint);
+  jp_fail(builder->error, JP_INVALID, "not YAML: %s, at '%.*s'%s", problem, TEXT_ARGS(near), hint);
+  return place_error(builder, line, (int)parser->problem_mark.column + 1);
 }
 
 static enum jp_status next_event(struct builder *builder, yaml_event_t *event)
@@ -91,13 +108,17 @@ static int find_event_line(const yaml_event_t *event)
   return (int)event->start_mark.line + 1;
 }
 
+static int find_event_column(const yaml_event_t *event)
+{
+  return (int)event->start_mark.column + 1;
+}
+
 static enum jp_status fail_at_event(struct builder *builder, const yaml_event_t *event, const char *problem,
                                     struct text word)
 {
   struct text shown = policy_shortened(word);
-  jp_fail(builder->error, JP_INVALID, "%s:%d: %s '%.*s'", builder->name, find_event_line(event), problem,
-          TEXT_ARGS(shown));
-  return JP_INVALID;
+  jp_fail(builder->error, JP_INVALID, "%s '%.*s'", problem, TEXT_ARGS(shown));
+  return place_error(builder, find_event_line(event), find_event_column(event));
 }
 
 static bool is_null_word(struct text t)
@@ -151,7 +172,10 @@ static enum jp_status read_scalar(struct builder *builder, const yaml_event_t *e
     return jp_fail_memory(builder->error, NULL);
   if (event->data.scalar.tag != NULL)
     return fail_at_event(builder, event, "tags are not used here:", take_yaml_text(event->data.scalar.tag));
-  *scalar = (struct policy_node){.kind = POLICY_SCALAR, .line = find_event_line(event), .text = copy};
+  *scalar = (struct policy_node){.kind = POLICY_SCALAR,
+                                 .line = find_event_line(event),
+                                 .column = find_event_column(event),
+                                 .text = copy};
   scalar->null = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && is_null_word(copy);
   *node = scalar;
   return add_anchor(builder, event, event->data.scalar.anchor, scalar);
@@ -168,6 +192,7 @@ static enum jp_status read_key(struct builder *builder, const yaml_event_t *even
     return status;
   item->key = key->text;
   item->key_line = key->line;
+  item->key_column = key->column;
   return JP_OK;
 }
 
@@ -227,6 +252,7 @@ static enum jp_status read_collection(struct builder *builder, const yaml_event_
     return jp_fail_memory(builder->error, NULL);
   collection->kind = is_map ? POLICY_MAP : POLICY_LIST;
   collection->line = find_event_line(event);
+  collection->column = find_event_column(event);
   enum jp_status status =
       read_items(builder, collection, depth + 1, is_map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT);
   if (status != JP_OK)
@@ -293,9 +319,10 @@ static enum jp_status check_tag_names(const struct builder *builder)
     if (found == NULL)
       return JP_OK;
     size_t offset = (size_t)(found - builder->yaml.data);
-    if (count == TAG_NAMES_MAX)
-      return jp_fail(builder->error, JP_INVALID, "%s:%d: more than %d times '%s'", builder->name,
-                     find_line(builder->yaml, offset), TAG_NAMES_MAX, directive);
+    if (count == TAG_NAMES_MAX) {
+      jp_fail(builder->error, JP_INVALID, "more than %d times '%s'", TAG_NAMES_MAX, directive);
+      return place_error_at(builder, offset);
+    }
     rest = text_slice(builder->yaml, offset + sizeof directive - 1, builder->yaml.len);
   }
 }
@@ -307,16 +334,17 @@ static enum jp_status check_bytes(const struct builder *builder)
     return jp_fail(builder->error, JP_INVALID, "%s: larger than %d KiB", builder->name,
                    POLICY_TREE_BYTES / 1024);
   size_t valid = text_valid_utf8(yaml);
-  if (valid < yaml.len)
-    return jp_fail(builder->error, JP_INVALID, "%s:%d: invalid UTF-8: byte 0x%02X", builder->name,
-                   find_line(yaml, valid), (unsigned char)yaml.data[valid]);
+  if (valid < yaml.len) {
+    jp_fail(builder->error, JP_INVALID, "invalid UTF-8: byte 0x%02X", (unsigned char)yaml.data[valid]);
+    return place_error_at(builder, valid);
+  }
   return yaml.len == 0 ? JP_OK : check_tag_names(builder);
 }
 
-enum jp_status policy_tree_parse(struct text yaml, const char *name, struct arena *arena,
-                                 const struct policy_node **root, struct jp_error *error)
+enum jp_status policy_tree_parse(struct text yaml, const char *name, enum policy_places places,
+                                 struct arena *arena, const struct policy_node **root, struct jp_error *error)
 {
-  struct builder builder = {.yaml = yaml, .name = name, .arena = arena, .error = error};
+  struct builder builder = {.yaml = yaml, .name = name, .places = places, .arena = arena, .error = error};
   enum jp_status status = check_bytes(&builder);
   if (status != JP_OK)
     return status;

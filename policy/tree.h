@@ -23,6 +23,7 @@ struct policy_node;
 struct policy_item {
   struct text key; /* absent in a list */
   int key_line;
+  int key_column;
   const struct policy_node *value;
   struct policy_item *next;
 };
@@ -30,15 +31,21 @@ struct policy_item {
 struct policy_node {
   enum policy_node_kind kind;
   int line;         /* from 1 */
+  int column;       /* from 1 */
   struct text text; /* of a scalar */
   bool null;        /* a scalar without quotes that is empty, "~" or "null" */
   struct policy_item *first;
   size_t count; /* items of a list or map */
 };
 
-/* root is NULL if the input has no document. JP_INVALID: the error's text begins with "name:line: ". */
-enum jp_status policy_tree_parse(struct text yaml, const char *name, struct arena *arena,
-                                 const struct policy_node **root, struct jp_error *error) JP_MUST_CHECK;
+/* Whether the places in errors have columns. */
+enum policy_places { POLICY_LINES, POLICY_LINES_AND_COLUMNS };
+
+/* root is NULL if the input has no document. JP_INVALID: the error's text begins with "name:line: ", or with
+ * "name:line:column: ". */
+enum jp_status policy_tree_parse(struct text yaml, const char *name, enum policy_places places,
+                                 struct arena *arena, const struct policy_node **root,
+                                 struct jp_error *error) JP_MUST_CHECK;
 
 /* The part of a word that an error message quotes: its first bytes, in whole characters. */
 struct text policy_shortened(struct text word);

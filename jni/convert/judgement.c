@@ -113,7 +113,7 @@ bool jvm_judge_call(const struct jvm_request *request, struct jvm_class *class, 
   struct judged_call call;
   if (!fill_call(request, class, declaring, named, &call))
     return fail_judging(request, denied);
-  uint64_t verdicts[OP_CHANNELS] = {0};
+  uint64_t verdicts[JUDGE_VERDICTS] = {0};
   call.member.verdicts = verdicts;
   return jvm_judge_member(request, OP_CALL, &call.member, &call.lineage, denied) == JP_OK;
 }
@@ -121,7 +121,7 @@ bool jvm_judge_call(const struct jvm_request *request, struct jvm_class *class, 
 bool jvm_judge_elements(const struct jvm_request *request, const struct jvm_class *class,
                         struct outcome *denied)
 {
-  uint64_t verdicts[OP_CHANNELS] = {0};
+  uint64_t verdicts[JUDGE_VERDICTS] = {0};
   struct judged_member member = describe_elements(class);
   member.verdicts = verdicts;
   return judge_member(request->judge, OP_GET, &member, request->arena, denied) == JP_OK;
@@ -138,7 +138,7 @@ struct fill {
   const struct jvm_method *method;
   struct judged_holder *holders;
   size_t holder_count;
-  uint64_t verdicts[OP_CHANNELS];
+  uint64_t verdicts[JUDGE_VERDICTS];
 };
 
 /* A thread's cache, by class ids. */

@@ -66,6 +66,8 @@ struct jvm_objects {
   const struct jvm_objects_owner *owner; /* NULL: none */
   void *owner_context;
   size_t max;
+  struct quota *quota; /* shared with other tables; NULL: none */
+  const char *quota_name;
   _Atomic size_t count;   /* written with the lock */
   size_t reserved;        /* slots that are reserved for results */
   _Atomic uint64_t epoch; /* written with the lock */
@@ -101,6 +103,12 @@ void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects
   objects->owner_context = context;
 }
 
+void jvm_objects_set_quota(struct jvm_objects *objects, struct quota *quota, const char *name)
+{
+  objects->quota = quota;
+  objects->quota_name = name;
+}
+
 void jvm_objects_begin_after(struct jvm_objects *objects, uint32_t ref)
 {
   objects->last_ref = ref;
@@ -119,6 +127,8 @@ static size_t count_objects(const struct jvm_objects *objects)
 
 static void set_count(struct jvm_objects *objects, size_t count)
 {
+  if (objects->quota != NULL) /* unsigned: the sum is right if there are fewer now, too */
+    atomic_fetch_add(&objects->quota->count, count - count_objects(objects));
   atomic_store_explicit(&objects->count, count, memory_order_relaxed);
 }
 
@@ -415,11 +425,16 @@ static bool needs_entry(const struct putting *putting)
 /* A caller without a reservation cannot use the slots that others have reserved. */
 static bool is_full(const struct jvm_objects *objects, const struct jvm_stored *stored)
 {
-  return !has_slot_reserved(stored) && count_objects(objects) + objects->reserved >= objects->max;
+  bool has_room = count_objects(objects) + objects->reserved < objects->max &&
+                  (objects->quota == NULL || !quota_is_full(objects->quota));
+  return !has_room && !has_slot_reserved(stored);
 }
 
 static enum jp_status fail_full(const struct jvm_objects *objects, struct jp_error *error)
 {
+  if (count_objects(objects) + objects->reserved < objects->max && objects->quota != NULL)
+    return jp_fail(error, JP_LIMIT, "%s: the sessions of the principal hold %zu objects together already",
+                   objects->quota_name, atomic_load(&objects->quota->count));
   return jp_fail(error, JP_LIMIT, "session-max-objects: the session holds %zu objects already",
                  count_objects(objects));
 }

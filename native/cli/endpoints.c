@@ -88,16 +88,25 @@ static bool is_loopback(const char *host)
          b < 256 && c < 256 && d < 256;
 }
 
-enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints, bool insecure,
-                               struct jp_error *error)
+enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints,
+                               const struct endpoint_guard *guard, struct jp_error *error)
 {
-  for (size_t i = 0; i < endpoints->count && !insecure; i++) {
+  bool is_guarded = guard->is_insecure || (guard->has_principals && guard->is_encrypted);
+  for (size_t i = 0; i < endpoints->count && !is_guarded; i++) {
     const struct run_endpoint *endpoint = &endpoints->items[i];
-    if (endpoint->path == NULL && !is_loopback(endpoint->host))
-      return jp_fail(error, JP_INVALID,
-                     "%s takes a loopback address unless --insecure-listen is given: anyone who reaches %s "
-                     "could use the peer",
-                     option, endpoint->host);
+    if (endpoint->path != NULL || is_loopback(endpoint->host))
+      continue;
+    if (guard->has_principals)
+      return jp_fail(
+          error, JP_INVALID,
+          "%s takes a loopback address unless --insecure-listen%s%s is given: whoever is on the way to "
+          "%s could read tokens and calls",
+          option, guard->encryption == NULL ? "" : " or ", guard->encryption == NULL ? "" : guard->encryption,
+          endpoint->host);
+    return jp_fail(error, JP_INVALID,
+                   "%s takes a loopback address unless --insecure-listen is given: anyone who reaches %s "
+                   "could use the peer",
+                   option, endpoint->host);
   }
   return JP_OK;
 }

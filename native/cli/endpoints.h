@@ -25,9 +25,17 @@ struct run_endpoints {
 option_reader endpoints_read_json;
 option_reader endpoints_read_zmq;
 
-/* JP_INVALID: a host is no loopback address, and insecure is false. */
-enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints, bool insecure,
-                               struct jp_error *error) JP_MUST_CHECK;
+/* What guards the addresses of an option. */
+struct endpoint_guard {
+  bool is_insecure;       /* --insecure-listen: nothing needs to */
+  bool has_principals;    /* --principals */
+  bool is_encrypted;      /* TLS for WebSocket and HTTP, CURVE for ZeroMQ */
+  const char *encryption; /* the option that encrypts; NULL: there is none */
+};
+
+/* JP_INVALID: a host is no loopback address, and not all that it needs is given: principals and encryption. */
+enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints,
+                               const struct endpoint_guard *guard, struct jp_error *error) JP_MUST_CHECK;
 /* True if one of the addresses is a Unix socket, or a TCP port. */
 bool endpoints_have_socket(const struct run_endpoints *endpoints);
 bool endpoints_have_port(const struct run_endpoints *endpoints);

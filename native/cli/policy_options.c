@@ -30,7 +30,7 @@ enum jp_status policy_option_read_channel(const struct option *option, const cha
   return jp_fail(error, JP_INVALID, "takes %s", known);
 }
 
-enum jp_status policy_option_check_allow(const char *patterns, const struct jvm_home *home,
+enum jp_status policy_option_check_allow(const char *patterns, const char *name, const struct jvm_home *home,
                                          struct jp_error *error)
 {
   if (patterns == NULL)
@@ -38,7 +38,7 @@ enum jp_status policy_option_check_allow(const char *patterns, const struct jvm_
   struct policy_allow_check check;
   struct arena arena;
   arena_init(&arena);
-  enum jp_status status = policy_allow_check_begin(&check, text_of(patterns), &arena, error);
+  enum jp_status status = policy_allow_check_begin(&check, text_of(patterns), name, &arena, error);
   if (status == JP_OK && check.count > 0) {
     struct jimage *jimage;
     /* The library that reads the image needs the JVM's, and would load another one than --jvm names. */
@@ -50,8 +50,9 @@ enum jp_status policy_option_check_allow(const char *patterns, const struct jvm_
       status = policy_allow_check_end(&check, error);
     } else {
       jp_error_prefix(error,
-                      "cannot find out whether --rpc-allow matches classes of the JDK ('jdk:' before each "
-                      "wildcard allows them)");
+                      "cannot find out whether %s matches classes of the JDK ('jdk:' before each "
+                      "wildcard allows them)",
+                      check.name);
     }
   }
   arena_fini(&arena);

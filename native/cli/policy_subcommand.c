@@ -130,7 +130,7 @@ static int print_explanation(const char *file, struct text member, const struct 
   /* Without a JDK there are no classes that a wildcard could allow. */
   struct jvm_home home;
   if (options->allow != NULL && jvm_locate(NULL, &home, NULL) == JP_OK &&
-      policy_option_check_allow(options->allow, &home, error) != JP_OK) {
+      policy_option_check_allow(options->allow, NULL, &home, error) != JP_OK) {
     policy_destroy(policy);
     return EXIT_RUN_TIME;
   }

@@ -152,6 +152,14 @@ const struct option run_option_rows[] = {
          "origins (http://host:port) whose web pages may call the peer from a browser; the rest are refused",
      .read = read_origins,
      AT(net.allow_origins)},
+    {.names = {"--principals"},
+     .variable = "JPEER_PRINCIPALS",
+     .takes = "PATH",
+     .help =
+         "the principals file (YAML): who may come in, by token or Unix user, with which rights and limits; "
+         "nobody else may",
+     .read = option_read_text,
+     AT(principals_file)},
     {.names = {"--insecure-listen"},
      .variable = "JPEER_INSECURE_LISTEN",
      .help = "allows addresses other than loopback, where anyone who reaches them is a client",
@@ -242,7 +250,8 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_RPC_POLICY_WATCH_INTERVAL",
      .takes = "MS",
      .standard = "2000",
-     .help = "how often the policy file is checked for changes; a changed file is loaded again; 0: never",
+     .help = "how often the policy and principals files are checked for changes; a changed file is loaded "
+             "again; 0: never",
      .read = option_read_duration,
      AT(policy_watch_ms),
      .min = 0,

@@ -167,16 +167,22 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
   /* the total has room for so many messages of the greatest length: one client may use a quarter of the total
    * (net/admission/input_budget.h) */
   enum { MESSAGES = 4 };
-  enum jp_status status = endpoints_check("--json-rpc", &options->json, options->insecure_listen, error);
+  bool has_principals = options->principals_file != NULL;
+  const bool has_tls = tls_is_configured(&net->tls); /* of the listeners of WebSocket and HTTP */
+  const struct endpoint_guard json_guard = {
+      .is_insecure = options->insecure_listen, .has_principals = has_principals, .is_encrypted = has_tls};
+  const struct endpoint_guard zmq_guard = {.is_insecure = options->insecure_listen,
+                                           .has_principals = has_principals};
+  enum jp_status status = endpoints_check("--json-rpc", &options->json, &json_guard, error);
   if (status == JP_OK)
-    status = endpoints_check("--zmq-rpc", &options->zmq, options->insecure_listen, error);
+    status = endpoints_check("--zmq-rpc", &options->zmq, &zmq_guard, error);
   if (status == JP_OK)
-    status = check_tls(&net->tls, endpoints_have_port(&options->json), false, error);
+    status = check_tls(&net->tls, endpoints_have_port(&options->json), has_principals, error);
   net->tls.watch_ms = options->policy_watch_ms;
   if (status == JP_OK)
     status = socket_options_settle(
-        &options->sockets, endpoints_have_socket(&options->json) || endpoints_have_socket(&options->zmq), net,
-        error);
+        &options->sockets, endpoints_have_socket(&options->json) || endpoints_have_socket(&options->zmq),
+        has_principals, net, error);
   if (status != JP_OK)
     return status;
   status = check_limits(net, error);

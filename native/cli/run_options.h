@@ -61,6 +61,7 @@ struct run_options {
 
   /* policy */
   const char *policy_file;
+  const char *principals_file;
   const char *policy_presets;
   const char *allow;      /* patterns of classes, separated by commas */
   const char *idempotent; /* patterns of members, separated by commas */

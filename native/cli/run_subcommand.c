@@ -13,6 +13,7 @@
 #include "jni/jvm.h"
 #include "net/server.h"
 #include "policy/policy_source.h"
+#include "principal/principals.h"
 #include "rpc/peer.h"
 
 #include <malloc.h>
@@ -25,7 +26,8 @@ struct run {
   struct uuid uuid;
   struct jvm_home home;
   struct policy_source *policies;
-  struct policy_watch *policy_watch; /* NULL: no policy file */
+  struct policy_watch *policy_watch; /* NULL: no policy file, or `principals` has a watch */
+  struct principals *principals;     /* NULL: everyone is owner */
   struct catalog *catalog;
   struct net_server *server;
   struct rpc_peer *peer;
@@ -56,15 +58,58 @@ static void print_help(void)
 
 /* ---- start ---- */
 
+static struct policy_config make_policy_config(const struct run_options *options)
+{
+  return (struct policy_config){.file = options->policy_file,
+                                .presets = options->policy_presets,
+                                .allow = options->allow,
+                                .idempotent = options->idempotent,
+                                .withheld = options->compat_pal ? RPC_COMPAT_WITHHELD : NULL,
+                                .default_action = (enum policy_action)options->default_action};
+}
+
 static enum jp_status load_policy(struct run *run, struct jp_error *error)
 {
-  struct policy_config config = {.file = run->options.policy_file,
-                                 .presets = run->options.policy_presets,
-                                 .allow = run->options.allow,
-                                 .idempotent = run->options.idempotent,
-                                 .withheld = run->options.compat_pal ? RPC_COMPAT_WITHHELD : NULL,
-                                 .default_action = (enum policy_action)run->options.default_action};
+  struct policy_config config = make_policy_config(&run->options);
   return policy_source_create(&config, &run->policies, error);
+}
+
+/* ---- principals ---- */
+
+/* principals_config.check_allow; also when the file is loaded again. */
+static enum jp_status check_allow(void *context, const char *patterns, const char *name,
+                                  struct jp_error *error)
+{
+  const struct run *run = context;
+  return policy_option_check_allow(patterns, name, &run->home, error);
+}
+
+static void end_gone_principals(void *context)
+{
+  struct run *run = context;
+  rpc_peer_principals_changed(run->peer);
+  net_principals_changed(run->server);
+}
+
+static enum jp_status load_principals(struct run *run, struct jp_error *error)
+{
+  const struct principals_config config = {.file = run->options.principals_file,
+                                           .policy = make_policy_config(&run->options),
+                                           .base = run->policies,
+                                           .check_allow = check_allow,
+                                           .changed = end_gone_principals,
+                                           .context = run};
+  if (config.file == NULL)
+    return JP_OK;
+  enum jp_status status = principals_create(&config, &run->principals, error);
+  run->options.net.principals = run->principals;
+  if (status == JP_OK && endpoints_have_port(&run->options.zmq) &&
+      !principals_have_anonymous(run->principals))
+    return jp_fail(
+        error, JP_INVALID,
+        "--zmq-rpc with a port needs a principal that is anonymous, because its clients show no evidence: "
+        "use ipc://PATH");
+  return status;
 }
 
 /* The catalog reads the modules of the module path as it reads the class path. */
@@ -169,7 +214,9 @@ static void print_error(void *context, const struct jp_error *error)
 static void reload_files(void *context)
 {
   const struct run *run = context;
-  if (run->policy_watch != NULL)
+  if (run->principals != NULL)
+    principals_watch_reload(run->principals);
+  else if (run->policy_watch != NULL)
     policy_watch_reload(run->policy_watch);
   net_reload(run->server);
 }
@@ -220,14 +267,15 @@ static int launch_jvm(struct run *run, struct jp_error *error)
       .as_service = options->as_service,
       .grace_ms = options->grace_ms,
   };
-  struct jvm_hooks hooks = {
-      .context = run,
-      .started = begin_serving,
-      .reached = reach_stage,
-      .drain = drain_requests,
-      .died = print_error,
-      .exiting = end_process,
-      .hangup = run->policy_watch != NULL || tls_is_configured(&run->options.net.tls) ? reload_files : NULL};
+  const bool has_files =
+      run->policy_watch != NULL || run->principals != NULL || tls_is_configured(&run->options.net.tls);
+  struct jvm_hooks hooks = {.context = run,
+                            .started = begin_serving,
+                            .reached = reach_stage,
+                            .drain = drain_requests,
+                            .died = print_error,
+                            .exiting = end_process,
+                            .hangup = has_files ? reload_files : NULL};
   int code = jvm_run(&launch, &hooks, error);
   if (code != EXIT_GOOD && !run->has_begun && error->status == JP_NOT_FOUND && options->main_class != NULL)
     near_class_suggest(class_path.data, options->main_class, error);
@@ -285,13 +333,15 @@ static int run_peer(struct run *run, struct jp_error *error)
   enum jp_status status = JP_OK;
   if (options->stop_on_eof >= 0)
     status = parent_watch_start(options->stop_on_eof, options->remove_on_eof, options->grace_ms, error);
-  if (status == JP_OK && options->policy_file != NULL)
+  if (status == JP_OK && options->policy_file != NULL && options->principals_file == NULL)
     status = policy_watch_start(run->policies, options->policy_watch_ms, &run->policy_watch, error);
   if (status != JP_OK || jvm_locate(options->jvm, &run->home, error) != JP_OK)
     return EXIT_RUN_TIME;
-  enum jp_status allowed = policy_option_check_allow(options->allow, &run->home, error);
+  enum jp_status allowed = policy_option_check_allow(options->allow, NULL, &run->home, error);
   if (allowed != JP_OK)
     return allowed == JP_INVALID ? EXIT_USAGE : EXIT_RUN_TIME;
+  if (load_principals(run, error) != JP_OK)
+    return EXIT_USAGE;
   /* -showversion prints java's version before the application runs. */
   if (options->show_first != NULL && java_command_run(&run->home, options->show_first, error) != JP_OK)
     return EXIT_RUN_TIME;
@@ -299,16 +349,22 @@ static int run_peer(struct run *run, struct jp_error *error)
   run->options.net.zmq = endpoints_for_net(&run->options.zmq);
   if (net_bind(&run->options.net, &run->server, error) != JP_OK || create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
+  /* Now, because a reload tells the server and the peer. */
+  if (run->principals != NULL &&
+      principals_watch_start(run->principals, options->policy_watch_ms, error) != JP_OK)
+    return EXIT_RUN_TIME;
   announce_policy(run);
   return launch_jvm(run, error);
 }
 
 static void run_fini(struct run *run)
 {
+  principals_watch_stop(run->principals);
   net_destroy(run->server);
   rpc_peer_destroy(run->peer);
   catalog_destroy(run->catalog);
   policy_watch_stop(run->policy_watch);
+  principals_destroy(run->principals);
   policy_source_destroy(run->policies);
   ready_withdraw(&run->ready);
   ready_fini(&run->ready);

@@ -184,9 +184,16 @@ static enum jp_status check_namespace(const struct socket_options *options, stru
 }
 
 enum jp_status socket_options_settle(const struct socket_options *options, bool has_sockets,
-                                     struct net_config *net, struct jp_error *error)
+                                     bool has_principals, struct net_config *net, struct jp_error *error)
 {
   const char *given = find_given(options);
+  if (given != NULL && has_principals)
+    return jp_fail(error, JP_INVALID,
+                   "%s is not for a peer with --principals, whose file lists users and groups", given);
+  if (has_principals) {
+    net->socket_access = (struct unix_socket_access){.mode = EVERYONE, .group = (gid_t)-1};
+    return JP_OK;
+  }
   if (given != NULL && !has_sockets)
     return jp_fail(error, JP_INVALID,
                    "%s is for Unix sockets: it needs --json-rpc unix:PATH or --zmq-rpc ipc://PATH", given);

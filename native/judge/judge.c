@@ -332,7 +332,7 @@ static unsigned shift_of(enum op_kind operation)
 bool judge_recall(const struct judge *judge, enum op_kind operation, const struct judged_member *member,
                   bool *allowed)
 {
-  uint64_t kept = member->verdicts[judge->channel];
+  uint64_t kept = member->verdicts[judge_verdict_place(judge)];
   unsigned bits = (unsigned)(kept >> shift_of(operation));
   *allowed = (bits & JUDGE_ALLOW) != 0;
   return kept >> JUDGE_SHIFT == policy_generation(judge->policy) && (bits & JUDGE_KNOWN) != 0 &&
@@ -345,7 +345,7 @@ static enum jp_status conclude(const struct judge *judge, enum op_kind operation
                                struct text by, bool wants_log, struct arena *arena, struct outcome *denied)
 {
   assert(operation <= OP_PUT && possible_members[operation] != 0);
-  uint64_t *kept = &member->verdicts[judge->channel];
+  uint64_t *kept = &member->verdicts[judge_verdict_place(judge)];
   uint64_t generation = policy_generation(judge->policy);
   bool log = verdict.log || wants_log;
   if (*kept >> JUDGE_SHIFT != generation)

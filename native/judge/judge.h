@@ -19,7 +19,12 @@
 #include "op/session_key.h"
 #include "policy/policy.h"
 
-enum { JUDGE_NAMES_KEPT = 128, JUDGE_NAMES_TEXT = 208 };
+enum {
+  JUDGE_NAMES_KEPT = 128,
+  JUDGE_NAMES_TEXT = 208,
+  JUDGE_POLICIES = 4, /* each principal may have a policy of its own */
+  JUDGE_VERDICTS = OP_CHANNELS * JUDGE_POLICIES
+};
 
 /* Names that the policy did not deny when it was last asked: one slot for each hash. Each thread has one; begins
  * zeroed. */
@@ -85,7 +90,7 @@ struct judged_member {
    * members by which a result by value is read (judge_allows), and by judge_filling: never for a member that an
    * operation names. */
   bool is_value;
-  /* OP_CHANNELS words that belong to the resolved member and start as 0: judge_member, judge_recall, judge_conclude
+  /* JUDGE_VERDICTS words that belong to the resolved member and start as 0: judge_member, judge_recall, judge_conclude
    * and judge_filling keep verdicts there. They are dropped with the member, and no other combination of named class,
    * member, kind and runtime class shares them. NULL for all other functions. */
   uint64_t *verdicts;
@@ -137,12 +142,19 @@ enum jp_status judge_deny(const struct judge *judge, struct text class_name, str
  * a field's record may serve both. */
 enum { JUDGE_KNOWN = 1, JUDGE_ALLOW = 2, JUDGE_LOG = 4, JUDGE_BITS = 3, JUDGE_SHIFT = 6 };
 
+/* The word for a policy and a channel: policies that are in force together have different words, up to
+ * JUDGE_POLICIES of them. */
+static inline size_t judge_verdict_place(const struct judge *judge)
+{
+  return judge->channel * JUDGE_POLICIES + policy_generation(judge->policy) % JUDGE_POLICIES;
+}
+
 /* True if the policy has allowed this operation on the member before, its names included, and wants no log line for
  * it. */
 static inline bool judge_has_allowed(const struct judge *judge, enum op_kind operation,
                                      const uint64_t *verdicts)
 {
-  uint64_t kept = verdicts[judge->channel];
+  uint64_t kept = verdicts[judge_verdict_place(judge)];
   unsigned bits = (unsigned)(kept >> (operation == OP_PUT ? JUDGE_BITS : 0));
   return kept >> JUDGE_SHIFT == policy_generation(judge->policy) && (bits & JUDGE_ALLOW) != 0 &&
          (bits & JUDGE_LOG) == 0;

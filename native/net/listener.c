@@ -160,7 +160,9 @@ static void refuse_client(struct listener *listener, int fd, const struct admiss
 static void accept_unix_client(struct listener *listener, int fd)
 {
   struct admission_client client;
-  if (!admission_admits(listener->admission, fd, &client)) {
+  bool is_judged_later = listener->table->limits.principals != NULL; /* by the evidence of its requests */
+  if (is_judged_later ? !admission_identify(fd, &client)
+                      : !admission_admits(listener->admission, fd, &client)) {
     refuse_client(listener, fd, &client);
     return;
   }

@@ -5,7 +5,7 @@
  * source of the crew after listener_start.
  *
  * A Unix socket serves connections of the users that are admitted (net/admission/admission.h), by default the peer's
- * own. All others are answered with the protocol's refusal at once, and not read. The mode of the file keeps others out
+ * own. If the peer has principals, each request is judged instead (net/connection/connection_principal.h). All others are answered with the protocol's refusal at once, and not read. The mode of the file keeps others out
  * too, except root, but the mode can be changed.
  */
 #include "base/transitions.h"

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/process_limits.h"
 #include "base/transitions.h"
+#include "net/admission/wrong_evidence.h"
 #include "net/connection/connection_table.h"
 #include "net/http/http_protocol.h"
 #include "net/listener.h"
@@ -59,6 +60,7 @@ struct net_server {
   struct unix_socket zmq_files[NET_ENDPOINTS_MAX];
   struct crew *crew;
   struct input_budget input;
+  struct wrong_evidence wrong_evidence;
   struct shm_pool shm;
   struct connection_table table;
   bool has_table;               /* there are listeners of WebSocket and HTTP */
@@ -206,6 +208,7 @@ static enum jp_status bind_site(struct net_server *server, const struct net_endp
   bool is_local = endpoint->path != NULL;
   struct http_site rules = {.is_loopback = site->listener.is_loopback,
                             .has_tls = !is_local && server->credentials != NULL,
+                            .has_principals = server->config.principals != NULL,
                             .has_shm = is_local,
                             .host = site->host != NULL ? text_of(site->host) : TEXT_ABSENT,
                             .prefix = text_of(server->config.http_prefix),
@@ -224,6 +227,8 @@ static enum jp_status make_table(struct net_server *server, struct jp_error *err
                                      .header_timeout_ms = config->header_timeout_ms,
                                      .body_timeout_ms = config->body_timeout_ms,
                                      .idle_timeout_ms = config->idle_timeout_ms,
+                                     .principals = config->principals,
+                                     .wrong_evidence = &server->wrong_evidence,
                                      .finishes_left = config->on_disconnect == NET_ON_DISCONNECT_FINISH};
   server->has_table = true;
   return connection_table_init(&server->table, server->crew, &limits, &server->input, error);
@@ -269,6 +274,7 @@ static enum jp_status bind_zmq(struct net_server *server, struct jp_error *error
                               .pending_max = config->zmq_pending_max,
                               .input = &server->input,
                               .admission = &server->config.admission,
+                              .principals = config->principals,
                               .send_buffer_max = config->send_buffer_max,
                               .handshake_ms = config->header_timeout_ms};
   enum jp_status status = zeromq_create(&zmq, &server->zeromq, error);
@@ -284,6 +290,7 @@ enum jp_status net_bind(const struct net_config *config, struct net_server **ser
     return fail_for_memory(error);
   made->config = *config;
   made->input.max = config->input_max_total;
+  wrong_evidence_init(&made->wrong_evidence);
   shm_pool_init(&made->shm, config->shm_ring, config->shm_total);
   enum jp_status status = make_crew(made, error);
   if (status == JP_OK)
@@ -327,6 +334,12 @@ enum jp_status net_start(struct net_server *server, const struct rpc_service *se
   if (status == JP_OK && server->zeromq != NULL)
     status = zeromq_start(server->zeromq, server->crew, error);
   return status;
+}
+
+void net_principals_changed(struct net_server *server)
+{
+  if (server->state == NET_SERVER_STARTED)
+    crew_wake_watcher(server->crew);
 }
 
 static bool is_drained(struct net_server *server)
@@ -394,5 +407,6 @@ void net_destroy(struct net_server *server)
     free(server->addresses[i]);
   tls_credentials_destroy(server->credentials);
   web_origins_destroy(server->origins);
+  wrong_evidence_fini(&server->wrong_evidence);
   free(server);
 }

@@ -5,7 +5,7 @@
  * ZeroMQ ROUTER has its own. Each address is a TCP port or a Unix socket (net/unix_socket.h). net_bind comes before
  * net_start, so that a port in use is found before a JVM is started.
  *
- * There are no passwords yet, and any web page can reach a loopback port. So requests of web pages of other origins are
+ * Any web page can reach a loopback port. So requests of web pages of other origins are
  * refused unless the origin is allowed, and so are requests whose Host only DNS rebinding can explain
  * (net/http/http_route.h).
  */
@@ -46,11 +46,13 @@ struct net_config {
   struct net_endpoints zmq;
   struct unix_socket_access socket_access; /* of the files of Unix sockets; the process's own user's alone */
   struct admission admission;              /* who may use Unix sockets; the peer's own user alone */
-  size_t threads;                          /* the crew's size when idle; 0: number of cores */
-  size_t threads_max;                      /* 256 */
-  size_t lost_max;                         /* 64 lost threads that are replaced */
-  size_t pinned_max;                       /* 256 connections that have a thread of their own */
-  int64_t linger_ms;       /* 10,000: a member above `threads` leaves after it was idle for this time */
+  struct principals
+      *principals;    /* who may come in at all, instead of admission; NULL: everyone is owner. Borrowed */
+  size_t threads;     /* the crew's size when idle; 0: number of cores */
+  size_t threads_max; /* 256 */
+  size_t lost_max;    /* 64 lost threads that are replaced */
+  size_t pinned_max;  /* 256 connections that have a thread of their own */
+  int64_t linger_ms;  /* 10,000: a member above `threads` leaves after it was idle for this time */
   int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */
   enum net_on_disconnect on_disconnect;
   size_t message_max;     /* 16 MiB */
@@ -84,6 +86,8 @@ const char *const *net_addresses(const struct net_server *server);
 /* Starts the watcher and the crew. The service stays in use until net_destroy. */
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
+/* The principals were loaded again: connections of those that are gone are closed soon. Any thread. */
+void net_principals_changed(struct net_server *server);
 /*
  * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms; all others
  * are answered with an error ("the peer is shutting down"). Answers are flushed, WebSockets are closed with 1001, and

@@ -5,29 +5,34 @@
 
 enum { KEY_PEER_ID = 'p', KEY_ROUTING_ID = 'r' };
 
-void op_session_key_peer_id(struct op_session_key *key, const struct uuid *peer_id)
+static void fill_key(struct op_session_key *key, uint8_t kind, uint32_t principal, const void *name,
+                     size_t length)
 {
-  key->bytes[0] = KEY_PEER_ID;
-  memcpy(key->bytes + 1, peer_id->bytes, sizeof peer_id->bytes);
-  key->length = 1 + sizeof peer_id->bytes;
+  key->bytes[0] = kind;
+  memcpy(key->bytes + 1, &principal, sizeof principal);
+  memcpy(key->bytes + OP_SESSION_KEY_HEAD, name, length);
+  key->length = OP_SESSION_KEY_HEAD + length;
 }
 
-bool op_session_key_routing_id(struct op_session_key *key, struct text routing_id)
+void op_session_key_peer_id(struct op_session_key *key, uint32_t principal, const struct uuid *peer_id)
+{
+  fill_key(key, KEY_PEER_ID, principal, peer_id->bytes, sizeof peer_id->bytes);
+}
+
+bool op_session_key_routing_id(struct op_session_key *key, uint32_t principal, struct text routing_id)
 {
   key->length = 0;
   if (routing_id.len == 0 || routing_id.len > OP_ROUTING_ID_MAX)
     return false;
-  key->bytes[0] = KEY_ROUTING_ID;
-  memcpy(key->bytes + 1, routing_id.data, routing_id.len);
-  key->length = 1 + routing_id.len;
+  fill_key(key, KEY_ROUTING_ID, principal, routing_id.data, routing_id.len);
   return true;
 }
 
 bool op_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id)
 {
-  if (length != 1 + sizeof peer_id->bytes || bytes[0] != KEY_PEER_ID)
+  if (length != OP_SESSION_KEY_HEAD + sizeof peer_id->bytes || bytes[0] != KEY_PEER_ID)
     return false;
-  memcpy(peer_id->bytes, bytes + 1, sizeof peer_id->bytes);
+  memcpy(peer_id->bytes, bytes + OP_SESSION_KEY_HEAD, sizeof peer_id->bytes);
   return true;
 }
 
@@ -41,11 +46,11 @@ void op_session_key_describe(const struct op_session_key *key, char out[OP_SESSI
   }
   if (key->bytes[0] == KEY_PEER_ID) {
     struct uuid peer_id;
-    memcpy(peer_id.bytes, key->bytes + 1, sizeof peer_id.bytes);
+    memcpy(peer_id.bytes, key->bytes + OP_SESSION_KEY_HEAD, sizeof peer_id.bytes);
     uuid_format(&peer_id, out);
     return;
   }
   int n = snprintf(out, OP_SESSION_NAME_MAX, "zmq:");
-  for (size_t i = 1; i < key->length; i++)
+  for (size_t i = OP_SESSION_KEY_HEAD; i < key->length; i++)
     n += snprintf(out + n, OP_SESSION_NAME_MAX - (size_t)n, "%02x", key->bytes[i]);
 }

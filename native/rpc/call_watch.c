@@ -192,7 +192,8 @@ void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *hel
   char name[THREAD_NAME_MAX];
   if (!watch->is_elsewhere && watch->given.name == NULL) {
     write_name(watch, member, sizeof member);
-    text_format(name, sizeof name, "%s session %" PRIu64 " %s", watch->own_name, watch->client, member);
+    text_format(name, sizeof name, "%s session %" PRIu64 " %s", watch->own_name, watch->client->number,
+                member);
     jvm_thread_give_name(own->runner.thread, held->runner.thread, watch->own_name, name, &watch->given);
     watch->is_marked |= watch->given.name != NULL;
   }
@@ -209,13 +210,19 @@ static int64_t arrival_of(const struct rpc_call_watch *watch)
   return ns == 0 ? INT64_MAX : ns / 1000000;
 }
 
-/* principal: there is one kind, as long as clients show no evidence of who they are. */
-static void begin_entry(const struct rpc_call_watch *watch, uint64_t number, struct buffer *list)
+/* client: of the call; NULL: the call is not visited, so that its client is not known. */
+static void begin_entry(const struct rpc_call_watch *watch, const struct rpc_client *client, uint64_t number,
+                        struct buffer *list)
 {
   const int64_t since_ms = arrival_of(watch);
-  buffer_printf(list,
-                "{\"call\":%" PRIu64 ",\"principal\":\"owner\",\"session\":%" PRIu64 ",\"thread\":", number,
-                watch->client);
+  buffer_printf(list, "{\"call\":%" PRIu64 ",\"principal\":", number);
+  if (client == NULL)
+    buffer_append_text(list, TEXT("null,\"session\":null"));
+  else {
+    json_write_string(list, text_of(client->principal == NULL ? "owner" : client->principal->name));
+    buffer_printf(list, ",\"session\":%" PRIu64, client->number);
+  }
+  buffer_append_text(list, TEXT(",\"thread\":"));
   json_write_string(list, text_of(watch->own_name));
   if (since_ms != INT64_MAX)
     buffer_printf(list, ",\"ms\":%" PRId64, clock_now_ms() - since_ms);
@@ -229,7 +236,7 @@ void rpc_call_list(struct rpc_worker *held, struct jvm_thread *by, uint64_t numb
   struct rpc_call_watch *watch = &held->watch;
   char name[MEMBER_NAME_MAX];
   size_t count = 0;
-  begin_entry(watch, number, list);
+  begin_entry(watch, watch->client, number, list);
   write_name(watch, name, sizeof name);
   buffer_append_text(list, TEXT(",\"member\":"));
   json_write_string(list, text_of(name));
@@ -247,7 +254,7 @@ void rpc_call_list(struct rpc_worker *held, struct jvm_thread *by, uint64_t numb
 
 void rpc_call_list_unheld(const struct rpc_worker *worker, uint64_t number, struct buffer *list)
 {
-  begin_entry(&worker->watch, number, list);
+  begin_entry(&worker->watch, NULL, number, list);
   buffer_append_text(list, TEXT(",\"member\":null,\"stack\":[]}"));
 }
 

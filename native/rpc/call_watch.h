@@ -35,6 +35,7 @@
 
 #include <pthread.h>
 
+struct rpc_client;
 struct rpc_worker;
 
 enum { RPC_LONG_CALL_MS = 1000, RPC_WORKER_NAME_MAX = 32 };
@@ -55,7 +56,7 @@ struct rpc_call_watch {
   const struct rpc_reached_member *reached; /* valid when is_reached is set */
   _Atomic bool is_reached;                  /* *reached is written, and does not change */
   bool is_elsewhere;                        /* the call runs on an executor's thread */
-  uint64_t client;                          /* the client's number */
+  const struct rpc_client *client;          /* valid during a visit */
   _Atomic uint32_t calls;                   /* calls that the thread has begun; wraps around */
 
   struct jvm_given_name given; /* a visitor's, during a visit; else the thread's */
@@ -87,9 +88,9 @@ void rpc_call_watch_init(struct rpc_call_watch *watch, const char *own_name);
 void rpc_call_watch_fini(struct rpc_call_watch *watch);
 
 /* Around each call of a member. watch NULL: the call is not watched. *reached may be written until
- * rpc_call_reach. reached and operation are borrowed until the end of the call. */
+ * rpc_call_reach. reached, operation and client are borrowed until the end of the call. */
 static inline void rpc_call_begin(struct rpc_call_watch *watch, const struct operation *operation,
-                                  const struct rpc_reached_member *reached, uint64_t client,
+                                  const struct rpc_reached_member *reached, const struct rpc_client *client,
                                   bool is_elsewhere)
 {
   if (watch == NULL)

@@ -73,6 +73,8 @@ struct rpc_beside {
   void *state;
   /* Ends the request with this id, which runs or waits. False: no request has this id. */
   bool (*cancel)(void *state, struct text id);
+  /* Without a client, whose principal says so: the sender may end others' calls. */
+  bool is_admin;
 };
 
 struct rpc_codec {
@@ -130,6 +132,8 @@ struct rpc_codec {
   /* Answers every request of the message with an error of this text ("busy: ...", "the peer is shutting
    * down"). Any thread, no worker. */
   enum rpc_served (*refuse)(void *context, struct text message, const char *reason, struct buffer *out);
+  /* The same with the error of a denial: the sender may not use the peer. NULL: as `refuse`. */
+  enum rpc_served (*deny)(void *context, struct text message, const char *reason, struct buffer *out);
   /* Appends an error with this text as the answer to input that could not be read as a message. beginning:
    * the part of the message that was received, whose id is used if it can be found. Any thread. */
   void (*reject)(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,

@@ -6,6 +6,7 @@
 #include "rpc/peer_state.h"
 #include "json/writer.h"
 
+#include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <string.h>
@@ -174,7 +175,7 @@ static void fill_session(struct rpc_run *run, const struct operation *operation,
   if (operation->command_text.data != NULL && !join_process(run, operation->command_text, outcome))
     return;
   if (run->names_session) {
-    op_session_key_peer_id(&key, &run->guest_id);
+    op_session_key_peer_id(&key, principal_number(run->client->principal), &run->guest_id);
     number = rpc_sessions_epoch(peer->sessions, &key);
   } else {
     number = rpc_client_epoch(peer, run->client);
@@ -190,54 +191,108 @@ static void fill_session(struct rpc_run *run, const struct operation *operation,
             outcome);
 }
 
-/* A user without a name is its number. The look-up may wait for a service of the network. */
-static void write_user(uint32_t user, struct arena *arena, struct buffer *out)
+/* A user or group without a name is its number. The look-up may wait for a service of the network. */
+static struct text name_account(enum principal_proof_kind kind, uint32_t number, struct arena *arena)
 {
   enum { ENTRY_MAX = 16 * 1024 };
-  struct passwd entry;
-  struct passwd *found = NULL;
+  struct passwd user;
+  struct group group;
+  struct passwd *found_user = NULL;
+  struct group *found_group = NULL;
+  const char *name = NULL;
   char *strings = arena_alloc(arena, ENTRY_MAX);
-  if (strings == NULL || getpwuid_r(user, &entry, strings, ENTRY_MAX, &found) != 0)
-    found = NULL;
-  struct text words = found == NULL ? arena_printf(arena, "unix-user %u", user)
-                                    : arena_printf(arena, "unix-user %s", entry.pw_name);
-  if (words.data == NULL)
-    out->failed = true;
-  else
-    json_write_string(out, words);
+  if (strings != NULL && kind == PRINCIPAL_BY_USER &&
+      getpwuid_r(number, &user, strings, ENTRY_MAX, &found_user) == 0 && found_user != NULL)
+    name = user.pw_name;
+  else if (strings != NULL && kind == PRINCIPAL_BY_GROUP &&
+           getgrgid_r(number, &group, strings, ENTRY_MAX, &found_group) == 0 && found_group != NULL)
+    name = group.gr_name;
+  const char *what = kind == PRINCIPAL_BY_USER ? "unix-user" : "unix-group";
+  return name == NULL ? arena_printf(arena, "%s %u", what, number) : arena_printf(arena, "%s %s", what, name);
 }
 
-/* By what a client is known, without a list of principals. */
-static void write_evidence(const struct rpc_address *address, struct arena *arena, struct buffer *out)
+/* By what a client is known to be owner. */
+static struct text describe_address(const struct rpc_address *address, struct arena *arena)
 {
   uint32_t user;
   if (rpc_address_user(address, &user))
-    write_user(user, arena, out);
-  else if (rpc_address_is_loopback(address))
-    BUFFER_LITERAL(out, "\"loopback\"");
-  else if (address->length == 0)
-    BUFFER_LITERAL(out, "\"nothing\"");
-  else
-    BUFFER_LITERAL(out, "\"insecure-listen\"");
+    return name_account(PRINCIPAL_BY_USER, user, arena);
+  if (rpc_address_is_loopback(address))
+    return TEXT("loopback");
+  return address->length == 0 ? TEXT("nothing") : TEXT("insecure-listen");
+}
+
+/* The digests of tokens and certificates are shown by their first eight digits, which find the line in the file. */
+static struct text describe_proof(const struct rpc_client *client, struct arena *arena)
+{
+  const struct principal_proof *proof = &client->proof;
+  if (client->principal == NULL)
+    return describe_address(&client->maker.address, arena);
+  switch (proof->kind) {
+  case PRINCIPAL_BY_TOKEN:
+    return arena_printf(arena, "token sha256:%08x...", proof->number);
+  case PRINCIPAL_BY_CERTIFICATE:
+    return arena_printf(arena, "certificate sha256:%08x...", proof->number);
+  case PRINCIPAL_BY_COMMON_NAME:
+    return TEXT("certificate by its common name");
+  case PRINCIPAL_BY_CURVE_KEY:
+    return TEXT("curve-key");
+  case PRINCIPAL_BY_USER:
+  case PRINCIPAL_BY_GROUP:
+    return name_account(proof->kind, proof->number, arena);
+  default:
+    return TEXT("nothing (anonymous)");
+  }
+}
+
+/* The smaller one of the peer's limit and that of the principal. */
+static size_t find_limit(const struct principal *principal, enum principal_limit limit, size_t of_peer)
+{
+  size_t own = principal == NULL ? SIZE_MAX : atomic_load(&principal->quotas[limit].max);
+  return own < of_peer ? own : of_peer;
 }
 
 static void fill_whoami(struct rpc_run *run, struct outcome *outcome)
 {
   struct arena *arena = &run->runner->arena;
+  const struct principal *principal = run->client->principal;
   const struct rpc_limits *limits = &run->runner->peer->config.limits;
   size_t per_address =
       limits->sessions_per_address == 0 ? limits->sessions_max : limits->sessions_per_address;
+  struct text known_by = describe_proof(run->client, arena);
   struct buffer words;
   buffer_init(&words);
-  BUFFER_LITERAL(&words, "{\"principal\":\"owner\",\"known_by\":");
-  write_evidence(&run->client->maker.address, arena, &words);
+  BUFFER_LITERAL(&words, "{\"principal\":");
+  json_write_string(&words, text_of(principal == NULL ? "owner" : principal->name));
+  BUFFER_LITERAL(&words, ",\"known_by\":");
+  if (known_by.data == NULL)
+    words.failed = true;
+  else
+    json_write_string(&words, known_by);
+  /* For owner, whose sessions share no quota, the limit of objects is that of each session. */
   buffer_printf(&words,
                 ",\"limits\":{\"connections\":%zu,\"sessions\":%zu,\"sessions_per_address\":%zu,"
-                "\"objects\":%zu,\"calls\":%zu}}",
-                limits->connections_max, limits->sessions_max, per_address, limits->session_max_objects,
-                limits->threads_max);
+                "\"objects\":%zu,\"calls\":%zu}",
+                find_limit(principal, PRINCIPAL_CONNECTIONS, limits->connections_max),
+                find_limit(principal, PRINCIPAL_SESSIONS, limits->sessions_max), per_address,
+                find_limit(principal, PRINCIPAL_OBJECTS, limits->session_max_objects),
+                find_limit(principal, PRINCIPAL_CALLS, limits->threads_max));
+  if (principal != NULL)
+    buffer_printf(&words, ",\"admin\":%s", principal_is_admin(principal) ? "true" : "false");
+  BUFFER_LITERAL(&words, "}");
   fill_text(words.failed ? TEXT_ABSENT : arena_text(arena, buffer_text(&words)), outcome);
   buffer_fini(&words);
+}
+
+/* What others have is for principals with admin. False: *outcome is the refusal. */
+static bool may_administer(const struct rpc_run *run, const char *what, struct outcome *outcome)
+{
+  const struct principal *principal = run->client->principal;
+  if (principal_is_admin(principal))
+    return true;
+  outcome_fail(outcome, &run->runner->arena, FAILURE_DENIED, NULL,
+               "RPC access denied: %s is for principals with admin, and %s has none", what, principal->name);
+  return false;
 }
 
 static void list_calls(struct rpc_run *run, struct outcome *outcome)
@@ -318,9 +373,12 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     fill_whoami(run, outcome);
     return;
   case OP_CALLS:
-    list_calls(run, outcome);
+    if (may_administer(run, "'calls'", outcome))
+      list_calls(run, outcome);
     return;
   case OP_CANCEL: /* the transport cancels requests by id, before this request has its turn */
+    if (operation->command_call != 0 && !may_administer(run, "'cancel' of a call by its number", outcome))
+      return;
     rpc_control_fill_cancelled(operation->command_call != 0 && rpc_workers_end_call(operation->command_call),
                                outcome);
     return;

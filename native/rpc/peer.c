@@ -74,6 +74,11 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
   return JP_OK;
 }
 
+void rpc_peer_principals_changed(struct rpc_peer *peer)
+{
+  rpc_sessions_end_gone(peer->sessions);
+}
+
 void rpc_peer_set_addresses(struct rpc_peer *peer, const char *const *addresses)
 {
   peer->addresses = addresses;

@@ -64,6 +64,8 @@ void rpc_peer_set_addresses(struct rpc_peer *peer, const char *const *addresses)
  * idle sessions. */
 enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error) JP_MUST_CHECK;
 const struct rpc_service *rpc_peer_service(struct rpc_peer *peer); /* borrowed, as long as the peer */
+/* The principals were loaded again: ends the sessions of those that are gone. Any thread. */
+void rpc_peer_principals_changed(struct rpc_peer *peer);
 /* Called from hooks.drain, after all transports have stopped serving: ends the sessions while Java may
  * still be used. False if their thread did not end in time. May be repeated. */
 bool rpc_peer_detach(struct rpc_peer *peer);

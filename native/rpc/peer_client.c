@@ -13,6 +13,7 @@ void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client
   if (client == NULL)
     return;
   rpc_session_discard(sessions, client->spare, thread);
+  principal_release(client->principal);
   free(client);
 }
 
@@ -23,8 +24,9 @@ static enum jp_status read_key(const struct rpc_client_info *info, struct op_ses
   if (info->peer_id.data != NULL) {
     if (!uuid_parse(info->peer_id, &peer_id))
       return jp_fail(error, JP_INVALID, "peer-id must be a UUID");
-    op_session_key_peer_id(key, &peer_id);
-  } else if (info->routing_id.data != NULL && !op_session_key_routing_id(key, info->routing_id)) {
+    op_session_key_peer_id(key, principal_number(info->principal), &peer_id);
+  } else if (info->routing_id.data != NULL &&
+             !op_session_key_routing_id(key, principal_number(info->principal), info->routing_id)) {
     return jp_fail(error, JP_INVALID, "a routing id has 1 to %d bytes", OP_ROUTING_ID_MAX);
   }
   return JP_OK;
@@ -78,6 +80,8 @@ static bool reuse_spare(const struct rpc_client_info *info, struct rpc_client **
     return false;
   *client = info->worker->spare;
   info->worker->spare = NULL;
+  (*client)->principal = principal_retain(info->principal);
+  (*client)->maker.principal = info->principal;
   return true;
 }
 
@@ -91,6 +95,8 @@ static bool become_spare(struct rpc_worker *worker, struct rpc_client *client)
     client->spare = client->session;
     atomic_store_explicit(&client->session, NULL, memory_order_relaxed);
   }
+  principal_release(client->principal);
+  client->principal = client->maker.principal = NULL;
   worker->spare = client;
   return true;
 }
@@ -104,11 +110,14 @@ static enum jp_status make_client(const struct rpc_peer *peer, const struct rpc_
   made->channel = info->channel;
   made->push = peer->config.compat_pal ? NULL : info->push;
   made->connection = info->connection;
+  made->principal = principal_retain(info->principal);
+  made->maker.principal = info->principal;
   made->maker.is_passing = rpc_channels[info->channel].span == RPC_SPAN_MESSAGE;
   enum jp_status status = read_key(info, &made->key, error);
   if (status == JP_OK)
     status = hold_session(peer, made, error);
   if (status != JP_OK) {
+    principal_release(made->principal);
     free(made);
     return status;
   }
@@ -126,6 +135,7 @@ enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info
     return status;
   (*client)->channel = info->channel; /* the spare client may be of another channel of single messages */
   (*client)->only_safe = info->only_safe;
+  (*client)->proof = info->proof;
   (*client)->maker.address = info->address;
   (*client)->calls = 0;
   (*client)->number = number;
@@ -162,7 +172,7 @@ bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, co
   uint64_t own;
   if (peer_id != NULL) {
     struct op_session_key key;
-    op_session_key_peer_id(&key, peer_id);
+    op_session_key_peer_id(&key, principal_number(client->principal), peer_id);
     own = rpc_sessions_epoch(peer->sessions, &key);
   } else {
     own = rpc_client_epoch(peer, client);
@@ -234,6 +244,8 @@ struct rpc_client *rpc_client_part(void *context, struct rpc_client *client)
   *made = (struct rpc_client){.channel = client->channel,
                               .only_safe = client->only_safe,
                               .is_stale = client->is_stale,
+                              .principal = principal_retain(client->principal),
+                              .proof = client->proof,
                               .number = client->number,
                               .epoch = client->epoch,
                               .key = client->key,

@@ -47,6 +47,7 @@ struct rpc_worker {
   uint32_t number;               /* of all workers so far (worker.c) */
   bool is_lost;                  /* under worker.c's lock */
   struct rpc_address lost_of;    /* the address of the client that the lost thread serves */
+  uint32_t lost_principal;       /* and the number of its principal, by which it counts; 0: owner */
   struct rpc_worker *next;       /* in the list of the workers of all crews: worker.c */
   struct rpc_worker **link;
 };
@@ -55,10 +56,12 @@ struct rpc_client {
   enum op_channel channel;
   bool only_safe;
   _Atomic bool
-      is_parted;   /* its thread is lost, its request was answered, and another client has replaced it */
-  bool is_stale;   /* its message is meant for another epoch: no request of it runs */
-  uint64_t number; /* unique in the life of the peer */
-  uint64_t epoch;  /* of the name of its session; 0: not computed yet */
+      is_parted; /* its thread is lost, its request was answered, and another client has replaced it */
+  struct principal *principal; /* whose client it is: held, except by a nested one. NULL: owner */
+  struct principal_proof proof;
+  bool is_stale;             /* its message is meant for another epoch: no request of it runs */
+  uint64_t number;           /* unique in the life of the peer */
+  uint64_t epoch;            /* of the name of its session; 0: not computed yet */
   struct op_session_key key; /* empty: no other client shares the session */
   /* Held; NULL until it is needed. May be made by a thread that does not serve the client
    * (rpc_client_hold_session). */
@@ -71,6 +74,13 @@ struct rpc_client {
   struct rpc_process *process;     /* that the client has joined (control session); NULL: none */
   struct rpc_callbacks *callbacks; /* NULL: the client has given no callback, and belongs to no process */
 };
+
+/* True if the calls of the client's principal are limited, so that each is counted (rpc_client_enter_call). */
+static inline bool rpc_client_counts_calls(const struct rpc_client *client)
+{
+  return client->principal != NULL && atomic_load_explicit(&client->principal->quotas[PRINCIPAL_CALLS].max,
+                                                           memory_order_relaxed) != SIZE_MAX;
+}
 
 /* worker.c: rpc_service.spawn, keep_changes, is_exiting and set_waits */
 enum jp_status rpc_worker_spawn(void *context, const char *name,

@@ -31,9 +31,9 @@ void rpc_runner_fini(struct rpc_runner *runner)
   jvm_stored_fini(&runner->stored);
 }
 
-void rpc_runner_begin_message(struct rpc_runner *runner)
+void rpc_runner_begin_message(struct rpc_runner *runner, const struct principal *principal)
 {
-  struct policy_source *policies = runner->peer->config.policies;
+  struct policy_source *policies = principal == NULL ? runner->peer->config.policies : principal->policies;
   /* A message, even a batch, is served under one policy, although the policy may change during that time. */
   if (!policy_source_is_current(policies, runner->policy)) {
     policy_destroy(runner->policy);
@@ -59,10 +59,11 @@ static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **sessi
     return JP_OK;
   struct rpc_peer *peer = run->runner->peer;
   struct op_session_key *key = &run->runner->guest_key;
-  op_session_key_peer_id(key, &run->guest_id);
+  op_session_key_peer_id(key, principal_number(run->client->principal), &run->guest_id);
   if (run->number == 0)
     run->number = atomic_fetch_add(&peer->messages, 1) + 1;
-  const struct rpc_session_maker maker = {run->client->maker.address, true, run->number};
+  const struct rpc_session_maker maker = {run->client->maker.address, true, run->number,
+                                          run->client->principal};
   struct jp_error error;
   enum jp_status status = rpc_session_acquire(peer->sessions, key, &maker, &run->guest, &error);
   if (status != JP_OK)
@@ -312,6 +313,14 @@ static const struct jvm_executor *find_executor(const struct rpc_peer *peer, str
   return NULL;
 }
 
+/* The principal whose call counts. NULL: none. A request that is nested in a callback runs on the thread of a call that is
+ * counted already. */
+static struct principal *find_counted(const struct rpc_run *run)
+{
+  const struct rpc_worker *own = run->client->principal == NULL ? NULL : rpc_worker_now();
+  return own != NULL && run->runner == &own->runner ? run->client->principal : NULL;
+}
+
 static void run_member(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct rpc_runner *runner = run->runner;
@@ -325,17 +334,25 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   run->client->calls++;
   if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
     return;
+  struct principal *principal = find_counted(run);
+  if (!principal_enter(principal, PRINCIPAL_CALLS)) {
+    struct jp_error error;
+    (void)principal_fail_limit(principal, PRINCIPAL_CALLS, &error);
+    outcome_fail_error(outcome, run->request.arena, &error);
+    return;
+  }
   begin_operation(run, session, operation);
   const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
   bool returns_throwable = operation->returns_throwable && !run->request.drops_result;
   if (returns_throwable)
     jvm_throwable_keep(runner->thread);
-  rpc_call_begin(runner->watch, operation, &run->reached, run->client->number, executor != NULL);
+  rpc_call_begin(runner->watch, operation, &run->reached, run->client, executor != NULL);
   if (executor == NULL)
     execute_operation(run, outcome);
   else
     execute_on(executor, run, outcome);
   enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
+  principal_leave(principal, PRINCIPAL_CALLS);
   if (cause != RPC_CALL_RETURNS)
     rpc_call_fail(cause, run->request.arena, outcome);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)

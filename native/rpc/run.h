@@ -20,6 +20,7 @@
 #include "rpc/session.h"
 
 struct op_description;
+struct principal;
 struct rpc_call_watch;
 struct rpc_peer;
 struct rpc_client;
@@ -59,9 +60,9 @@ static inline struct judge rpc_runner_judge(struct rpc_runner *runner, enum op_c
   return judge_make(runner->policy, &runner->names, channel, session);
 }
 
-/* Before each message: holds the policy in force, under which all of the message is served, and clears the
- * state of the message before. */
-void rpc_runner_begin_message(struct rpc_runner *runner);
+/* Before each message: holds the policy in force for the principal (NULL: owner), under which all of the message is served,
+ * and clears the state of the message before. */
+void rpc_runner_begin_message(struct rpc_runner *runner, const struct principal *principal);
 
 /* The requests of one message, one after the other; rpc_run_init initialises it for the message. It must
  * not be moved or copied afterwards, because `request` points into it. */

@@ -7,6 +7,7 @@
  */
 #include "base/uuid.h"
 #include "op/operation.h"
+#include "principal/principal.h"
 #include "rpc/address.h"
 #include "rpc/codec.h"
 
@@ -80,8 +81,10 @@ struct rpc_client_info {
   struct text routing_id; /* ZeroMQ: the identity's bytes; else data NULL */
   /* the epoch for which the client's message is meant, as written; data NULL: not stated */
   struct text epoch;
-  struct rpc_address address; /* limits for each address count for this address */
-  bool only_safe;             /* HTTP GET: only safe procedures may run */
+  struct rpc_address address;   /* limits for each address count for this address */
+  struct principal *principal;  /* whose client it is: the client holds it. NULL: owner */
+  struct principal_proof proof; /* by what it was known */
+  bool only_safe;               /* HTTP GET: only safe procedures may run */
   /* Of the thread that opens the client: its cache of clients may be used. NULL: the thread is no crew
    * member. */
   struct rpc_worker *worker;

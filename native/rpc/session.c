@@ -140,10 +140,13 @@ static enum jp_status make_mark(const struct rpc_sessions *sessions, const struc
 
 static uint64_t hash_bytes(const struct rpc_sessions *sessions, const uint8_t *bytes, size_t length)
 {
-  char seeded[SEED_BYTES + 1 + OP_ROUTING_ID_MAX];
+  char seeded[SEED_BYTES + OP_SESSION_KEY_HEAD + OP_ROUTING_ID_MAX];
   memcpy(seeded, sessions->seed, SEED_BYTES);
   memcpy(seeded + SEED_BYTES, bytes, length);
-  return text_hash((struct text){seeded, SEED_BYTES + length});
+  uint64_t hash = text_hash((struct text){seeded, SEED_BYTES + length});
+  /* The last bytes of a key of this length reach only the high bits of that hash. */
+  hash = (hash ^ hash >> 32) * 0xBF58476D1CE4E5B9u;
+  return hash ^ hash >> 29;
 }
 
 static struct rpc_session **bucket_of(struct rpc_sessions *sessions, uint64_t hash)
@@ -323,6 +326,7 @@ static void become_idle(struct rpc_sessions *sessions, struct rpc_session *sessi
 static void count_down(void *context)
 {
   struct rpc_session *session = context;
+  principal_leave(session->maker.principal, PRINCIPAL_SESSIONS);
   atomic_fetch_sub(&atomic_load_explicit(&session->address, memory_order_relaxed)->sessions, 1);
   atomic_fetch_sub(&session->sessions->count, 1);
 }
@@ -347,11 +351,17 @@ static void end_session(struct rpc_sessions *sessions, struct rpc_session *sessi
   atomic_store(&session->address, NULL);
 }
 
+static void free_session(struct rpc_session *session)
+{
+  principal_release(session->maker.principal);
+  free(session);
+}
+
 /* Called without the lock, on a thread that may use Java. */
 static void destroy_session(struct rpc_session *session, struct jvm_thread *thread)
 {
   jvm_objects_destroy(thread, session->objects);
-  free(session);
+  free_session(session);
 }
 
 /* Finds the entry of the session's address, which the session holds from now on. NULL: no memory. */
@@ -387,6 +397,23 @@ static bool end_oldest(struct rpc_sessions *sessions, const struct session_queue
   return oldest != NULL;
 }
 
+/* Ends the first passing session of the principal. False: there is none among those that have been idle the longest. */
+static bool end_oldest_of(struct rpc_sessions *sessions, const struct principal *principal,
+                          struct jvm_thread *thread)
+{
+  enum { SEARCHED = 10000 };
+  pthread_mutex_lock(&sessions->lock);
+  struct rpc_session *oldest = sessions->passing.first;
+  for (size_t i = 0; oldest != NULL && oldest->maker.principal != principal; i++)
+    oldest = i < SEARCHED ? oldest->lines[LINE_OF_ALL].after : NULL;
+  if (oldest != NULL)
+    end_session(sessions, oldest);
+  pthread_mutex_unlock(&sessions->lock);
+  if (oldest != NULL)
+    destroy_session(oldest, thread);
+  return oldest != NULL;
+}
+
 /* jvm_objects_owner.enter */
 static enum jp_status count_session(void *context, struct jvm_thread *thread, struct jp_error *error)
 {
@@ -395,9 +422,15 @@ static enum jp_status count_session(void *context, struct jvm_thread *thread, st
   struct session_address *address = find_address(session);
   if (address == NULL)
     return jp_fail_memory(error, NULL);
+  struct principal *principal = session->maker.principal;
+  while (!principal_enter(principal, PRINCIPAL_SESSIONS)) {
+    if (!end_oldest_of(sessions, principal, thread))
+      return principal_fail_limit(principal, PRINCIPAL_SESSIONS, error);
+  }
   while (!count_up(&address->sessions, sessions->limits.per_address_max)) {
     if (end_oldest(sessions, &address->passing, thread))
       continue;
+    principal_leave(principal, PRINCIPAL_SESSIONS);
     return jp_fail(error, JP_LIMIT,
                    "the limit of %zu sessions of one client address is reached (sessions-per-address)",
                    sessions->limits.per_address_max);
@@ -406,6 +439,7 @@ static enum jp_status count_session(void *context, struct jvm_thread *thread, st
     if (end_oldest(sessions, &sessions->passing, thread))
       continue;
     atomic_fetch_sub(&address->sessions, 1);
+    principal_leave(principal, PRINCIPAL_SESSIONS);
     return jp_fail(error, JP_LIMIT, "the limit of %zu sessions is reached (sessions-max)",
                    sessions->limits.sessions_max);
   }
@@ -416,11 +450,26 @@ static const struct jvm_objects_owner OWNER = {.enter = count_session, .leave = 
 
 /* ---- holding ---- */
 
+/* Says whose session it is, and who has made it. */
+static void set_maker(struct rpc_session *session, const struct rpc_session_maker *maker)
+{
+  struct principal *before = session->maker.principal;
+  session->maker = *maker;
+  session->is_passing = maker->is_passing;
+  if (maker->principal == before)
+    return;
+  principal_retain(maker->principal);
+  jvm_objects_set_quota(session->objects,
+                        maker->principal == NULL ? NULL : &maker->principal->quotas[PRINCIPAL_OBJECTS],
+                        "limits.objects");
+  principal_release(before);
+}
+
 /* The session's memory has room for the key, or for a later key of rpc_session_keep. */
 static struct rpc_session *make_session(struct rpc_sessions *sessions, const struct rpc_session_maker *maker,
                                         const struct session_mark *mark, size_t key_length)
 {
-  size_t room = key_length > 0 ? key_length : 1 + sizeof(struct uuid);
+  size_t room = key_length > 0 ? key_length : OP_SESSION_KEY_HEAD + sizeof(struct uuid);
   struct rpc_session *session = calloc(1, sizeof *session + room);
   if (session == NULL)
     return NULL;
@@ -432,8 +481,7 @@ static struct rpc_session *make_session(struct rpc_sessions *sessions, const str
   jvm_objects_begin_after(session->objects, mark->first_ref - 1);
   session->epoch = mark->epoch;
   session->sessions = sessions;
-  session->maker = *maker;
-  session->is_passing = maker->is_passing;
+  set_maker(session, maker);
   session->holders = 1;
   return session;
 }
@@ -537,7 +585,8 @@ static void leave_to_sweeper(struct rpc_sessions *sessions, struct rpc_session *
 static struct rpc_session *settle_session(struct rpc_sessions *sessions, struct rpc_session *session,
                                           bool may_destroy, int64_t now_ms)
 {
-  bool stays = session->key_length > 0 && !session->ends_with_holders;
+  bool stays =
+      session->key_length > 0 && !session->ends_with_holders && !principal_is_gone(session->maker.principal);
   if (stays && jvm_objects_count(session->objects) > 0) {
     become_idle(sessions, session, now_ms);
     return NULL;
@@ -571,8 +620,7 @@ bool rpc_session_set_aside(const struct rpc_session *session)
 void rpc_session_resume(struct rpc_session *session, const struct rpc_session_maker *maker)
 {
   assert(session->key_length == 0 && session->holders == 1);
-  session->maker = *maker;
-  session->is_passing = maker->is_passing;
+  set_maker(session, maker);
 }
 
 void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *session,
@@ -595,7 +643,7 @@ static struct op_session_key name_session(struct rpc_sessions *sessions, struct 
 {
   struct op_session_key key;
   uuid_random(peer_id);
-  op_session_key_peer_id(&key, peer_id);
+  op_session_key_peer_id(&key, principal_number(session->maker.principal), peer_id);
   add_to_table(sessions, session, &key, hash_bytes(sessions, key.bytes, key.length));
   return key;
 }
@@ -690,6 +738,22 @@ static struct rpc_session *remove_ended(struct rpc_sessions *sessions, int64_t n
   }
   pthread_mutex_unlock(&sessions->lock);
   return ended;
+}
+
+void rpc_sessions_end_gone(struct rpc_sessions *sessions)
+{
+  pthread_mutex_lock(&sessions->lock);
+  struct session_queue *queues[] = {&sessions->idle, &sessions->passing};
+  for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) {
+    for (struct rpc_session *session = queues[i]->first, *next; session != NULL; session = next) {
+      next = session->lines[LINE_OF_ALL].after;
+      if (!principal_is_gone(session->maker.principal))
+        continue;
+      end_session(sessions, session);
+      leave_to_sweeper(sessions, session);
+    }
+  }
+  pthread_mutex_unlock(&sessions->lock);
 }
 
 int64_t rpc_sessions_sweep(struct rpc_sessions *sessions, struct jvm_thread *thread, int64_t now_ms)
@@ -787,7 +851,7 @@ static void free_tables(struct rpc_sessions *sessions)
     for (struct rpc_session *session = sessions->buckets == NULL ? NULL : sessions->buckets[i], *next;
          session != NULL; session = next) {
       next = session->next;
-      free(session);
+      free_session(session);
     }
     for (struct session_address *address = sessions->addresses == NULL ? NULL : sessions->addresses[i], *next;
          address != NULL; address = next) {
@@ -847,7 +911,7 @@ void rpc_sessions_destroy(struct rpc_sessions *sessions)
     return;
   for (struct rpc_session *dead = sessions->dead, *next; dead != NULL; dead = next) {
     next = dead->next;
-    free(dead);
+    free_session(dead);
   }
   free_tables(sessions);
   keyed_hash_destroy(sessions->epochs);

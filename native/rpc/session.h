@@ -10,7 +10,7 @@
  *
  * A session counts against the limits while it has objects. Holding a session without objects is free, and
  * fails only for lack of memory. Its first object fails if the address of its maker has sessions-per-address
- * already, or if there are sessions-max in all, unless a passing session can end to make room. A passing
+ * already, if its principal has as many as it may have, or if there are sessions-max in all, unless a passing session can end to make room. A passing
  * session is one that only one message has used: an HTTP request, or a ZeroMQ message that names a session.
  * The oldest one ends first.
  *
@@ -33,6 +33,7 @@
 #include "jni/jvm.h"
 #include "jni/objects.h"
 #include "op/session_key.h"
+#include "principal/principal.h"
 #include "rpc/address.h"
 
 #include <stdbool.h>
@@ -54,9 +55,10 @@ struct rpc_session_limits {
 
 /* Who makes a session. */
 struct rpc_session_maker {
-  struct rpc_address address; /* the address for which the session counts */
-  bool is_passing;            /* made by one message, and possibly never used again */
-  uint64_t message;           /* the number of that message, if it may acquire the session again; or 0 */
+  struct rpc_address address;  /* the address for which the session counts */
+  bool is_passing;             /* made by one message, and possibly never used again */
+  uint64_t message;            /* the number of that message, if it may acquire the session again; or 0 */
+  struct principal *principal; /* whose session it is; the session holds it. NULL: owner */
 };
 
 /* JP_NO_MEMORY; JP_INTERNAL: OpenSSL has no keyed hash. */
@@ -110,6 +112,9 @@ void rpc_session_add_calls(struct rpc_session *session, uint64_t calls);
 uint64_t rpc_session_calls(const struct rpc_session *session);
 /* delete_session: drops every object. The session stops counting, and ends with its last holder. */
 void rpc_session_clear(struct rpc_session *session, struct jvm_thread *thread);
+
+/* Ends the idle sessions whose principal is gone. Those that are held end with their last holder. Any thread. */
+void rpc_sessions_end_gone(struct rpc_sessions *sessions);
 
 /* Ends the sessions whose TTL is over, and destroys the tables that were left to the sweeper. Returns the
  * time of the next expiry, or INT64_MAX. */

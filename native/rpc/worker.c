@@ -178,18 +178,28 @@ void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost
   worker->is_lost = is_lost;
   worker->lost_of =
       is_lost && worker->served != NULL ? worker->served->maker.address : (struct rpc_address){0};
+  worker->lost_principal =
+      is_lost && worker->served != NULL ? principal_number(worker->served->principal) : 0;
   pthread_mutex_unlock(&workers_lock);
+}
+
+static bool is_lost_of(const struct rpc_worker *worker, const struct rpc_client *client)
+{
+  const struct rpc_address *address = &client->maker.address;
+  const uint32_t principal = principal_number(client->principal);
+  if (!worker->is_lost || worker->lost_principal != principal)
+    return false;
+  return principal != 0 || (worker->lost_of.length == address->length &&
+                            memcmp(worker->lost_of.bytes, address->bytes, address->length) == 0);
 }
 
 size_t rpc_workers_count_lost(void *context, const struct rpc_client *client)
 {
-  const struct rpc_address *address = &client->maker.address;
   size_t count = 0;
   (void)context;
   pthread_mutex_lock(&workers_lock);
   for (const struct rpc_worker *worker = workers; worker != NULL; worker = worker->next)
-    count += worker->is_lost && worker->lost_of.length == address->length &&
-             memcmp(worker->lost_of.bytes, address->bytes, address->length) == 0;
+    count += is_lost_of(worker, client);
   pthread_mutex_unlock(&workers_lock);
   return count;
 }

@@ -39,23 +39,41 @@ static bool has_one_of(const struct admission *admission, const gid_t *groups, s
   return false;
 }
 
-/* Groups that cannot be read admit nobody. A process can have 65,536. */
+/* A process can have 65,536. If the size does not suffice, the system sets what the groups need. */
+gid_t *admission_read_groups(int fd, size_t *count)
+{
+  struct admission_client client;
+  socklen_t size = 64 * sizeof(gid_t);
+  *count = 0;
+  if (!admission_identify(fd, &client))
+    return NULL;
+  for (int tries = 0; tries < 2; tries++) {
+    gid_t *groups = malloc(size + sizeof *groups);
+    if (groups == NULL)
+      return NULL;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0) {
+      *count = size / sizeof *groups;
+      groups[(*count)++] = client.group;
+      return groups;
+    }
+    free(groups);
+    if (errno != ERANGE)
+      return NULL;
+  }
+  return NULL;
+}
+
+/* Groups that cannot be read admit nobody. */
 static bool has_supplementary_group(const struct admission *admission, int fd)
 {
-  gid_t usual[64];
-  socklen_t size = sizeof usual;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, usual, &size) == 0)
-    return has_one_of(admission, usual, size / sizeof usual[0]);
-  if (errno != ERANGE) /* else size is what the groups need */
-    return false;
-  gid_t *all = malloc(size);
-  bool is_read = all != NULL && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, all, &size) == 0;
-  bool is_member = is_read && has_one_of(admission, all, size / sizeof all[0]);
-  free(all);
+  size_t count;
+  gid_t *groups = admission_read_groups(fd, &count);
+  bool is_member = groups != NULL && has_one_of(admission, groups, count);
+  free(groups);
   return is_member;
 }
 
-bool admission_admits(const struct admission *admission, int fd, struct admission_client *client)
+bool admission_identify(int fd, struct admission_client *client)
 {
   struct ucred found;
   socklen_t size = sizeof found;
@@ -63,7 +81,14 @@ bool admission_admits(const struct admission *admission, int fd, struct admissio
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &found, &size) != 0)
     return false;
   *client = (struct admission_client){found.uid, found.gid};
-  if (has_user(admission, found.uid) || has_group(admission, found.gid))
+  return true;
+}
+
+bool admission_admits(const struct admission *admission, int fd, struct admission_client *client)
+{
+  if (!admission_identify(fd, client))
+    return false;
+  if (has_user(admission, client->user) || has_group(admission, client->group))
     return true;
   return admission->group_count > 0 && has_supplementary_group(admission, fd);
 }

@@ -35,4 +35,9 @@ static inline bool admission_has_others(const struct admission *admission)
  * supplementary groups (SO_PEERCRED, SO_PEERGROUPS). Sets *client. */
 bool admission_admits(const struct admission *admission, int fd, struct admission_client *client);
 
+/* The same two facts, of any process. False: they are not known. */
+bool admission_identify(int fd, struct admission_client *client);
+/* All groups of the process at the other end of a connected Unix socket; the caller frees them. NULL: they cannot be read. */
+gid_t *admission_read_groups(int fd, size_t *count);
+
 #endif

@@ -5,6 +5,7 @@
 #include "net/admission/client_address.h"
 #include "net/connection/connection_collect.h"
 #include "net/connection/connection_duplex.h"
+#include "net/connection/connection_principal.h"
 #include "net/connection/connection_table.h"
 
 #include <errno.h>
@@ -801,7 +802,8 @@ static bool waits_for_room(const struct connection *connection, enum step last)
  * input. */
 static uint32_t wanted_events(const struct connection *connection, enum step last)
 {
-  bool reads = last != STEP_PAUSES && (last != STEP_BLOCKED || connection_duplex_reads_on(connection));
+  bool reads = last != STEP_PAUSES && last != STEP_DELAYS &&
+               (last != STEP_BLOCKED || connection_duplex_reads_on(connection));
   bool writes = waits_for_room(connection, last);
   if (connection->protocol->carrier != NULL)
     return !connection_is_at_end(connection) && (reads || writes) ? EPOLLIN : 0;
@@ -845,7 +847,7 @@ static enum jp_status arm_connection(struct connection *connection, const struct
                    crew_add_polled(connection->table->crew, &connection->source);
   *is_ready = last == STEP_WAITS || connection_duplex_must_report_room(connection) ||
               (!is_polled && !may_sleep(connection, last));
-  bool is_watched = !*is_ready && !(last == STEP_PAUSES && events == 0);
+  bool is_watched = !*is_ready && last != STEP_DELAYS && !(last == STEP_PAUSES && events == 0);
   if (connection->duplex != NULL)
     connection->duplex->armed_events = is_watched ? events : 0;
   if (pinned != NULL) {
@@ -876,7 +878,7 @@ static int64_t next_deadline(struct connection *connection, enum step last, int6
 {
   int64_t now = clock_now_ms();
   bool writes = last != STEP_WAITS && waits_for_room(connection, last);
-  bool reads = last == STEP_NEEDS_INPUT || last == STEP_PAUSES || last == STEP_ENDS;
+  bool reads = last == STEP_NEEDS_INPUT || last == STEP_PAUSES || last == STEP_ENDS || last == STEP_DELAYS;
   if (!writes)
     connection->stalled_ms = 0;
   else if (connection->stalled_ms == 0 || connection->has_sent || last == STEP_SERVED)
@@ -923,6 +925,7 @@ static void close_now(struct connection *connection, struct crew_member *member)
   if (connection->duplex != NULL)
     connection_duplex_detach(connection);
   connection_close_client(connection, member, NULL);
+  connection_leave_principal(connection);
   discard_input(connection);
   connection->out_sent = connection->out.len = 0;
   return_buffers(connection, member);
@@ -1018,6 +1021,26 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   finish_turn(connection, watcher, step);
 }
 
+void connection_expel(struct connection *connection, struct crew_member *watcher)
+{
+  enum step step = STEP_ENDS;
+  if (connection->stream != NULL || connection_lingers(connection))
+    step = STEP_DROPS;
+  else
+    connection->protocol->expel(connection);
+  finish_turn(connection, watcher, step);
+}
+
+/* The watcher then finds that the client has left (connection_check_client), and ends its call. */
+void connection_expel_in_call(struct connection *connection)
+{
+  if (connection_has_left(connection) || connection_is_seized(connection) || connection_is_broken(connection))
+    return;
+  connection->protocol->expel(connection);
+  connection_flush(connection);
+  connection_shut_down(connection);
+}
+
 void connection_cut(struct connection *connection, struct crew_member *watcher)
 {
   static const char reason[] = "too much input is under way (input-max-total): try again later";
@@ -1036,7 +1059,7 @@ void connection_close_gracefully(struct connection *connection, struct crew_memb
 {
   borrow_buffers(connection, watcher);
   enum step step = connection_lingers(connection) ? STEP_NEEDS_INPUT : run_turn(connection, watcher);
-  if (step == STEP_PAUSES)
+  if (step == STEP_PAUSES || step == STEP_DELAYS)
     step = STEP_NEEDS_INPUT; /* its message will not be served */
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
   if (step == STEP_NEEDS_INPUT && !connection_lingers(connection))

@@ -25,6 +25,7 @@
 #include "net/connection/connection_protocol.h"
 #include "net/tls/tls_stream.h"
 #include "net/workers/crew.h"
+#include "principal/principals.h"
 
 #include <pthread.h>
 #include <stdalign.h>
@@ -41,7 +42,9 @@ struct connection_limits {
   int64_t header_timeout_ms;
   int64_t body_timeout_ms;
   int64_t idle_timeout_ms;
-  bool finishes_left; /* a request runs to its end although its client has left */
+  bool finishes_left;                    /* a request runs to its end although its client has left */
+  struct principals *principals;         /* borrowed; NULL: all clients are owner */
+  struct wrong_evidence *wrong_evidence; /* borrowed; NULL if principals is */
 };
 
 /*
@@ -137,6 +140,15 @@ enum {
   CONNECTION_FLUSH_SOON = 1        /* a deadline in the past: the next tick of the watcher sends the output */
 };
 
+/* Whose connection it is (net/connection/connection_principal.h). Written by the owner; of a connection of WebSocket or
+ * shared memory, constant. */
+struct connection_principal {
+  struct principal *principal; /* held, and counted there; NULL: owner, or nobody has shown evidence yet */
+  struct principal_proof proof;
+  bool has_token;
+  uint8_t token[PRINCIPAL_DIGEST]; /* its hash, to judge it again after a reload */
+};
+
 struct connection {
   struct crew_source source; /* the first member, so that a source can be cast to its connection */
   struct connection_table *table;
@@ -183,7 +195,8 @@ struct connection {
   size_t unpublished;
 
   struct rpc_client *client;
-  struct rpc_address address;       /* the client's */
+  struct rpc_address address; /* the client's */
+  struct connection_principal principal;
   struct connection_stream *stream; /* an answer that is still being made; NULL: none */
   /* Exists from the client's first callback on, and while input is read ahead. The owner writes it; in call, the thread
    * that holds the lock. NULL: the connection is not read in call. */
@@ -273,6 +286,10 @@ void connection_own(struct connection *connection);
 void connection_expire(struct connection *connection, struct crew_member *watcher);
 /* Drops the input, sends the client an error and ends the connection. The watcher, as the owner. */
 void connection_cut(struct connection *connection, struct crew_member *watcher);
+/* Ends the connection of a client that is no principal's any more. The watcher, as the owner. */
+void connection_expel(struct connection *connection, struct crew_member *watcher);
+/* The same while the owner is in call, as a visitor: the client has left then. Under the lock. */
+void connection_expel_in_call(struct connection *connection);
 /* Answers the messages that were received, and ends the connection. The watcher, as the owner, after
  * crew_refuse_all. */
 void connection_close_gracefully(struct connection *connection, struct crew_member *watcher);

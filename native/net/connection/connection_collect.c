@@ -348,7 +348,7 @@ static bool answer_at_once(struct connection *connection)
 {
   const struct rpc_codec *codec = connection_codec(connection);
   const struct rpc_service *service = connection_service(connection);
-  const struct rpc_beside beside = {connection, cancel_request};
+  const struct rpc_beside beside = {.state = connection, .cancel = cancel_request};
   struct buffer answer;
   if (codec->serve_beside == NULL || connection->is_too_long)
     return false;

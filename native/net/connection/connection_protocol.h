@@ -27,6 +27,7 @@ enum step {
   STEP_WAITS,       /* no member is free for the message */
   STEP_PAUSES,      /* the connection must not be read for now */
   STEP_BLOCKED,     /* the client must read its answers first */
+  STEP_DELAYS,      /* nothing is read or written until the protocol's deadline, which calls `expire` */
   STEP_ENDS,        /* nothing more will be written: send the output, then linger and close */
   STEP_DROPS,       /* close at once */
   STEP_LOST         /* the connection was reclaimed: the member must not use it any more */
@@ -106,10 +107,13 @@ struct connection_protocol {
   /* Ends a streamed answer so that the client sees that it is incomplete; returns how to end the connection. */
   enum step (*abandon_answer)(struct connection *connection);
 
-  /* expire, cut, close_gracefully and write_last_reply write the final output of a connection, which then ends. */
+  /* expire, expel, cut, close_gracefully and write_last_reply write the final output of a connection, which then ends. */
 
   /* The deadline has passed. */
   void (*expire)(struct connection *connection);
+  /* The client's principal is gone, or its evidence is listed no more. Also called by the watcher as a visitor, in call. NULL:
+   * each request shows its own evidence. */
+  void (*expel)(struct connection *connection);
   /* The message has to be dropped for this reason. answer: a buffer to use. */
   void (*cut)(struct connection *connection, const char *reason, struct buffer *answer);
   /* The server ends, and no message is left to serve. is_quiet: nothing was written in this turn. Returns how to end

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/connection/connection_duplex.h"
+#include "net/connection/connection_principal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ enum jp_status connection_table_init(struct connection_table *table, struct crew
   *table = (struct connection_table){.crew = crew, .limits = *limits, .input = input};
   pthread_mutex_init(&table->lock, NULL);
   array_init(&table->claims, sizeof(struct input_claim));
+  table->checked = limits->principals == NULL ? 0 : principals_generation(limits->principals);
   table->chunks = calloc(limits->connections_max / CHUNK_PLACES + 1, sizeof(struct connection_chunk *));
   return table->chunks != NULL ? JP_OK : jp_fail(error, JP_NO_MEMORY, "no memory for the connections");
 }
@@ -43,6 +45,7 @@ enum jp_status connection_table_init(struct connection_table *table, struct crew
 static void discard_connection(struct connection *connection)
 {
   if (connection->state != CONNECTION_FREE) {
+    connection_leave_principal(connection);
     if (connection->duplex != NULL)
       connection_duplex_detach(connection);
     connection_end_stream(connection);
@@ -413,6 +416,49 @@ static int64_t check_chunk(struct connection_table *table, struct connection_chu
   return first_ms;
 }
 
+/* --- principals that have changed; the watcher --- */
+
+/* Ends the connection if its client is no principal's any more. False: its owner is neither in call nor between turns, so
+ * it has to be checked again. */
+static bool check_principal(struct connection *connection, struct crew_member *watcher)
+{
+  bool is_checked = true;
+  bool taken = false;
+  pthread_mutex_lock(&connection->lock);
+  if (connection->state == CONNECTION_FREE) {
+    /* it is nobody's */
+  } else if (in_call_visit(&connection->in_call)) {
+    if (connection->protocol->expel != NULL && connection_has_lost_principal(connection))
+      connection_expel_in_call(connection);
+    in_call_leave(&connection->in_call);
+  } else if (!connection_is_unowned(connection)) {
+    is_checked = false;
+  } else if (connection->protocol->expel != NULL && connection_has_lost_principal(connection)) {
+    connection_own(connection);
+    taken = true;
+  }
+  pthread_mutex_unlock(&connection->lock);
+  if (taken)
+    connection_expel(connection, watcher);
+  return is_checked;
+}
+
+/* True: some could not be checked, so call it again soon. */
+static bool check_principals(struct connection_table *table, struct crew_member *watcher, size_t place_count)
+{
+  if (table->limits.principals == NULL)
+    return false;
+  uint64_t generation = principals_generation(table->limits.principals);
+  bool is_complete = true;
+  if (generation == table->checked)
+    return false;
+  for (size_t i = 0; i < place_count; i++)
+    is_complete = check_principal(connection_table_place(table, i), watcher) && is_complete;
+  if (is_complete)
+    table->checked = generation;
+  return !is_complete;
+}
+
 int64_t connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms)
 {
   pthread_mutex_lock(&table->lock);
@@ -424,7 +470,8 @@ int64_t connection_table_tick(struct connection_table *table, struct crew_member
     int64_t next_ms = check_chunk(table, table->chunks[i], watcher, draining ? INT64_MAX : now_ms, now_ms);
     first_ms = next_ms < first_ms ? next_ms : first_ms;
   }
-  return share_input(table, watcher, count * CHUNK_PLACES, now_ms) ? now_ms : first_ms;
+  bool has_unchecked = check_principals(table, watcher, count * CHUNK_PLACES);
+  return share_input(table, watcher, count * CHUNK_PLACES, now_ms) || has_unchecked ? now_ms : first_ms;
 }
 
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms)

@@ -26,8 +26,9 @@ struct connection_table {
   size_t open;
   size_t seized; /* open connections that are seized */
 
-  /* Used by the watcher alone, to grant licences. */
-  struct array claims; /* of struct input_claim */
+  /* Used by the watcher alone. */
+  uint64_t checked;    /* the generation of the principals for which all connections were checked */
+  struct array claims; /* of struct input_claim, to grant licences */
 };
 
 /* The crew and the budget are borrowed. */

@@ -33,7 +33,8 @@ void http_heads_keep(struct http_heads *heads, const struct http_site *site, str
 {
   struct text digits = request->fields[HTTP_FIELD_CONTENT_LENGTH];
   bool may_be_kept = route->action == HTTP_SERVE && !route->continues &&
-                     request->framing != HTTP_FRAMING_CHUNKS && request->length > 0;
+                     request->framing != HTTP_FRAMING_CHUNKS && request->length > 0 &&
+                     request->fields[HTTP_FIELD_AUTHORIZATION].data == NULL;
   if (!may_be_kept || head.len - digits.len > HEAD_SIZE)
     return;
   heads->replaced = (heads->replaced + 1) % HEADS;

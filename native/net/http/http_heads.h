@@ -6,6 +6,9 @@
  * head depends only on its bytes and on the site (http_read_head, http_route). A head is kept for one site, because a
  * Host that one site serves may be foreign to another. Sites are distinguished by their addresses in memory.
  *
+ * A head with a token (Authorization) is never kept, so that no comparison of bytes tells how much of another client's token
+ * a guess has right.
+ *
  * One owner, one thread. A cache must always be used with the same limits.
  */
 #include "net/http/http_route.h"

@@ -22,6 +22,8 @@ static const struct {
     {TEXT("jpeer-epoch"), HTTP_FIELD_EPOCH},
     {TEXT("sec-websocket-key"), HTTP_FIELD_WS_KEY},
     {TEXT("sec-websocket-version"), HTTP_FIELD_WS_VERSION},
+    {TEXT("sec-websocket-protocol"), HTTP_FIELD_WS_PROTOCOL},
+    {TEXT("authorization"), HTTP_FIELD_AUTHORIZATION},
     {TEXT("connection"), HTTP_FIELD_CONNECTION},
     {TEXT("upgrade"), HTTP_FIELD_UPGRADE},
     {TEXT("accept"), HTTP_FIELD_ACCEPT},

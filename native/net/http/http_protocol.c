@@ -1,8 +1,11 @@
 #include "net/http/http_protocol.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
+#include "net/admission/wrong_evidence.h"
 #include "net/connection/connection_duplex.h"
+#include "net/connection/connection_principal.h"
 #include "net/connection/long_message.h"
 #include "net/http/http_heads.h"
 #include "net/http/http_query.h"
@@ -16,6 +19,9 @@ struct http_state {
   struct http_parser parser;
   size_t scanned; /* http_read_head */
   bool is_get;    /* the message is a call by GET */
+  /* A refusal that is delayed (net/admission/wrong_evidence.h): when it is sent (clock_now_ms); 0: none is. */
+  int64_t refusal_due_ms;
+  enum principal_refusal refusal;
 };
 
 _Static_assert(sizeof(struct http_state) <= CONNECTION_PROTOCOL_STATE, "a connection has no room for HTTP");
@@ -65,10 +71,55 @@ static enum step respond_and_close(struct connection *connection, int status, co
   return STEP_ENDS;
 }
 
+/* ---- evidence ---- */
+
+static enum step write_unauthorized(struct connection *connection, enum principal_refusal refusal)
+{
+  struct http_status_response response = {
+      .status = 401, .reason = principal_refusal_reason(refusal), .asks_for_token = true};
+  state_of(connection)->terms.mode.keeps_alive = false;
+  http_write_status(&connection->out, state_of(connection)->terms.mode, &response);
+  return STEP_ENDS;
+}
+
+/* Refuses the request after its head. */
+static enum step refuse_evidence(struct connection *connection, enum principal_refusal refusal)
+{
+  int64_t now_ms = clock_now_ms();
+  int64_t delay_ms = wrong_evidence_count(connection->limits->wrong_evidence, &connection->address,
+                                          refusal != PRINCIPAL_NOT_KNOWN, now_ms);
+  connection->is_midway = false;
+  log_warn_rarely("a request is refused: %s", principal_refusal_reason(refusal));
+  if (delay_ms == 0)
+    return write_unauthorized(connection, refusal);
+  state_of(connection)->refusal = refusal;
+  state_of(connection)->refusal_due_ms = now_ms + delay_ms;
+  return STEP_DELAYS;
+}
+
+/* Judges the evidence of a request whose head was read. STEP_AGAIN: it is a principal's. token: data NULL: none. */
+static enum step judge_request(struct connection *connection, struct text token)
+{
+  uint8_t digest[PRINCIPAL_DIGEST];
+  struct jp_error error;
+  if (token.data != NULL)
+    principal_hash_token(token, digest);
+  enum principal_refusal refusal = connection_judge(connection, token.data == NULL ? NULL : digest, &error);
+  if (refusal != PRINCIPAL_ADMITTED)
+    return refuse_evidence(connection, refusal);
+  if (error.status != JP_OK) {
+    connection->is_midway = false;
+    return respond_and_close(connection, 503, error.text);
+  }
+  return STEP_AGAIN;
+}
+
 /* Responds with 408 if a request has begun; else the connection is closed without a response. */
 static void time_out_request(struct connection *connection)
 {
-  if (connection_has_begun(connection))
+  if (state_of(connection)->refusal_due_ms != 0)
+    (void)write_unauthorized(connection, state_of(connection)->refusal);
+  else if (connection_has_begun(connection))
     respond_and_close(connection, 408, "the request took too long");
 }
 
@@ -110,6 +161,8 @@ static enum jp_status open_client(struct connection *connection, struct rpc_work
                                  .routing_id = TEXT_ABSENT,
                                  .epoch = TEXT_ABSENT,
                                  .address = connection->address,
+                                 .principal = connection->principal.principal,
+                                 .proof = connection->principal.proof,
                                  .only_safe = state->is_get,
                                  .worker = worker};
   if (state->terms.has_peer_id) {
@@ -126,7 +179,7 @@ static enum jp_status open_client(struct connection *connection, struct rpc_work
   return service->client_open(service->context, &info, &connection->client, error);
 }
 
-static enum step upgrade_to_websocket(struct connection *connection, struct text key)
+static enum step upgrade_to_websocket(struct connection *connection, struct text key, bool names_protocol)
 {
   const struct connection_protocol *websocket = http_of(connection)->websocket;
   struct jp_error error = {0};
@@ -135,7 +188,8 @@ static enum step upgrade_to_websocket(struct connection *connection, struct text
   if (status != JP_OK)
     return respond_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
   struct rpc_session_info session;
-  http_write_upgrade(&connection->out, key, connection_describe_session(connection, &session));
+  http_write_upgrade(&connection->out, key, names_protocol,
+                     connection_describe_session(connection, &session));
   connection_speak(connection, websocket);
   return STEP_AGAIN;
 }
@@ -210,7 +264,7 @@ static enum step act_on_route(struct connection *connection, const struct http_r
   switch (route->action) {
   case HTTP_UPGRADE:
     connection->in_used += head_length;
-    return upgrade_to_websocket(connection, request->fields[HTTP_FIELD_WS_KEY]);
+    return upgrade_to_websocket(connection, request->fields[HTTP_FIELD_WS_KEY], route->names_protocol);
   case HTTP_SHARE:
     connection->in_used += head_length;
     return upgrade_to_shm(connection);
@@ -296,7 +350,7 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   struct http_state *state = state_of(connection);
   const struct connection_limits *limits = connection->limits;
   if (recognize_head(connection, scratch_object(scratch, SCRATCH_HTTP_HEADS)))
-    return STEP_AGAIN;
+    return http_of(connection)->site.has_principals ? judge_request(connection, TEXT_ABSENT) : STEP_AGAIN;
   struct http_request request;
   size_t used;
   /* If the head is malformed, the method decides by its text whether the response may have a body. */
@@ -325,6 +379,13 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   }
   state->terms = route.terms;
   remember_head(scratch, site, text_slice(connection_input(connection), 0, used), &request, &route);
+  if (site->has_principals && route.action != HTTP_RESPOND) {
+    enum step judged = judge_request(connection, route.token);
+    if (judged != STEP_AGAIN) {
+      connection->in_used += used;
+      return judged;
+    }
+  }
   return act_on_route(connection, &request, &route, used);
 }
 
@@ -463,6 +524,8 @@ static enum step run_step(struct connection *connection, struct crew_member *mem
 {
   if (connection->has_message)
     return serve_message(connection, member);
+  if (state_of(connection)->refusal_due_ms != 0)
+    return STEP_DELAYS;
   if (!connection->is_midway) {
     if (connection_input(connection).len == 0)
       return STEP_NEEDS_INPUT;
@@ -478,6 +541,8 @@ static enum step run_step(struct connection *connection, struct crew_member *mem
 static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
 {
   const struct connection_limits *limits = connection->limits;
+  if (state_of(connection)->refusal_due_ms != 0)
+    return state_of(connection)->refusal_due_ms;
   (void)has_begun; /* began_ms is also set for a new connection, which has to send a head in time */
   if (connection->began_ms == 0)
     return now_ms + limits->idle_timeout_ms;

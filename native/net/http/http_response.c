@@ -16,6 +16,7 @@ static const struct {
     {200, "OK"},
     {204, "No Content"},
     {400, "Bad Request"},
+    {401, "Unauthorized"},
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
@@ -57,8 +58,8 @@ static void write_preflight(struct buffer *out, const struct http_status_respons
 {
   buffer_printf(out,
                 "Access-Control-Allow-Methods: %s\r\n"
-                "Access-Control-Allow-Headers: content-type, peer-id, jpeer-epoch, accept, user-agent, "
-                "x-requested-with\r\n"
+                "Access-Control-Allow-Headers: content-type, authorization, peer-id, jpeer-epoch, accept, "
+                "user-agent, x-requested-with\r\n"
                 "Access-Control-Max-Age: 600\r\n",
                 response->allow);
   if (response->grants_private_network)
@@ -109,6 +110,8 @@ void http_write_status(struct buffer *out, struct http_response_mode mode,
   write_status_line(out, mode, response->status);
   if (response->allow != NULL)
     buffer_printf(out, "Allow: %s\r\n", response->allow);
+  if (response->asks_for_token) /* RFC 6750, 3 */
+    BUFFER_LITERAL(out, "WWW-Authenticate: Bearer realm=\"jpeer\"\r\n");
   if (response->is_preflight)
     write_preflight(out, response);
   if (response->has_ws_version)
@@ -166,7 +169,8 @@ void http_write_no_content(struct buffer *out, struct http_response_mode mode,
   BUFFER_LITERAL(out, "\r\n");
 }
 
-void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_session_info *session)
+void http_write_upgrade(struct buffer *out, struct text key, bool names_protocol,
+                        const struct rpc_session_info *session)
 {
   static const char accept_guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* RFC 6455, 1.3 */
   char seed[128];
@@ -179,6 +183,8 @@ void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_se
                       "Sec-WebSocket-Accept: ");
   base64_encode(out, digest, sizeof digest);
   BUFFER_LITERAL(out, "\r\n");
+  if (names_protocol)
+    BUFFER_LITERAL(out, "Sec-WebSocket-Protocol: jpeer\r\n");
   write_session(out, session);
   BUFFER_LITERAL(out, "\r\n");
 }

@@ -20,6 +20,7 @@ struct http_status_response {
   int status;
   const char *reason;  /* one line of ASCII, the body; NULL: none */
   const char *allow;   /* the value of Allow; NULL: none */
+  bool asks_for_token; /* send WWW-Authenticate */
   bool has_ws_version; /* send Sec-WebSocket-Version */
   bool is_preflight;   /* the response to a preflight (Fetch standard, 3.2.2), with the methods in allow */
   bool grants_private_network; /* a preflight: pages from public addresses are allowed, too */
@@ -40,7 +41,9 @@ void http_write_stream_head(struct buffer *out, struct http_response_mode mode,
                             const struct rpc_session_info *session);
 void http_write_no_content(struct buffer *out, struct http_response_mode mode,
                            const struct rpc_session_info *session);
-/* Writes the 101 response. key: the request's Sec-WebSocket-Key (RFC 6455, 4.2.2). */
-void http_write_upgrade(struct buffer *out, struct text key, const struct rpc_session_info *session);
+/* Writes the 101 response. key: the request's Sec-WebSocket-Key (RFC 6455, 4.2.2). names_protocol: the client has offered the
+ * subprotocol jpeer, which the response accepts. */
+void http_write_upgrade(struct buffer *out, struct text key, bool names_protocol,
+                        const struct rpc_session_info *session);
 
 #endif

@@ -329,6 +329,36 @@ static bool is_ws_key(struct text key)
   return key.data != NULL && key.len == 24 && base64_decode(key, nonce, &count) == JP_OK && count == 16;
 }
 
+/* The scheme is not case-sensitive (RFC 9110, 11.1). False: it is none with a token. */
+static bool read_bearer(struct text field, struct text *token)
+{
+  const struct text scheme = TEXT("bearer ");
+  if (field.len <= scheme.len || !text_equal_ignore_case(text_slice(field, 0, scheme.len), scheme))
+    return false;
+  *token = http_trim(text_slice(field, scheme.len, field.len));
+  return token->len > 0;
+}
+
+/* Reads the offered subprotocols (RFC 6455, 11.3.4). */
+static void read_protocols(struct text offered, struct http_route_result *route)
+{
+  const struct text mark = TEXT("jpeer.token.");
+  while (offered.len > 0) {
+    struct text item = split_at(&offered, ',');
+    if (text_equal(item, TEXT("jpeer")))
+      route->names_protocol = true;
+    if (!text_starts_with(item, mark) || item.len == mark.len)
+      continue;
+    if (!is_absent(route->token)) {
+      respond_with(route, 400, "a request has one token");
+      return;
+    }
+    route->token = text_slice(item, mark.len, item.len);
+  }
+  if (!route->names_protocol)
+    respond_with(route, 400, "the subprotocol of this server is jpeer, which the request does not offer");
+}
+
 /* RFC 6455, 4.2.1 */
 static void route_handshake(const struct http_request *request, struct http_route_result *route)
 {
@@ -345,6 +375,8 @@ static void route_handshake(const struct http_request *request, struct http_rout
     respond_with(route, 400, "a WebSocket handshake has no body");
   else
     route->action = HTTP_UPGRADE;
+  if (route->action == HTTP_UPGRADE && !is_absent(request->fields[HTTP_FIELD_WS_PROTOCOL]))
+    read_protocols(request->fields[HTTP_FIELD_WS_PROTOCOL], route);
   route->response.has_ws_version = route->action == HTTP_RESPOND && route->response.status == 426;
 }
 
@@ -554,6 +586,12 @@ void http_route(const struct http_request *request, const struct http_site *site
   }
   if (!check_source(request, site, authority, route))
     return;
+  struct text authorization = request->fields[HTTP_FIELD_AUTHORIZATION];
+  if (site->has_principals && !is_absent(authorization) && !read_bearer(authorization, &route->token)) {
+    respond_with(route, 401, "Authorization takes: Bearer TOKEN");
+    route->response.asks_for_token = true;
+    return;
+  }
   route->terms.refuses_json = excludes_json(request->fields[HTTP_FIELD_ACCEPT]);
   route->procedure = find_procedure(path, site);
   route->query = query;

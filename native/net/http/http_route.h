@@ -19,6 +19,9 @@
  *     standard, 3.2), and no other responses do;
  *   - a GET by a page of another site has no Origin, but browsers mark it by Sec-Fetch-Site, and it is refused.
  * Programs send neither Origin nor Sec-Fetch-Site.
+ *
+ * A token (docs/security.md, "Tokens") is in Authorization or, from a page's WebSocket, a subprotocol that is offered beside
+ * "jpeer". The caller has it judged, for every action except HTTP_RESPOND.
  */
 #include "base/uuid.h"
 #include "base/web_origin.h"
@@ -29,6 +32,7 @@ struct http_site {
   bool is_loopback;                  /* the server listens on a loopback address */
   bool has_tls;                      /* its clients speak HTTPS */
   struct text host;                  /* the name that was bound; data NULL: 127.0.0.1 or a Unix socket */
+  bool has_principals;               /* its requests show evidence */
   bool has_shm;                      /* its clients may use shared memory */
   struct text prefix;                /* the path of the service beside "/": "/rpc" */
   const struct web_origins *origins; /* allowed origins; NULL: none, except the server's own */
@@ -59,6 +63,8 @@ struct http_route_result {
   struct http_status_response response; /* HTTP_RESPOND */
   struct http_terms terms;
   struct text refused_origin; /* the origin that is refused with 403; data NULL: none */
+  struct text token;          /* that the request shows; data NULL: none. Not sent on, and never in the log */
+  bool names_protocol;        /* HTTP_UPGRADE: the client offers the subprotocol jpeer */
   bool continues;             /* the client waits for 100 Continue */
   struct text procedure;      /* HTTP_CALL: as written in the path */
   struct text query;          /* HTTP_CALL: as written in the target; data NULL: none */

@@ -371,6 +371,11 @@ static void time_out_message(struct connection *connection)
   write_end(&connection->out, "the message took too long");
 }
 
+static void expel_client(struct connection *connection)
+{
+  write_end(&connection->out, "the client's principal or evidence is listed no more");
+}
+
 static void cut_message(struct connection *connection, const char *reason, struct buffer *answer)
 {
   (void)answer;
@@ -412,6 +417,7 @@ static const struct connection_protocol shm_protocol = {.channel = OP_CHANNEL_WE
                                                         .write_part = write_part,
                                                         .abandon_answer = abandon_answer,
                                                         .expire = time_out_message,
+                                                        .expel = expel_client,
                                                         .cut = cut_message,
                                                         .close_gracefully = close_gracefully,
                                                         .write_last_reply = write_last_reply};

@@ -167,6 +167,11 @@ static void time_out_message(struct connection *connection)
   write_close(connection, WS_POLICY, "the message took too long");
 }
 
+static void expel_client(struct connection *connection)
+{
+  write_close(connection, WS_POLICY, "the client's principal or evidence is listed no more");
+}
+
 static void cut_message(struct connection *connection, const char *reason, struct buffer *answer)
 {
   (void)answer;
@@ -238,6 +243,7 @@ const struct connection_protocol websocket_protocol = {.channel = OP_CHANNEL_WEB
                                                        .write_part = write_part,
                                                        .abandon_answer = abandon_answer,
                                                        .expire = time_out_message,
+                                                       .expel = expel_client,
                                                        .cut = cut_message,
                                                        .close_gracefully = close_gracefully,
                                                        .is_end_confirmed = is_end_confirmed,

@@ -218,27 +218,98 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
   }
 }
 
-/* Opens the client, with the first message of a turn. False: the message was refused, and out has the answer. */
-static bool open_client(struct zeromq_identity *identity, struct zeromq_pending *pending,
-                        struct rpc_client **client, struct buffer *out, enum crew_served *served)
+/* The client of a turn. Another user may have the same routing id when the first has left, so each message is compared. */
+struct turn_client {
+  struct rpc_client *client; /* NULL: none is open */
+  struct rpc_address address;
+};
+
+static struct rpc_address read_address(struct zeromq_pending *pending)
+{
+  return client_address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"));
+}
+
+static bool is_same_address(const struct rpc_address *a, const struct rpc_address *b)
+{
+  return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+/* True if both requests are of the same user, or if the peer does not distinguish users. */
+static bool are_of_one_sender(const struct zeromq_router *zeromq, struct zeromq_pending *a,
+                              struct zeromq_pending *b)
+{
+  if (zeromq->config.principals == NULL)
+    return true;
+  const struct rpc_address first = read_address(a);
+  const struct rpc_address second = read_address(b);
+  return is_same_address(&first, &second);
+}
+
+/* Finds whose message it is: on a Unix socket by its user. Groups do not count, because libzmq tells only one. False: the
+ * message was refused, and out has the answer. */
+static bool find_principal(struct zeromq_router *zeromq, struct zeromq_pending *pending,
+                           const struct rpc_address *address, struct principal_match *match,
+                           struct buffer *out, enum crew_served *served)
+{
+  const struct rpc_service *service = crew_service(zeromq->crew);
+  struct principal_evidence evidence = {.common_name = TEXT_ABSENT, .curve_key = TEXT_ABSENT};
+  uint32_t user;
+  *match = (struct principal_match){.principal = NULL};
+  if (zeromq->config.principals == NULL)
+    return true;
+  evidence.has_user = rpc_address_user(address, &user);
+  evidence.user = evidence.has_user ? user : 0;
+  enum principal_refusal refusal = principals_find(zeromq->config.principals, &evidence, match);
+  if (refusal == PRINCIPAL_ADMITTED)
+    return true;
+  struct text message = get_payload(pending);
+  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  const char *reason = principal_refusal_reason(refusal);
+  log_warn_rarely("a request over ZeroMQ is refused: %s", reason);
+  enum rpc_served denied = codec->deny == NULL ? codec->refuse(service->context, message, reason, out)
+                                               : codec->deny(service->context, message, reason, out);
+  *served = denied == RPC_NO_REPLY ? CREW_NO_REPLY : CREW_REPLY;
+  return false;
+}
+
+static void close_client(struct zeromq_identity *identity, struct crew_member *member,
+                         struct turn_client *turn)
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
+  if (turn->client != NULL)
+    service->client_close(service->context, member->worker, turn->client, NULL);
+  turn->client = NULL;
+}
+
+/* Opens the client, with the first message of a turn. False: the message was refused, and out has the answer. */
+static bool open_client(struct zeromq_identity *identity, struct zeromq_pending *pending,
+                        struct turn_client *turn, struct buffer *out, enum crew_served *served)
+{
+  const struct rpc_service *service = crew_service(identity->zeromq->crew);
+  struct principal_match match;
+  turn->address = read_address(pending);
+  if (!find_principal(identity->zeromq, pending, &turn->address, &match, out, served))
+    return false;
   struct rpc_client_info info = {
       .channel = OP_CHANNEL_ZMQ,
       .routing_id = {(const char *)identity->routing_id, identity->routing_id_length},
       .epoch = TEXT_ABSENT,
-      .address = client_address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"))};
+      .principal = match.principal,
+      .proof = match.proof,
+      .address = turn->address};
   struct jp_error error = {0};
-  if (service->client_open(service->context, &info, client, &error) == JP_OK)
+  enum jp_status status = service->client_open(service->context, &info, &turn->client, &error);
+  principal_release(match.principal);
+  if (status == JP_OK)
     return true;
-  *client = NULL;
+  turn->client = NULL;
   bool replied = write_refusal(service, pending, error.text, out);
   *served = replied ? CREW_REPLY : CREW_NO_REPLY;
   return false;
 }
 
 static enum crew_served serve_pending(struct crew_member *member, struct zeromq_identity *identity,
-                                      struct zeromq_pending *pending, struct rpc_client **client,
+                                      struct zeromq_pending *pending, struct turn_client *turn,
                                       struct buffer *out)
 {
   struct zeromq_router *zeromq = identity->zeromq;
@@ -248,11 +319,16 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
     return CREW_REPLY;
   }
   enum crew_served served;
-  if (*client == NULL && !open_client(identity, pending, client, out, &served))
+  if (turn->client != NULL && zeromq->config.principals != NULL) {
+    const struct rpc_address address = read_address(pending);
+    if (!is_same_address(&address, &turn->address))
+      close_client(identity, member, turn);
+  }
+  if (turn->client == NULL && !open_client(identity, pending, turn, out, &served))
     return served;
   struct text text = get_payload(pending);
   struct crew_message message = {.codec = rpc_codec_of(crew_service(zeromq->crew)->codecs, text),
-                                 .client = *client,
+                                 .client = turn->client,
                                  .source = &identity->source,
                                  .text = text,
                                  .reply_max = zeromq->config.message_max,
@@ -399,7 +475,7 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
   crew_turn_begin(&turn);
   struct buffer answer = {0};
   scratch_lend(&member->scratch, SCRATCH_ANSWER, &answer);
-  struct rpc_client *client = NULL;
+  struct turn_client client = {.client = NULL};
   bool is_reclaimed = false;
   while (pending != NULL) {
     buffer_clear(&answer);
@@ -408,19 +484,16 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
       break;
     is_reclaimed = served == CREW_LOST;
     if (is_reclaimed) {
-      crew_drop_answer(member, client);
+      crew_drop_answer(member, client.client);
       drop_reclaimed(identity->zeromq, pending);
       break;
     }
     bool is_lost;
     pending = finish_first(identity, pending, served, &answer, check_turn(&turn, member), &is_lost);
-    if (is_lost)
-      crew_drop_answer(member, client);
+    if (is_lost && client.client != NULL)
+      crew_drop_answer(member, client.client);
   }
-  if (client != NULL) {
-    const struct rpc_service *service = crew_service(identity->zeromq->crew);
-    service->client_close(service->context, member->worker, client, NULL);
-  }
+  close_client(identity, member, &client);
   buffer_clear(&answer);
   scratch_return(&member->scratch, SCRATCH_ANSWER, &answer);
   if (!is_reclaimed)
@@ -513,9 +586,9 @@ static bool has_id(const struct zeromq_router *zeromq, struct zeromq_pending *pe
 /* A `control cancel` that waits. */
 struct cancel {
   struct zeromq_identity *identity;
-  const struct zeromq_pending *pending; /* the cancel, which ends a request before itself */
-  size_t *read;                         /* of the visit (answer_due) */
-  bool has_marked;                      /* the request waits, and is answered by the next pass */
+  struct zeromq_pending *pending; /* the cancel, which ends a request before itself */
+  size_t *read;                   /* of the visit (answer_due) */
+  bool has_marked;                /* the request waits, and is answered by the next pass */
 };
 
 /* rpc_beside.cancel, under the lock. */
@@ -525,11 +598,13 @@ static bool cancel_request(void *state, struct text id)
   struct zeromq_identity *identity = cancel->identity;
   struct zeromq_pending *first = identity->first;
   if (identity->state == ZEROMQ_IDENTITY_OWNED && identity->worker != NULL &&
+      are_of_one_sender(identity->zeromq, first, cancel->pending) &&
       has_id(identity->zeromq, first, id, cancel->read))
     return crew_end_message(identity->zeromq->crew, identity->worker, RPC_CALL_CANCELLED);
   struct zeromq_pending *pending = first->next;
-  while (pending != cancel->pending &&
-         (pending->cause == RPC_CALL_CANCELLED || !has_id(identity->zeromq, pending, id, cancel->read)))
+  while (pending != cancel->pending && (pending->cause == RPC_CALL_CANCELLED ||
+                                        !are_of_one_sender(identity->zeromq, pending, cancel->pending) ||
+                                        !has_id(identity->zeromq, pending, id, cancel->read)))
     pending = pending->next;
   if (pending == cancel->pending)
     return false;
@@ -547,7 +622,8 @@ static bool answer_at_once(struct zeromq_identity *identity, struct zeromq_pendi
   const struct text message = get_payload(pending);
   const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
   struct cancel cancel = {identity, pending, read, false};
-  const struct rpc_beside beside = {&cancel, cancel_request};
+  const struct rpc_beside beside = {
+      .state = &cancel, .cancel = cancel_request, .is_admin = identity->zeromq->config.principals == NULL};
   struct buffer bytes = {0};
   if (pending->fault != ZEROMQ_FINE || codec->serve_beside == NULL ||
       !codec->serve_beside(service->context, NULL, &beside, message, &bytes)) {
@@ -835,7 +911,8 @@ enum jp_status zeromq_listen_on(struct zeromq_router *zeromq, int fd, const char
   char endpoint[ZEROMQ_ADDRESS_MAX];
   const int no_fd = -1;
   snprintf(endpoint, sizeof endpoint, "ipc://%s", path);
-  bool is_bound = set_filters(zeromq->socket, zeromq->config.admission) &&
+  bool is_filtered = zeromq->config.principals == NULL; /* else each message is judged */
+  bool is_bound = (!is_filtered || set_filters(zeromq->socket, zeromq->config.admission)) &&
                   zmq_setsockopt(zeromq->socket, ZMQ_USE_FD, &fd, sizeof fd) == 0 &&
                   zmq_bind(zeromq->socket, endpoint) == 0;
   int reason = errno;

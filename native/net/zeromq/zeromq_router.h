@@ -20,6 +20,7 @@
 #include "net/admission/admission.h"
 #include "net/admission/input_budget.h"
 #include "net/workers/crew.h"
+#include "principal/principals.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,8 @@ struct zeromq_config {
   size_t pending_max;     /* waiting requests of one identity; further requests are refused */
   size_t send_buffer_max; /* limit of the answers that are held for an identity; above it they are dropped */
   int64_t handshake_ms;
+  struct principals
+      *principals; /* who may come in, instead of admission; borrowed. NULL: everyone is owner */
   const struct admission *admission; /* who may use Unix sockets; borrowed for zeromq_listen_on */
   struct input_budget *input; /* borrowed; counts requests above INPUT_SMALL that wait or are being served */
 };

@@ -345,7 +345,7 @@ static enum jp_status enter_call(struct rpc_callback_call *call, struct jvm_requ
   if (status != JP_OK)
     return status;
   struct rpc_runner *runner = &call->nested->worker.runner;
-  rpc_runner_begin_message(runner);
+  rpc_runner_begin_message(runner, callbacks->maker.principal);
   call->judge = rpc_runner_judge(runner, callbacks->channel, &callbacks->key);
   call->previous_thread = callback_thread_set(call->thread);
   *request = (struct jvm_request){.thread = runner->thread,

@@ -166,6 +166,8 @@ static void run_serving(void *argument)
   struct rpc_callbacks *callbacks = serving->message->callbacks;
   struct nested_worker *nested = serving->nested;
   struct rpc_client client = {.channel = callbacks->channel,
+                              .principal = callbacks->maker.principal,
+                              .proof = callbacks->proof,
                               .key = callbacks->key,
                               .session = callbacks->session,
                               .maker = callbacks->maker,

@@ -381,6 +381,7 @@ static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct 
   made->channel = client->channel;
   made->key = client->key;
   made->maker = client->maker;
+  made->proof = client->proof;
   made->session = client->session;
   pthread_condattr_t monotonic;
   pthread_condattr_init(&monotonic);
@@ -388,8 +389,10 @@ static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct 
   pthread_cond_init(&made->was_read, &monotonic);
   pthread_condattr_destroy(&monotonic);
   made->duplex = client->push->open(client->connection, made);
-  if (made->duplex != NULL)
+  if (made->duplex != NULL) {
+    (void)principal_retain(made->maker.principal);
     return made;
+  }
   pthread_cond_destroy(&made->was_read);
   free(made);
   return NULL;
@@ -477,6 +480,7 @@ void callbacks_release(struct rpc_callbacks *callbacks)
     return;
   callbacks->push->close(callbacks->duplex);
   release_process(callbacks->process);
+  principal_release(callbacks->maker.principal);
   free(callbacks->releases.items);
   pthread_cond_destroy(&callbacks->was_read);
   free(callbacks);

@@ -116,6 +116,7 @@ struct rpc_callbacks {
   /* Copies of the client's values; constant. */
   enum op_channel channel;
   struct op_session_key key;
+  struct principal_proof proof; /* of the client; maker.principal is held, and is its principal */
   struct rpc_session_maker maker;
   struct rpc_session *session; /* held until callbacks_are_closed, and while calls_open > 0 */
 

@@ -205,8 +205,8 @@ static enum rpc_served serve_binary_message(void *context, struct rpc_worker *wo
                                   .out = out,
                                   .reply_max = reply_max,
                                   .answer_failed = answer_known};
-  rpc_runner_begin_message(call.runner);
-  if (!known_messages_serve(call.own->known, &call))
+  rpc_runner_begin_message(call.runner, client->principal);
+  if (rpc_client_counts_calls(client) || !known_messages_serve(call.own->known, &call))
     take_general_path(&call);
   return RPC_REPLY;
 }
@@ -224,25 +224,33 @@ static void write_short_answer(struct buffer *out, const struct outcome *outcome
   rpc_colfer_answer_write(out, outcome, &answer);
 }
 
-static void fail_refused(struct outcome *outcome, struct arena *arena, const char *reason)
+static enum rpc_served answer_failure(struct text message, enum outcome_failure failure,
+                                      const char *class_name, const char *reason, struct buffer *out)
 {
-  outcome_fail(outcome, arena, FAILURE_SERVER, "java.util.concurrent.RejectedExecutionException", "%s",
-               reason);
+  struct arena arena;
+  struct rpc_colfer_request request;
+  struct outcome outcome;
+  arena_init(&arena);
+  if (rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK)
+    outcome_fail(&outcome, &arena, failure, class_name, "%s", reason);
+  write_short_answer(out, &outcome, &request, &arena);
+  arena_fini(&arena);
+  return RPC_REPLY;
 }
 
 static enum rpc_served refuse_message(void *context, struct text message, const char *reason,
                                       struct buffer *out)
 {
   (void)context;
-  struct arena arena;
-  struct rpc_colfer_request request;
-  struct outcome outcome;
-  arena_init(&arena);
-  if (rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK)
-    fail_refused(&outcome, &arena, reason);
-  write_short_answer(out, &outcome, &request, &arena);
-  arena_fini(&arena);
-  return RPC_REPLY;
+  return answer_failure(message, FAILURE_SERVER, "java.util.concurrent.RejectedExecutionException", reason,
+                        out);
+}
+
+static enum rpc_served deny_message(void *context, struct text message, const char *reason,
+                                    struct buffer *out)
+{
+  (void)context;
+  return answer_failure(message, FAILURE_DENIED, NULL, reason, out);
 }
 
 static int64_t find_timeout(void *context, struct text message)
@@ -284,7 +292,8 @@ static void reject_message(void *context, enum rpc_rejection rejection, struct t
   struct outcome outcome;
   arena_init(&arena);
   rpc_colfer_request_glance(beginning, &arena, &request);
-  fail_refused(&outcome, &arena, reason);
+  outcome_fail(&outcome, &arena, FAILURE_SERVER, "java.util.concurrent.RejectedExecutionException", "%s",
+               reason);
   write_short_answer(out, &outcome, &request, &arena);
   arena_fini(&arena);
 }
@@ -367,4 +376,5 @@ const struct rpc_codec rpc_codec_colfer = {.name = "binary",
                                            .answer_ended = answer_ended,
                                            .lane = find_lane,
                                            .refuse = refuse_message,
+                                           .deny = deny_message,
                                            .reject = reject_message};

@@ -695,7 +695,7 @@ static bool run_framed(const struct known_message *message, struct jvm_objects *
                                   .arena = &runner->arena,
                                   .limits = &runner->peer->config.limits.java};
   int64_t result = 0;
-  rpc_call_begin(runner->watch, &message->body.operation, &message->reached, call->client->number, false);
+  rpc_call_begin(runner->watch, &message->body.operation, &message->reached, call->client, false);
   rpc_call_reach(runner->watch);
   enum jvm_whole_number ending = jvm_whole_number_call_run(&jvm, &message->call, &result);
   if (ending == JVM_WHOLE_NUMBER_THREW)

@@ -117,7 +117,7 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
                                   .arena = &runner->arena,
                                   .limits = &runner->peer->config.limits.java};
   int64_t result = 0;
-  rpc_call_begin(runner->watch, &request->operation, NULL, call->client->number, false);
+  rpc_call_begin(runner->watch, &request->operation, NULL, call->client, false);
   enum jvm_whole_number ending = jvm_whole_number_call_run(&jvm, &path->call, &result);
   if (ending == JVM_WHOLE_NUMBER_THREW)
     answer_failed(&jvm, request, call); /* before rpc_call_end, which may call the JVM */

@@ -268,7 +268,7 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
                                              struct buffer *out, size_t reply_max, struct rpc_stream *stream)
 {
   struct rpc_jsonrpc_worker *own = rpc_jsonrpc_worker(worker);
-  rpc_runner_begin_message(&worker->runner);
+  rpc_runner_begin_message(&worker->runner, client->principal);
   buffer_clear(&own->scratch);
   if (client->is_stale) {
     /* For a message that is meant for another epoch of its client's session. */
@@ -286,7 +286,7 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
   serving.reply_max = reply_max;
   serving.has_begun = false;
   worker->served = client;
-  if (!serving_serve_cached(&serving, &served))
+  if (rpc_client_counts_calls(client) || !serving_serve_cached(&serving, &served))
     served = take_general_path(&serving, stream);
   worker->served = NULL;
   return served;
@@ -327,6 +327,13 @@ static enum rpc_served refuse_message(void *context, struct text message, const 
                                       struct buffer *out)
 {
   struct workerless_call call = {.peer = context, .code = JSONRPC_SERVER_ERROR, .reason = reason};
+  return convert_handled(handle_without_worker(&call, message, out, handle_refusal));
+}
+
+static enum rpc_served deny_message(void *context, struct text message, const char *reason,
+                                    struct buffer *out)
+{
+  struct workerless_call call = {.peer = context, .code = JSONRPC_ACCESS_DENIED, .reason = reason};
   return convert_handled(handle_without_worker(&call, message, out, handle_refusal));
 }
 
@@ -433,6 +440,9 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
                     rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK;
   if (!is_control)
     return;
+  bool is_admin = call->client == NULL ? call->beside->is_admin : principal_is_admin(call->client->principal);
+  if (operation.command == OP_CANCEL && operation.command_call != 0 && !is_admin)
+    return; /* it is refused in its turn */
   if (operation.command == OP_CANCEL) {
     bool is_found = operation.command_call != 0
                         ? rpc_workers_end_call(operation.command_call)
@@ -641,6 +651,7 @@ const struct rpc_codec rpc_codec_jsonrpc = {.name = "JSON-RPC",
                                             .answer_ended = answer_ended,
                                             .lane = find_lane,
                                             .refuse = refuse_message,
+                                            .deny = deny_message,
                                             .reject = reject_message,
                                             .http = &http,
                                             .callbacks = &rpc_jsonrpc_callbacks};

@@ -8,7 +8,7 @@ static struct policy *policy;
 static struct judge_names names;
 static struct arena arena;
 static struct outcome denied;
-static uint64_t verdicts[OP_CHANNELS];
+static uint64_t verdicts[JUDGE_VERDICTS];
 
 static void use_policy(const char *yaml)
 {
@@ -113,6 +113,22 @@ UNIT_TEST_WITH(a_channel_has_verdicts_of_its_own, set_up, tear_down)
   assert_int_equal(ask(&judge, OP_CALL, &member), JP_OK);
   assert_false(judge_has_allowed(&other, OP_CALL, verdicts));
   assert_int_not_equal(judge_stamp(&judge), judge_stamp(&other));
+}
+
+UNIT_TEST_WITH(policies_that_are_in_force_together_keep_their_verdicts, set_up, tear_down)
+{
+  use_policy("version: 1\nrules:\n  - {class: a.A, action: ALLOW}\n");
+  struct policy *first = policy_retain(policy);
+  struct judge judge = make_judge();
+  const struct judged_member member = make_member(OP_MEMBER_METHOD, "a.A");
+  assert_int_equal(ask(&judge, OP_CALL, &member), JP_OK);
+  use_policy("version: 1\nrules:\n  - {class: a.A, action: DENY}\n");
+  struct judge other = make_judge();
+  assert_false(judge_has_allowed(&other, OP_CALL, verdicts));
+  assert_int_equal(ask(&other, OP_CALL, &member), JP_DENIED);
+  assert_true(judge_has_allowed(&judge, OP_CALL, verdicts));
+  assert_false(judge_has_allowed(&other, OP_CALL, verdicts));
+  policy_destroy(first);
 }
 
 UNIT_TEST_WITH(logged_operations_are_judged_again, set_up, tear_down)

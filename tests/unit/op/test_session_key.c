@@ -6,7 +6,7 @@ static struct op_session_key key_of(uint8_t number)
 {
   struct op_session_key key;
   struct uuid peer_id = {{number}};
-  op_session_key_peer_id(&key, &peer_id);
+  op_session_key_peer_id(&key, 0, &peer_id);
   return key;
 }
 
@@ -14,10 +14,23 @@ UNIT_TEST(a_routing_id_is_not_empty_and_not_longer_than_zeromq_allows)
 {
   char bytes[OP_ROUTING_ID_MAX + 1] = {0};
   struct op_session_key key;
-  assert_false(op_session_key_routing_id(&key, (struct text){bytes, 0}));
-  assert_false(op_session_key_routing_id(&key, (struct text){bytes, OP_ROUTING_ID_MAX + 1}));
+  assert_false(op_session_key_routing_id(&key, 0, (struct text){bytes, 0}));
+  assert_false(op_session_key_routing_id(&key, 0, (struct text){bytes, OP_ROUTING_ID_MAX + 1}));
   assert_int_equal(key.length, 0);
-  assert_true(op_session_key_routing_id(&key, (struct text){bytes, OP_ROUTING_ID_MAX}));
+  assert_true(op_session_key_routing_id(&key, 0, (struct text){bytes, OP_ROUTING_ID_MAX}));
+}
+
+UNIT_TEST(the_same_name_is_another_key_for_another_principal)
+{
+  struct uuid peer_id = {.bytes = {0xAB}};
+  struct op_session_key one = {0};
+  struct op_session_key two = {0};
+  op_session_key_peer_id(&one, 1, &peer_id);
+  op_session_key_peer_id(&two, 2, &peer_id);
+  assert_int_equal(one.length, two.length);
+  assert_memory_not_equal(one.bytes, two.bytes, one.length);
+  assert_true(op_session_key_routing_id(&one, 1, TEXT("a")) && op_session_key_routing_id(&two, 2, TEXT("a")));
+  assert_memory_not_equal(one.bytes, two.bytes, one.length);
 }
 
 UNIT_TEST(the_peer_id_of_a_key_is_read_from_its_bytes)
@@ -28,8 +41,8 @@ UNIT_TEST(the_peer_id_of_a_key_is_read_from_its_bytes)
   assert_int_equal(peer_id.bytes[0], 0xAB);
   assert_false(op_session_key_read_peer_id(key.bytes, 0, &peer_id));
   struct op_session_key routing; /* of the same bytes as the peer-id */
-  assert_true(
-      op_session_key_routing_id(&routing, (struct text){(const char *)key.bytes + 1, sizeof peer_id.bytes}));
+  assert_true(op_session_key_routing_id(
+      &routing, 0, (struct text){(const char *)key.bytes + OP_SESSION_KEY_HEAD, sizeof peer_id.bytes}));
   assert_false(op_session_key_read_peer_id(routing.bytes, routing.length, &peer_id));
 }
 
@@ -45,12 +58,12 @@ UNIT_TEST(the_log_names_a_session_by_its_key_or_by_its_serial)
   key = key_of(0xAB);
   op_session_key_describe(&key, name);
   assert_string_equal(name, "ab000000-0000-0000-0000-000000000000");
-  assert_true(op_session_key_routing_id(&key, (struct text){"\0k\xFF", 3}));
+  assert_true(op_session_key_routing_id(&key, 0, (struct text){"\0k\xFF", 3}));
   op_session_key_describe(&key, name);
   assert_string_equal(name, "zmq:006bff");
   char longest[OP_ROUTING_ID_MAX];
   memset(longest, 0x7F, sizeof longest);
-  assert_true(op_session_key_routing_id(&key, (struct text){longest, sizeof longest}));
+  assert_true(op_session_key_routing_id(&key, 0, (struct text){longest, sizeof longest}));
   op_session_key_describe(&key, name);
   assert_int_equal(strlen(name), 4 + 2 * OP_ROUTING_ID_MAX);
 }

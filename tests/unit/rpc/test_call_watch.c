@@ -17,6 +17,8 @@ static const struct operation CALL = {
 static const struct rpc_reached_member REACHED = {.class_name = TEXT("java.util.ArrayList"),
                                                   .member = TEXT("size")};
 
+static const struct rpc_client CLIENT = {.number = 17};
+
 static int set_up(void **state)
 {
   (void)state;
@@ -37,7 +39,7 @@ static int tear_down(void **state)
 
 static void begin_call(const struct operation *operation, const struct rpc_reached_member *reached)
 {
-  rpc_call_begin(&worker.watch, operation, reached, 17, false);
+  rpc_call_begin(&worker.watch, operation, reached, &CLIENT, false);
   if (reached != NULL)
     rpc_call_reach(&worker.watch);
 }
@@ -58,7 +60,7 @@ UNIT_TEST_WITH(tells_the_class_that_is_reached_or_else_that_is_written, set_up, 
 {
   char name[64];
   assert_false(rpc_call_write_name(NULL, &worker, name, sizeof name));
-  rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, false);
+  rpc_call_begin(&worker.watch, &CALL, &REACHED, &CLIENT, false);
   assert_told("java.util.List.size");
   rpc_call_reach(&worker.watch);
   assert_told("java.util.ArrayList.size");
@@ -130,7 +132,7 @@ UNIT_TEST_WITH(names_the_thread_and_takes_the_name_back, set_up, tear_down)
 
 UNIT_TEST_WITH(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 {
-  rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, true);
+  rpc_call_begin(&worker.watch, &CALL, &REACHED, &CLIENT, true);
   assert_told("java.util.List.size");
   assert_true(rpc_call_hold(NULL, &worker));
   rpc_call_name(NULL, &own, &worker);
@@ -237,7 +239,7 @@ UNIT_TEST_WITH(a_timeout_counts_from_the_arrival_of_the_message, set_up, tear_do
 
 UNIT_TEST_WITH(interrupts_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 {
-  rpc_call_begin(&worker.watch, &CALL, &REACHED, 17, true);
+  rpc_call_begin(&worker.watch, &CALL, &REACHED, &CLIENT, true);
   assert_true(interrupt_call(&CANCEL));
   assert_int_equal(0, atomic_load(&stub.interrupts));
   assert_int_equal(RPC_CALL_CANCELLED, end_call());
@@ -264,7 +266,7 @@ static int tear_down_nested(void **state)
 static void begin_nested(size_t i)
 {
   rpc_call_begin_nested(&worker.watch, &nested[i], worker.runner.thread, 0);
-  rpc_call_begin(&nested[i], &CALL, NULL, 17, false);
+  rpc_call_begin(&nested[i], &CALL, NULL, &CLIENT, false);
 }
 
 static enum rpc_call_cause end_nested(size_t i)
@@ -303,7 +305,7 @@ UNIT_TEST_WITH(a_nested_request_times_out_by_itself, set_up_nested, tear_down_ne
   begin_call(&CALL, &REACHED);
   begin_nested(0);
   rpc_call_begin_nested(&worker.watch, &nested[1], worker.runner.thread, 200 * 1000000);
-  rpc_call_begin(&nested[1], &brief, NULL, 17, false);
+  rpc_call_begin(&nested[1], &brief, NULL, &CLIENT, false);
   assert_int_equal(230, rpc_call_find_deadline(&peer, &worker, 300, &end));
   assert_int_equal(2, end.level);
   assert_true(interrupt_call(&end));
@@ -343,7 +345,8 @@ static void *call_again_and_again(void *argument)
     const struct operation operation = {
         .kind = OP_CALL, .type = {type, strlen(type)}, .member = {member, strlen(member)}};
     struct rpc_reached_member reached = {0};
-    rpc_call_begin(&worker.watch, &operation, &reached, i, false);
+    const struct rpc_client client = {.number = i};
+    rpc_call_begin(&worker.watch, &operation, &reached, &client, false);
     reached.class_name = operation.type;
     reached.member = operation.member;
     rpc_call_reach(&worker.watch);
@@ -435,7 +438,7 @@ static void *call_and_read_flag(void *argument)
       rpc_call_begin_nested(&worker.watch, &nested[0], worker.runner.thread, 0);
       assert_false(is_interrupted());
       wait_a_little(&seed);
-      rpc_call_begin(&nested[0], &CALL, NULL, 17, false);
+      rpc_call_begin(&nested[0], &CALL, NULL, &CLIENT, false);
       wait_a_little(&seed);
       assert_true(rpc_call_ended_by(&nested[0]) != RPC_CALL_RETURNS || !is_interrupted());
       const enum rpc_call_cause cause = rpc_call_end(&nested[0], worker.runner.thread);

@@ -184,7 +184,7 @@ UNIT_TEST_WITH(test_logging_rules_write_a_line_an_operation, set_up, tear_down)
                     "  - {class: \"c.**\", action: LOG_AND_ALLOW}\n");
   struct op_value named[] = {TYPED("c.D")};
   struct uuid peer_id = {{0xAB}};
-  op_session_key_peer_id(&bench->client.key, &peer_id);
+  op_session_key_peer_id(&bench->client.key, 0, &peer_id);
   FILE *file = tmpfile();
   int saved = dup(STDERR_FILENO);
   assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);

@@ -44,7 +44,7 @@ static struct op_session_key key_of(uint8_t number)
 {
   struct op_session_key key;
   struct uuid peer_id = {{number}};
-  op_session_key_peer_id(&key, &peer_id);
+  op_session_key_peer_id(&key, 0, &peer_id);
   return key;
 }
 
@@ -237,7 +237,8 @@ UNIT_TEST_WITH(test_sessions_are_found_by_key_alone, set_up, tear_down)
   struct op_session_key one = key_of(1);
   struct op_session_key two = key_of(2);
   struct op_session_key routing;
-  assert_true(op_session_key_routing_id(&routing, (struct text){(const char *)one.bytes + 1, 16}));
+  assert_true(op_session_key_routing_id(&routing, 0,
+                                        (struct text){(const char *)one.bytes + OP_SESSION_KEY_HEAD, 16}));
   assert_null(rpc_session_find(sessions, &one));
   struct rpc_session *first = acquire_session(sessions, &one);
   assert_ptr_equal(acquire_session(sessions, &one), first);
@@ -314,7 +315,7 @@ UNIT_TEST_WITH(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down)
   put_object(session);
   rpc_session_keep(sessions, session, &name);
   rpc_session_release(sessions, session, stub_thread(), 0);
-  op_session_key_peer_id(&key, &name);
+  op_session_key_peer_id(&key, 0, &name);
   assert_ptr_equal(rpc_session_find(sessions, &key), session);
   rpc_session_release(sessions, session, stub_thread(), 0);
 }
@@ -329,7 +330,7 @@ UNIT_TEST_WITH(test_a_shared_session_ends_with_its_last_holder, set_up, tear_dow
   assert_true(rpc_session_share(sessions, session, &name));
   assert_true(rpc_session_share(sessions, session, &again));
   assert_memory_equal(&name, &again, sizeof name);
-  op_session_key_peer_id(&key, &name);
+  op_session_key_peer_id(&key, 0, &name);
   assert_ptr_equal(acquire_session(sessions, &key), session);
   rpc_session_release(sessions, session, stub_thread(), 0);
   assert_int_equal(atomic_load(&stub.tables), 1);
@@ -344,14 +345,14 @@ UNIT_TEST_WITH(test_sharing_a_session_that_has_a_key, set_up, tear_down)
   struct uuid shared;
   struct op_session_key key;
   uuid_random(&peer_id);
-  op_session_key_peer_id(&key, &peer_id);
+  op_session_key_peer_id(&key, 0, &peer_id);
   struct rpc_session *named = acquire_session(sessions, &key);
   put_object(named);
   assert_true(rpc_session_share(sessions, named, &shared));
   assert_memory_equal(&shared, &peer_id, sizeof shared);
   rpc_session_release(sessions, named, stub_thread(), 0);
   assert_int_equal(atomic_load(&stub.tables), 1); /* it stays for its TTL, as before */
-  assert_true(op_session_key_routing_id(&key, TEXT("socket")));
+  assert_true(op_session_key_routing_id(&key, 0, TEXT("socket")));
   struct rpc_session *routed = acquire_session(sessions, &key);
   assert_false(rpc_session_share(sessions, routed, &shared));
   rpc_session_release(sessions, routed, stub_thread(), 0);
@@ -369,14 +370,14 @@ UNIT_TEST_WITH(test_many_sessions, set_up, tear_down)
   char name[16];
   for (int i = 0; i < MANY; i++) {
     int length = snprintf(name, sizeof name, "client-%d", i);
-    assert_true(op_session_key_routing_id(&key, (struct text){name, (size_t)length}));
+    assert_true(op_session_key_routing_id(&key, 0, (struct text){name, (size_t)length}));
     struct rpc_session *session = acquire_session(sessions, &key);
     first = i == 0 ? session : first;
     put_object(session);
     rpc_session_release(sessions, session, stub_thread(), i);
   }
   assert_int_equal(rpc_sessions_count(sessions), MANY);
-  assert_true(op_session_key_routing_id(&key, TEXT("client-0")));
+  assert_true(op_session_key_routing_id(&key, 0, TEXT("client-0")));
   assert_ptr_equal(rpc_session_find(sessions, &key), first);
   rpc_session_release(sessions, first, stub_thread(), MANY);
   rpc_sessions_sweep(sessions, stub_thread(), MANY + TTL_MS);
@@ -477,7 +478,7 @@ static void *make_requests(void *argument)
     struct rpc_session *session;
     struct jp_error error;
     int length = snprintf(name, sizeof name, "%d-%d", flood->number, i);
-    if (!op_session_key_routing_id(&key, (struct text){name, (size_t)length}) ||
+    if (!op_session_key_routing_id(&key, 0, (struct text){name, (size_t)length}) ||
         rpc_session_acquire(flood->sessions, &key, &maker, &session, &error) != JP_OK ||
         (stub_put(rpc_session_objects(session), NULL, &error) != JP_OK && error.status != JP_LIMIT)) {
       flood->has_failed = true;

@@ -57,6 +57,17 @@ static int tear_down(void **state)
 
 #define HEAD(length) "POST /rpc HTTP/1.1\r\n" HOST JSON "Content-Length: " length "\r\nX: 1\r\n\r\n"
 
+/* A guess that shares its beginning with another client's token must not be answered faster. */
+UNIT_TEST(a_head_with_a_token_is_never_kept)
+{
+  struct http_heads *heads = http_heads_create();
+  const char *head =
+      "POST /rpc HTTP/1.1\r\n" HOST JSON "Authorization: Bearer x\r\nContent-Length: 5\r\n\r\n";
+  keep(heads, head);
+  assert_int_equal(find_of(heads, &SITE, head), 0);
+  http_heads_destroy(heads);
+}
+
 UNIT_TEST_OF(test_the_length_may_differ, struct http_heads *heads, set_up, tear_down)
 {
   assert_int_equal(find(heads, HEAD("17")), 0);

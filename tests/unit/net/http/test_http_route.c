@@ -170,8 +170,11 @@ static const struct sample HANDSHAKES[] = {
      "Upgrade: h2c, WebSocket\r\nConnection: keep-alive, upgrade\r\n" WS_KEY "Sec-WebSocket-Version: 13\r\n",
      UPGRADE},
     {"GET /", WS_ALL "peer-id: " ID "\r\n", UPGRADE},
-    {"GET /", WS_ALL "Sec-WebSocket-Protocol: x\r\nSec-WebSocket-Extensions: permessage-deflate\r\n",
+    {"GET /", WS_ALL "Sec-WebSocket-Protocol: x, jpeer\r\nSec-WebSocket-Extensions: permessage-deflate\r\n",
      UPGRADE},
+    {"GET /", WS_ALL "Sec-WebSocket-Protocol: x\r\n", 400},
+    {"GET /", WS_ALL "Sec-WebSocket-Protocol: jpeer.token.x\r\n", 400},
+    {"GET /", WS_ALL "Sec-WebSocket-Protocol: jpeer.token.x, jpeer,jpeer.token.y\r\n", 400},
 
     {"GET /", WS_ALL "peer-id: 1111\r\n", 400},
     {"GET /other", WS_ALL, 404},
@@ -453,7 +456,7 @@ static void check_preflight(const struct http_site *site, const char *fields, co
   "Origin\r\n"
 #define GRANTS                                                                                               \
   "Allow: POST, OPTIONS\r\nAccess-Control-Allow-Methods: POST, OPTIONS\r\n"                                  \
-  "Access-Control-Allow-Headers: content-type, peer-id, jpeer-epoch, accept, user-agent, "                   \
+  "Access-Control-Allow-Headers: content-type, authorization, peer-id, jpeer-epoch, accept, user-agent, "    \
   "x-requested-with\r\n"                                                                                     \
   "Access-Control-Max-Age: 600\r\n"
 #define PRIVATE "Access-Control-Request-Private-Network: true\r\n"

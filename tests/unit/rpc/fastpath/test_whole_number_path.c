@@ -149,7 +149,9 @@ UNIT_TEST_WITH(a_request_may_name_a_session_only_on_channels_that_ignore_it, set
   own->request.peer_id = TEXT("01234567-89ab-cdef-0123-456789abcdef");
   check_unfit(own);
   own->service->client->channel = OP_CHANNEL_WEBSOCKET;
-  members[0].verdicts[OP_CHANNEL_WEBSOCKET] = members[0].verdicts[OP_CHANNEL_ZMQ];
+  memcpy(members[0].verdicts + OP_CHANNEL_WEBSOCKET * JUDGE_POLICIES,
+         members[0].verdicts + OP_CHANNEL_ZMQ * JUDGE_POLICIES,
+         JUDGE_POLICIES * sizeof members[0].verdicts[0]);
   assert_true(take_path(own));
   own->service->client->channel = OP_CHANNEL_ZMQ;
 }

@@ -1,0 +1,38 @@
+#ifndef JPEER_NET_ADMISSION_WRONG_EVIDENCE_H
+#define JPEER_NET_ADMISSION_WRONG_EVIDENCE_H
+/*
+ * Counts wrong evidence (unknown tokens, bad certificates) by the client's address, so that guessing is slow: after
+ * WRONG_EVIDENCE_MAX in a second, refusals to the address are delayed. The addresses are kept in a table of fixed size;
+ * a new address replaces the one that was wrong the longest time ago, among a few.
+ *
+ * Any thread.
+ */
+#include "rpc/address.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+enum {
+  WRONG_EVIDENCE_MAX = 10,
+  WRONG_EVIDENCE_DELAY_MS = 1000,
+  WRONG_EVIDENCE_SETS = 256,
+  WRONG_EVIDENCE_WAYS = 4
+};
+
+struct wrong_evidence {
+  pthread_mutex_t lock;
+  struct {
+    struct rpc_address address;
+    int64_t since_ms; /* begin of the second that is counted; 0: the place is free */
+    unsigned count;   /* in this second */
+  } places[WRONG_EVIDENCE_SETS][WRONG_EVIDENCE_WAYS];
+};
+
+void wrong_evidence_init(struct wrong_evidence *wrong);
+void wrong_evidence_fini(struct wrong_evidence *wrong);
+/* Counts a refusal; is_wrong: for wrong evidence (else the client has shown none). Returns by how many milliseconds it has
+ * to be delayed: 0 or WRONG_EVIDENCE_DELAY_MS. now_ms: clock_now_ms. */
+int64_t wrong_evidence_count(struct wrong_evidence *wrong, const struct rpc_address *address, bool is_wrong,
+                             int64_t now_ms);
+
+#endif

@@ -1,0 +1,726 @@
+#include "principal/principal_file.h"
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "policy/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ADVICE_MAX = 400, LIST_MAX = 1000, JOINED_MAX = 4 * POLICY_TREE_BYTES };
+
+struct reader {
+  const char *name;
+  struct arena *arena;
+  struct array entries; /* of struct principal_entry */
+  struct array listed;  /* of struct principal_listed */
+  size_t joined;        /* bytes of all joined words: an alias can repeat a long list in each entry */
+  struct jp_error *error;
+};
+
+/* A key of a map, and the function that reads its value into the entry. */
+struct key_reader {
+  const char *key;
+  enum jp_status (*read)(struct reader *reader, const struct policy_node *value,
+                         struct principal_entry *entry);
+};
+
+/* ---- errors ---- */
+
+static enum jp_status fail_at(struct reader *reader, int line, int column, const char *format, ...)
+    JP_PRINTF(4, 5);
+
+static enum jp_status fail_at(struct reader *reader, int line, int column, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  jp_fail_va(reader->error, JP_INVALID, format, args);
+  va_end(args);
+  jp_error_prefix(reader->error, "%s:%d:%d", reader->name, line, column);
+  return JP_INVALID;
+}
+
+static enum jp_status want_kind(struct reader *reader, const struct policy_node *node,
+                                enum policy_node_kind kind, const char *what)
+{
+  static const char *const names[] = {
+      [POLICY_SCALAR] = "a word", [POLICY_LIST] = "a list", [POLICY_MAP] = "a map"};
+  if (node->kind == kind && !node->null)
+    return JP_OK;
+  return fail_at(reader, node->line, node->column, "%s has to be %s, not %s", what, names[kind],
+                 node->null ? "empty" : names[node->kind]);
+}
+
+static enum jp_status read_map(struct reader *reader, const struct policy_node *node, const char *what,
+                               const struct key_reader *readers, size_t count, struct principal_entry *entry)
+{
+  uint32_t seen = 0;
+  enum jp_status status = want_kind(reader, node, POLICY_MAP, what);
+  for (const struct policy_item *item = node->first; status == JP_OK && item != NULL; item = item->next) {
+    size_t i = 0;
+    while (i < count && !text_equal(item->key, text_of(readers[i].key)))
+      i++;
+    if (i == count) {
+      char known[ADVICE_MAX] = "";
+      struct text shown = policy_shortened(item->key);
+      for (size_t at = 0, used = 0; at < count; at++, used = strlen(known))
+        snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ", readers[at].key);
+      return fail_at(reader, item->key_line, item->key_column, "unknown key '%.*s': known are %s",
+                     TEXT_ARGS(shown), known);
+    }
+    if ((seen & 1u << i) != 0)
+      return fail_at(reader, item->key_line, item->key_column, "key '%s' is given twice", readers[i].key);
+    seen |= 1u << i;
+    status = readers[i].read(reader, item->value, entry);
+  }
+  return status;
+}
+
+/* A word as a string of C. NULL: no memory, or the word has a NUL. */
+static const char *copy_word(struct reader *reader, const struct policy_node *node)
+{
+  if (memchr(node->text.data, '\0', node->text.len) != NULL) {
+    fail_at(reader, node->line, node->column, "a word has no NUL");
+    return NULL;
+  }
+  struct text copy = arena_printf(reader->arena, "%.*s", TEXT_ARGS(node->text));
+  if (copy.data == NULL)
+    jp_fail_memory(reader->error, NULL);
+  return copy.data;
+}
+
+/* ---- evidence ---- */
+
+static int digit_of(char c)
+{
+  if (c >= '0' && c <= '9')
+    return c - '0';
+  if (c >= 'a' && c <= 'f')
+    return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool principal_read_digest(struct text written, uint8_t digest[PRINCIPAL_DIGEST])
+{
+  const struct text mark = TEXT("sha256:");
+  if (!text_starts_with(written, mark) || written.len != mark.len + 2 * PRINCIPAL_DIGEST)
+    return false;
+  for (size_t i = 0; i < PRINCIPAL_DIGEST; i++) {
+    int high = digit_of(written.data[mark.len + 2 * i]);
+    int low = digit_of(written.data[mark.len + 2 * i + 1]);
+    if (high < 0 || low < 0)
+      return false;
+    digest[i] = (uint8_t)(high << 4 | low);
+  }
+  return true;
+}
+
+static bool is_same_evidence(const struct principal_listed *a, const struct principal_listed *b)
+{
+  if (a->kind != b->kind)
+    return false;
+  switch (a->kind) {
+  case PRINCIPAL_BY_TOKEN:
+  case PRINCIPAL_BY_CERTIFICATE:
+    return memcmp(a->digest, b->digest, PRINCIPAL_DIGEST) == 0;
+  case PRINCIPAL_BY_USER:
+  case PRINCIPAL_BY_GROUP:
+    return a->id == b->id;
+  default:
+    return text_equal(a->name, b->name);
+  }
+}
+
+static enum jp_status add_listed(struct reader *reader, const struct policy_node *node,
+                                 struct principal_listed *listed)
+{
+  listed->entry = reader->entries.count - 1;
+  listed->line = node->line;
+  listed->column = node->column;
+  if (reader->listed.count == PRINCIPAL_EVIDENCE_MAX)
+    return fail_at(reader, node->line, node->column, "more than %d pieces of evidence in one file",
+                   PRINCIPAL_EVIDENCE_MAX);
+  struct principal_listed *added = array_add(&reader->listed, 1);
+  if (added == NULL)
+    return jp_fail_memory(reader->error, NULL);
+  *added = *listed;
+  return JP_OK;
+}
+
+typedef enum jp_status read_evidence(struct reader *reader, const struct policy_node *node,
+                                     struct principal_listed *listed);
+
+static enum jp_status read_list(struct reader *reader, const struct policy_node *node, const char *what,
+                                read_evidence *read)
+{
+  enum jp_status status = want_kind(reader, node, POLICY_LIST, what);
+  for (const struct policy_item *item = node->first; status == JP_OK && item != NULL; item = item->next) {
+    struct principal_listed listed = {.name = TEXT_ABSENT};
+    status = want_kind(reader, item->value, POLICY_SCALAR, what);
+    if (status == JP_OK)
+      status = read(reader, item->value, &listed);
+    if (status == JP_OK)
+      status = add_listed(reader, item->value, &listed);
+  }
+  return status;
+}
+
+static enum jp_status read_token(struct reader *reader, const struct policy_node *node,
+                                 struct principal_listed *listed)
+{
+  listed->kind = PRINCIPAL_BY_TOKEN;
+  if (principal_read_digest(node->text, listed->digest))
+    return JP_OK;
+  /* The word may be a token itself, so the message does not quote it. */
+  return fail_at(reader, node->line, node->column,
+                 "a token is listed as its hash: sha256: and 64 hexadecimal digits, as 'jpeer token new' "
+                 "prints it");
+}
+
+static enum jp_status read_certificate(struct reader *reader, const struct policy_node *node,
+                                       struct principal_listed *listed)
+{
+  const struct text mark = TEXT("CN=");
+  struct text shown = policy_shortened(node->text);
+  listed->kind = PRINCIPAL_BY_CERTIFICATE;
+  if (principal_read_digest(node->text, listed->digest))
+    return JP_OK;
+  listed->kind = PRINCIPAL_BY_COMMON_NAME;
+  listed->name =
+      text_starts_with(node->text, mark) ? text_slice(node->text, mark.len, node->text.len) : TEXT("");
+  listed->name = arena_text(reader->arena, listed->name);
+  if (listed->name.data == NULL)
+    return jp_fail_memory(reader->error, NULL);
+  if (listed->name.len > 0)
+    return JP_OK;
+  return fail_at(
+      reader, node->line, node->column,
+      "a certificate is sha256: and 64 hexadecimal digits of the digest of its DER, or CN=NAME, not "
+      "'%.*s'",
+      TEXT_ARGS(shown));
+}
+
+/* https://rfc.zeromq.org/spec/32/ (Z85) */
+static bool is_z85(struct text text)
+{
+  static const char digits[] =
+      "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+  for (size_t i = 0; i < text.len; i++) {
+    if (text.data[i] == '\0' || strchr(digits, text.data[i]) == NULL)
+      return false;
+  }
+  return true;
+}
+
+static enum jp_status read_curve_key(struct reader *reader, const struct policy_node *node,
+                                     struct principal_listed *listed)
+{
+  listed->kind = PRINCIPAL_BY_CURVE_KEY;
+  if (node->text.len != PRINCIPAL_CURVE_KEY || !is_z85(node->text))
+    return fail_at(reader, node->line, node->column, "a CURVE key is %d characters of Z85",
+                   PRINCIPAL_CURVE_KEY);
+  listed->name = arena_text(reader->arena, node->text);
+  return listed->name.data == NULL ? jp_fail_memory(reader->error, NULL) : JP_OK;
+}
+
+/* -1 is no user and no group: system calls give it other meanings. */
+static bool read_id(struct text text, uint32_t *id)
+{
+  uint64_t number = 0;
+  if (text.len == 0 || text.len > 10)
+    return false;
+  for (size_t i = 0; i < text.len; i++) {
+    if (text.data[i] < '0' || text.data[i] > '9')
+      return false;
+    number = number * 10 + (uint64_t)(text.data[i] - '0');
+  }
+  *id = (uint32_t)number;
+  return number < UINT32_MAX;
+}
+
+/* map: of the process's user namespace (user_namespaces(7)). A kernel without such namespaces has no file. */
+static bool lacks_ids(const char *map)
+{
+  unsigned long long count;
+  unsigned long long total = 0;
+  FILE *file = fopen(map, "re");
+  if (file == NULL)
+    return false;
+  while (fscanf(file, "%*u %*u %llu", &count) == 1)
+    total += count;
+  fclose(file);
+  return total < UINT_MAX;
+}
+
+/* In a user namespace that lacks some users of the machine, as a container's does, the system reports them all as one. */
+static enum jp_status check_namespace(struct reader *reader, const struct policy_node *node, uint32_t id,
+                                      const char *map)
+{
+  enum { UNKNOWN_ID = 65534 }; /* /proc/sys/kernel/overflowuid */
+  if (id != UNKNOWN_ID || !lacks_ids(map))
+    return JP_OK;
+  return fail_at(
+      reader, node->line, node->column,
+      "%d would mean everyone of the machine whom this user namespace (container) lacks: the system "
+      "reports them as this one",
+      UNKNOWN_ID);
+}
+
+static enum jp_status fail_look_up(struct reader *reader, const struct policy_node *node, const char *what)
+{
+  struct text shown = policy_shortened(node->text);
+  return fail_at(reader, node->line, node->column, "no %s of this machine has the name or number '%.*s'",
+                 what, TEXT_ARGS(shown));
+}
+
+static enum jp_status read_user(struct reader *reader, const struct policy_node *node,
+                                struct principal_listed *listed)
+{
+  listed->kind = PRINCIPAL_BY_USER;
+  if (!read_id(node->text, &listed->id)) {
+    const char *name = copy_word(reader, node);
+    struct passwd entry;
+    struct passwd *found = NULL;
+    char *strings = arena_alloc(reader->arena, 16 * 1024);
+    if (name == NULL || strings == NULL)
+      return reader->error == NULL ? JP_INVALID : reader->error->status;
+    if (getpwnam_r(name, &entry, strings, 16 * 1024, &found) != 0 || found == NULL)
+      return fail_look_up(reader, node, "user");
+    listed->id = entry.pw_uid;
+  }
+  return check_namespace(reader, node, listed->id, "/proc/self/uid_map");
+}
+
+static enum jp_status read_group(struct reader *reader, const struct policy_node *node,
+                                 struct principal_listed *listed)
+{
+  listed->kind = PRINCIPAL_BY_GROUP;
+  if (!read_id(node->text, &listed->id)) {
+    const char *name = copy_word(reader, node);
+    struct group entry;
+    struct group *found = NULL;
+    char *strings = arena_alloc(reader->arena, 64 * 1024);
+    if (name == NULL || strings == NULL)
+      return reader->error == NULL ? JP_INVALID : reader->error->status;
+    if (getgrnam_r(name, &entry, strings, 64 * 1024, &found) != 0 || found == NULL)
+      return fail_look_up(reader, node, "group");
+    listed->id = entry.gr_gid;
+  }
+  return check_namespace(reader, node, listed->id, "/proc/self/gid_map");
+}
+
+static enum jp_status read_tokens(struct reader *reader, const struct policy_node *value,
+                                  struct principal_entry *entry)
+{
+  (void)entry;
+  return read_list(reader, value, "tokens", read_token);
+}
+
+static enum jp_status read_certificates(struct reader *reader, const struct policy_node *value,
+                                        struct principal_entry *entry)
+{
+  (void)entry;
+  return read_list(reader, value, "certificates", read_certificate);
+}
+
+static enum jp_status read_curve_keys(struct reader *reader, const struct policy_node *value,
+                                      struct principal_entry *entry)
+{
+  (void)entry;
+  return read_list(reader, value, "curve-keys", read_curve_key);
+}
+
+static enum jp_status read_users(struct reader *reader, const struct policy_node *value,
+                                 struct principal_entry *entry)
+{
+  (void)entry;
+  return read_list(reader, value, "unix-users", read_user);
+}
+
+static enum jp_status read_groups(struct reader *reader, const struct policy_node *value,
+                                  struct principal_entry *entry)
+{
+  (void)entry;
+  return read_list(reader, value, "unix-groups", read_group);
+}
+
+/* ---- rights ---- */
+
+/* Reads a list of words, joined by commas: as the options of the command line. NULL: *reader->error. */
+static const char *join_words(struct reader *reader, const struct policy_node *node, const char *what)
+{
+  if (want_kind(reader, node, POLICY_LIST, what) != JP_OK)
+    return NULL;
+  if (node->count == 0 || node->count > LIST_MAX) {
+    fail_at(reader, node->line, node->column, "%s is a list of 1 to %d words", what, LIST_MAX);
+    return NULL;
+  }
+  struct buffer words;
+  buffer_init(&words);
+  const struct policy_item *item = node->first;
+  for (; item != NULL; item = item->next) {
+    struct text word = item->value->text;
+    if (want_kind(reader, item->value, POLICY_SCALAR, what) != JP_OK)
+      break;
+    if (word.len == 0 || memchr(word.data, ',', word.len) != NULL ||
+        memchr(word.data, '\0', word.len) != NULL) {
+      fail_at(reader, item->value->line, item->value->column, "a word of %s is not empty and has no comma",
+              what);
+      break;
+    }
+    buffer_append_text(&words, words.len == 0 ? TEXT("") : TEXT(","));
+    buffer_append_text(&words, word);
+  }
+  struct text joined =
+      words.failed ? TEXT_ABSENT : arena_printf(reader->arena, "%.*s", TEXT_ARGS(buffer_text(&words)));
+  buffer_fini(&words);
+  if (item != NULL)
+    return NULL;
+  if (joined.data == NULL) {
+    jp_fail_memory(reader->error, NULL);
+    return NULL;
+  }
+  reader->joined += joined.len;
+  if (reader->joined <= JOINED_MAX)
+    return joined.data;
+  fail_at(reader, node->line, node->column, "the lists of all entries are longer than %d bytes", JOINED_MAX);
+  return NULL;
+}
+
+static enum jp_status read_allow(struct reader *reader, const struct policy_node *value,
+                                 struct principal_entry *entry)
+{
+  entry->allow = join_words(reader, value, "allow");
+  entry->allow_line = value->line;
+  entry->allow_column = value->column;
+  return entry->allow == NULL ? reader->error->status : JP_OK;
+}
+
+static enum jp_status read_preset(struct reader *reader, const struct policy_node *value,
+                                  struct principal_entry *entry)
+{
+  entry->presets = join_words(reader, value, "preset");
+  return entry->presets == NULL ? reader->error->status : JP_OK;
+}
+
+static enum jp_status read_policy(struct reader *reader, const struct policy_node *value,
+                                  struct principal_entry *entry)
+{
+  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, "policy");
+  const char *path = status == JP_OK ? copy_word(reader, value) : NULL;
+  if (path == NULL)
+    return reader->error->status;
+  const char *slash = strrchr(reader->name, '/');
+  if (path[0] != '/' && slash != NULL) {
+    struct text joined =
+        arena_printf(reader->arena, "%.*s/%s", (int)(slash - reader->name), reader->name, path);
+    if (joined.data == NULL)
+      return jp_fail_memory(reader->error, NULL);
+    path = joined.data;
+  }
+  entry->policy = path;
+  return JP_OK;
+}
+
+static enum jp_status read_boolean(struct reader *reader, const struct policy_node *value, const char *what,
+                                   bool *is_true)
+{
+  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, what);
+  *is_true = text_equal(value->text, TEXT("true"));
+  if (status == JP_OK && !*is_true && !text_equal(value->text, TEXT("false")))
+    return fail_at(reader, value->line, value->column, "%s is true or false", what);
+  return status;
+}
+
+static enum jp_status read_admin(struct reader *reader, const struct policy_node *value,
+                                 struct principal_entry *entry)
+{
+  return read_boolean(reader, value, "admin", &entry->is_admin);
+}
+
+static enum jp_status read_anonymous(struct reader *reader, const struct policy_node *value,
+                                     struct principal_entry *entry)
+{
+  return read_boolean(reader, value, "anonymous", &entry->is_anonymous);
+}
+
+static enum jp_status read_limit(struct reader *reader, const struct policy_node *value,
+                                 enum principal_limit limit, struct principal_entry *entry)
+{
+  uint32_t number = 0;
+  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, principal_limit_names[limit]);
+  if (status == JP_OK && (!read_id(value->text, &number) || number == 0))
+    return fail_at(reader, value->line, value->column, "%s is a number from 1 to 4294967294",
+                   principal_limit_names[limit]);
+  entry->limits[limit] = number;
+  return status;
+}
+
+static enum jp_status read_connections(struct reader *reader, const struct policy_node *value,
+                                       struct principal_entry *entry)
+{
+  return read_limit(reader, value, PRINCIPAL_CONNECTIONS, entry);
+}
+
+static enum jp_status read_sessions(struct reader *reader, const struct policy_node *value,
+                                    struct principal_entry *entry)
+{
+  return read_limit(reader, value, PRINCIPAL_SESSIONS, entry);
+}
+
+static enum jp_status read_objects(struct reader *reader, const struct policy_node *value,
+                                   struct principal_entry *entry)
+{
+  return read_limit(reader, value, PRINCIPAL_OBJECTS, entry);
+}
+
+static enum jp_status read_calls(struct reader *reader, const struct policy_node *value,
+                                 struct principal_entry *entry)
+{
+  return read_limit(reader, value, PRINCIPAL_CALLS, entry);
+}
+
+static enum jp_status read_limits(struct reader *reader, const struct policy_node *value,
+                                  struct principal_entry *entry)
+{
+  static const struct key_reader readers[] = {{"connections", read_connections},
+                                              {"sessions", read_sessions},
+                                              {"objects", read_objects},
+                                              {"calls", read_calls}};
+  return read_map(reader, value, "limits", readers, sizeof readers / sizeof readers[0], entry);
+}
+
+/* The log and `control whoami` show the name. */
+static bool is_name(struct text name)
+{
+  for (size_t i = 0; i < name.len; i++) {
+    if ((unsigned char)name.data[i] <= ' ' || name.data[i] == '"' || name.data[i] == '\\' ||
+        name.data[i] == 0x7f)
+      return false;
+  }
+  return name.len > 0 && name.len <= PRINCIPAL_NAME_MAX;
+}
+
+static enum jp_status read_name(struct reader *reader, const struct policy_node *value,
+                                struct principal_entry *entry)
+{
+  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, "name");
+  if (status != JP_OK)
+    return status;
+  if (!is_name(value->text))
+    return fail_at(reader, value->line, value->column,
+                   "a name has 1 to %d bytes, without blanks, quotes and backslashes", PRINCIPAL_NAME_MAX);
+  if (text_equal(value->text, TEXT("owner")))
+    return fail_at(reader, value->line, value->column, "owner is the principal of a peer without this file");
+  const struct principal_entry *entries = reader->entries.items;
+  for (size_t i = 0; i + 1 < reader->entries.count; i++) {
+    if (text_equal(value->text, text_of(entries[i].name)))
+      return fail_at(reader, value->line, value->column, "the entry of line %d has the name %s already",
+                     entries[i].line, entries[i].name);
+  }
+  entry->name = copy_word(reader, value);
+  return entry->name == NULL ? reader->error->status : JP_OK;
+}
+
+/* ---- entries ---- */
+
+static enum jp_status check_entry(struct reader *reader, const struct principal_entry *entry)
+{
+  const struct principal_listed *listed = reader->listed.items;
+  bool has_evidence =
+      reader->listed.count > 0 && listed[reader->listed.count - 1].entry == reader->entries.count - 1;
+  if (entry->name == NULL)
+    return fail_at(reader, entry->line, entry->column, "the entry has no 'name'");
+  if (entry->allow != NULL && entry->policy != NULL)
+    return fail_at(reader, entry->line, entry->column, "%s has both 'allow' and 'policy'", entry->name);
+  if (entry->is_anonymous && entry->is_admin)
+    return fail_at(reader, entry->line, entry->column,
+                   "%s is anonymous and has admin: everyone could see and end what others have", entry->name);
+  if (!entry->is_anonymous && !has_evidence)
+    return fail_at(
+        reader, entry->line, entry->column,
+        "nobody can be %s: list tokens, certificates, curve-keys, unix-users or unix-groups, or set "
+        "anonymous",
+        entry->name);
+  return JP_OK;
+}
+
+static enum jp_status read_entry(struct reader *reader, const struct policy_node *node)
+{
+  static const struct key_reader readers[] = {{"name", read_name},
+                                              {"tokens", read_tokens},
+                                              {"unix-users", read_users},
+                                              {"unix-groups", read_groups},
+                                              {"certificates", read_certificates},
+                                              {"curve-keys", read_curve_keys},
+                                              {"allow", read_allow},
+                                              {"policy", read_policy},
+                                              {"preset", read_preset},
+                                              {"limits", read_limits},
+                                              {"admin", read_admin},
+                                              {"anonymous", read_anonymous}};
+  if (reader->entries.count == PRINCIPALS_MAX)
+    return fail_at(reader, node->line, node->column, "more than %d principals", PRINCIPALS_MAX);
+  struct principal_entry *added = array_add(&reader->entries, 1);
+  if (added == NULL)
+    return jp_fail_memory(reader->error, NULL);
+  *added = (struct principal_entry){.line = node->line, .column = node->column};
+  for (size_t i = 0; i < PRINCIPAL_LIMITS; i++)
+    added->limits[i] = SIZE_MAX;
+  enum jp_status status =
+      read_map(reader, node, "an entry of principals", readers, sizeof readers / sizeof readers[0], added);
+  return status == JP_OK ? check_entry(reader, added) : status;
+}
+
+static enum jp_status read_principals(struct reader *reader, const struct policy_node *value,
+                                      struct principal_entry *entry)
+{
+  (void)entry;
+  enum jp_status status = want_kind(reader, value, POLICY_LIST, "principals");
+  if (status == JP_OK && value->count == 0)
+    return fail_at(reader, value->line, value->column, "principals is an empty list: nobody could come in");
+  for (const struct policy_item *item = value->first; status == JP_OK && item != NULL; item = item->next)
+    status = read_entry(reader, item->value);
+  return status;
+}
+
+static int compare_listed(const void *left, const void *right)
+{
+  const struct principal_listed *a = left;
+  const struct principal_listed *b = right;
+  if (a->kind != b->kind)
+    return a->kind < b->kind ? -1 : 1;
+  if (a->kind == PRINCIPAL_BY_USER || a->kind == PRINCIPAL_BY_GROUP)
+    return a->id != b->id ? (a->id < b->id ? -1 : 1) : 0;
+  if (a->kind == PRINCIPAL_BY_TOKEN || a->kind == PRINCIPAL_BY_CERTIFICATE)
+    return memcmp(a->digest, b->digest, PRINCIPAL_DIGEST);
+  return text_order(a->name, b->name);
+}
+
+/* Evidence must not be listed twice, and only one entry is for those without any. */
+static enum jp_status check_document(struct reader *reader)
+{
+  const struct principal_entry *entries = reader->entries.items;
+  const struct principal_entry *anonymous = NULL;
+  for (size_t i = 0; i < reader->entries.count; i++) {
+    if (entries[i].is_anonymous && anonymous != NULL)
+      return fail_at(reader, entries[i].line, entries[i].column, "%s and %s are both anonymous",
+                     anonymous->name, entries[i].name);
+    if (entries[i].is_anonymous)
+      anonymous = &entries[i];
+  }
+  size_t count = reader->listed.count;
+  if (count == 0)
+    return JP_OK;
+  struct principal_listed *sorted = arena_calloc(reader->arena, count, sizeof *sorted);
+  if (sorted == NULL)
+    return jp_fail_memory(reader->error, NULL);
+  memcpy(sorted, reader->listed.items, count * sizeof *sorted);
+  qsort(sorted, count, sizeof *sorted, compare_listed);
+  for (size_t i = 1; i < count; i++) {
+    if (!is_same_evidence(&sorted[i - 1], &sorted[i]))
+      continue;
+    const struct principal_listed *first = sorted[i - 1].line <= sorted[i].line ? &sorted[i - 1] : &sorted[i];
+    const struct principal_listed *second = first == &sorted[i] ? &sorted[i - 1] : &sorted[i];
+    return fail_at(reader, second->line, second->column, "this evidence is listed in line %d already, of %s",
+                   first->line, entries[first->entry].name);
+  }
+  return JP_OK;
+}
+
+/* ---- the file ---- */
+
+enum jp_status principal_file_parse(struct text yaml, const char *name, struct arena *arena,
+                                    struct principal_document *document, struct jp_error *error)
+{
+  static const struct key_reader readers[] = {{"principals", read_principals}};
+  struct jp_error own = {0};
+  struct reader reader = {.name = name, .arena = arena, .error = error == NULL ? &own : error};
+  array_init(&reader.entries, sizeof(struct principal_entry));
+  array_init(&reader.listed, sizeof(struct principal_listed));
+  const struct policy_node *root = NULL;
+  *document = (struct principal_document){0};
+  enum jp_status status = policy_tree_parse(yaml, name, POLICY_LINES_AND_COLUMNS, arena, &root, reader.error);
+  if (status == JP_OK && (root == NULL || root->null))
+    status = fail_at(&reader, 1, 1, "the file lists no principals");
+  else if (status == JP_OK)
+    status = read_map(&reader, root, "a principals file", readers, 1, NULL);
+  if (status == JP_OK && reader.entries.count == 0)
+    status = fail_at(&reader, 1, 1, "the file lists no principals");
+  if (status == JP_OK)
+    status = check_document(&reader);
+  if (status == JP_OK) {
+    document->entry_count = reader.entries.count;
+    document->entries = arena_calloc(arena, reader.entries.count, sizeof *document->entries);
+    document->listed_count = reader.listed.count;
+    document->listed = arena_calloc(arena, reader.listed.count + 1, sizeof *document->listed);
+    if (document->entries == NULL || document->listed == NULL)
+      status = jp_fail_memory(reader.error, NULL);
+  }
+  if (status == JP_OK) {
+    memcpy(document->entries, reader.entries.items, reader.entries.count * sizeof *document->entries);
+    if (reader.listed.count > 0)
+      memcpy(document->listed, reader.listed.items, reader.listed.count * sizeof *document->listed);
+  }
+  array_fini(&reader.entries);
+  array_fini(&reader.listed);
+  return status;
+}
+
+/* Of the descriptor, so that the file that is read is the one that was checked. */
+static enum jp_status check_mode(int fd, const char *path, struct jp_error *error)
+{
+  struct stat facts;
+  if (fstat(fd, &facts) != 0)
+    return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
+  if ((facts.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+    return JP_OK;
+  return jp_fail(error, JP_INVALID,
+                 "%s: others than its owner may write it (mode %04o): whoever can write it can come in", path,
+                 facts.st_mode & 07777);
+}
+
+static enum jp_status read_whole(int fd, const char *path, struct buffer *bytes, struct jp_error *error)
+{
+  size_t room = POLICY_TREE_BYTES + 1; /* enough to detect a file that is too large or endless */
+  char *into = buffer_reserve(bytes, room);
+  if (into == NULL)
+    return jp_fail_memory(error, NULL);
+  while (bytes->len < room) {
+    ssize_t count = read(fd, into + bytes->len, room - bytes->len);
+    if (count == 0)
+      break;
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
+    bytes->len += (size_t)count;
+  }
+  return JP_OK;
+}
+
+enum jp_status principal_file_load(const char *path, struct arena *arena, struct principal_document *document,
+                                   struct jp_error *error)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
+  struct buffer bytes;
+  buffer_init(&bytes);
+  enum jp_status status = check_mode(fd, path, error);
+  if (status == JP_OK)
+    status = read_whole(fd, path, &bytes, error);
+  if (status == JP_OK)
+    status = principal_file_parse(buffer_text(&bytes), path, arena, document, error);
+  close(fd);
+  buffer_fini(&bytes);
+  return status;
+}

@@ -1,0 +1,440 @@
+#include "principal/principals.h"
+
+#include "base/log.h"
+#include "policy/file_watch.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one load has made. Constant. */
+struct table {
+  struct arena arena; /* owns what the document points to */
+  struct principal_document document;
+  struct principal **principals;           /* of the entries, held */
+  const struct principal_entry *anonymous; /* NULL: none */
+  bool has_groups;
+  const char **files; /* all that were read: NULL-terminated */
+};
+
+struct principals {
+  struct principals_config config;
+  pthread_rwlock_t lock; /* guards table */
+  struct table *table;
+  _Atomic uint64_t generation;
+  struct file_watch *watch; /* NULL: not started */
+};
+
+/* ---- loading ---- */
+
+static void destroy_table(struct table *table)
+{
+  if (table == NULL)
+    return;
+  for (size_t i = 0; table->principals != NULL && i < table->document.entry_count; i++)
+    principal_release(table->principals[i]);
+  arena_fini(&table->arena);
+  free(table);
+}
+
+static bool has_denial(enum policy_action action)
+{
+  return action == POLICY_DENY || action == POLICY_LOG_AND_DENY;
+}
+
+/* The command line's default action widens nothing that an entry names: it counts where it denies. */
+static struct policy_config choose_config(const struct principals *principals,
+                                          const struct principal_entry *entry)
+{
+  struct policy_config config = principals->config.policy;
+  config.more_presets = entry->presets;
+  if (entry->allow == NULL && entry->policy == NULL)
+    return config;
+  config.file = entry->policy;
+  config.allow = entry->allow;
+  config.allow_name = "allow";
+  /* presets of the command line hold for all, and must not make ALLOW the default */
+  if (!has_denial(config.default_action))
+    config.default_action = POLICY_UNSET;
+  return config;
+}
+
+/* Only `allow` and `preset` are compiled by policy_create with the file's place unknown to it. */
+static enum jp_status make_policy(const struct principals *principals, const struct principal_entry *entry,
+                                  struct policy **policy, struct jp_error *error)
+{
+  const struct principals_config *config = &principals->config;
+  if (entry->allow == NULL && entry->policy == NULL && entry->presets == NULL) {
+    *policy = policy_source_take(config->base);
+    return JP_OK;
+  }
+  const struct policy_config chosen = choose_config(principals, entry);
+  enum jp_status status = policy_create(&chosen, policy, error);
+  if (status == JP_OK && entry->allow != NULL && config->check_allow != NULL) {
+    status = config->check_allow(config->context, entry->allow, "allow", error);
+    if (status != JP_OK)
+      policy_destroy(*policy);
+  }
+  if (status == JP_INVALID && entry->allow != NULL)
+    jp_error_prefix(error, "%s:%d:%d", config->file, entry->allow_line, entry->allow_column);
+  else if (status == JP_INVALID && entry->policy == NULL)
+    jp_error_prefix(error, "%s:%d:%d", config->file, entry->line, entry->column);
+  return status;
+}
+
+static struct principal *find_named(const struct table *table, const char *name)
+{
+  for (size_t i = 0; table != NULL && i < table->document.entry_count; i++) {
+    if (strcmp(table->document.entries[i].name, name) == 0)
+      return table->principals[i];
+  }
+  return NULL;
+}
+
+static enum jp_status list_files(const struct principals *principals, struct table *table,
+                                 struct jp_error *error)
+{
+  size_t count = 0;
+  table->files = arena_calloc(&table->arena, table->document.entry_count + 3, sizeof *table->files);
+  if (table->files == NULL)
+    return jp_fail_memory(error, NULL);
+  table->files[count++] = principals->config.file;
+  if (principals->config.policy.file != NULL)
+    table->files[count++] = principals->config.policy.file;
+  for (size_t i = 0; i < table->document.entry_count; i++) {
+    const char *file = table->document.entries[i].policy;
+    bool is_listed = file == NULL;
+    for (size_t j = 0; j < count && !is_listed; j++)
+      is_listed = strcmp(table->files[j], file) == 0;
+    if (!is_listed)
+      table->files[count++] = file;
+  }
+  return JP_OK;
+}
+
+/* Loads the file and the policies of its entries. Nothing of the table in force changes: *policies, which the caller
+ * frees, has one held policy for each entry. */
+static enum jp_status load_table(const struct principals *principals, struct table **table,
+                                 struct policy ***policies, struct jp_error *error)
+{
+  struct table *made = calloc(1, sizeof *made);
+  *policies = NULL;
+  *table = NULL;
+  if (made == NULL)
+    return jp_fail_memory(error, NULL);
+  arena_init(&made->arena);
+  enum jp_status status = principal_file_load(principals->config.file, &made->arena, &made->document, error);
+  size_t count = made->document.entry_count;
+  if (status == JP_OK)
+    status = list_files(principals, made, error);
+  if (status == JP_OK) {
+    made->principals = arena_calloc(&made->arena, count, sizeof(struct principal *));
+    *policies = calloc(count, sizeof(struct policy *));
+    if (made->principals == NULL || *policies == NULL)
+      status = jp_fail_memory(error, NULL);
+  }
+  for (size_t i = 0; status == JP_OK && i < count; i++) {
+    const struct principal_entry *entry = &made->document.entries[i];
+    status = make_policy(principals, entry, &(*policies)[i], error);
+    if (status != JP_OK)
+      (*policies)[i] = NULL;
+    if (entry->is_anonymous)
+      made->anonymous = entry;
+  }
+  /* Those that the table in force does not have are made here, so that its replacement cannot fail. */
+  for (size_t i = 0; status == JP_OK && i < count; i++) {
+    const char *name = made->document.entries[i].name;
+    made->principals[i] = principal_retain(find_named(principals->table, name));
+    if (made->principals[i] == NULL)
+      status = principal_create(name, policy_retain((*policies)[i]), &made->principals[i], error);
+  }
+  for (size_t i = 0; i < made->document.listed_count; i++)
+    made->has_groups |= made->document.listed[i].kind == PRINCIPAL_BY_GROUP;
+  if (status == JP_OK) {
+    *table = made;
+    return JP_OK;
+  }
+  for (size_t i = 0; *policies != NULL && i < count; i++)
+    policy_destroy((*policies)[i]);
+  free(*policies);
+  *policies = NULL;
+  destroy_table(made);
+  return status;
+}
+
+/* Takes the policies. */
+static void give_rights(const struct table *table, struct policy **policies)
+{
+  for (size_t i = 0; i < table->document.entry_count; i++) {
+    struct principal *principal = table->principals[i];
+    const struct principal_entry *entry = &table->document.entries[i];
+    policy_source_replace(principal->policies, policies[i]);
+    atomic_store(&principal->is_admin, entry->is_admin);
+    for (size_t j = 0; j < PRINCIPAL_LIMITS; j++)
+      atomic_store(&principal->quotas[j].max, entry->limits[j]);
+  }
+  free(policies);
+}
+
+/* Clients of a principal that is gone are denied everything until their connections are closed. */
+static void end_gone(const struct table *before, const struct table *table, struct policy *nothing)
+{
+  for (size_t i = 0; i < before->document.entry_count; i++) {
+    struct principal *principal = before->principals[i];
+    if (find_named(table, principal->name) == principal)
+      continue;
+    atomic_store(&principal->is_admin, false);
+    atomic_store(&principal->is_gone, true);
+    policy_source_replace(principal->policies, policy_retain(nothing));
+  }
+}
+
+enum jp_status principals_reload(struct principals *principals, struct jp_error *error)
+{
+  const struct policy_config denies = {.default_action = POLICY_DENY,
+                                       .withheld = principals->config.policy.withheld};
+  struct policy *nothing = NULL;
+  struct policy **policies;
+  struct table *table;
+  enum jp_status status = policy_create(&denies, &nothing, error);
+  if (status == JP_OK)
+    status = load_table(principals, &table, &policies, error);
+  if (status != JP_OK) {
+    policy_destroy(nothing);
+    return status;
+  }
+  /* Rights first: whoever is found in the new table has those of the new file. */
+  give_rights(table, policies);
+  pthread_rwlock_wrlock(&principals->lock);
+  struct table *before = principals->table;
+  principals->table = table;
+  pthread_rwlock_unlock(&principals->lock);
+  if (before != NULL)
+    end_gone(before, table, nothing);
+  policy_destroy(nothing);
+  destroy_table(before);
+  atomic_fetch_add(&principals->generation, 1);
+  if (before != NULL && principals->config.changed != NULL)
+    principals->config.changed(principals->config.context);
+  return JP_OK;
+}
+
+enum jp_status principals_create(const struct principals_config *config, struct principals **principals,
+                                 struct jp_error *error)
+{
+  struct principals *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return jp_fail_memory(error, NULL);
+  made->config = *config;
+  pthread_rwlock_init(&made->lock, NULL);
+  enum jp_status status = principals_reload(made, error);
+  if (status == JP_OK)
+    *principals = made;
+  else
+    principals_destroy(made);
+  return status;
+}
+
+void principals_destroy(struct principals *principals)
+{
+  if (principals == NULL)
+    return;
+  principals_watch_stop(principals);
+  destroy_table(principals->table);
+  pthread_rwlock_destroy(&principals->lock);
+  free(principals);
+}
+
+/* ---- the watch ---- */
+
+/* Only the watch's thread replaces the table, after which the watch asks again. */
+static const char *const *watched_files(void *context)
+{
+  return ((const struct principals *)context)->table->files;
+}
+
+static void reload_and_log(void *context, const char *file)
+{
+  struct principals *principals = context;
+  struct jp_error error = {0};
+  (void)file;
+  if (principals->config.policy.file != NULL)
+    policy_source_reload_and_log(principals->config.base);
+  if (principals_reload(principals, &error) == JP_OK)
+    log_info("principals reloaded: %s", principals->config.file);
+  else
+    log_error("Failed to reload the principals: %s", error.text);
+}
+
+enum jp_status principals_watch_start(struct principals *principals, int64_t interval_ms,
+                                      struct jp_error *error)
+{
+  const struct file_watch_config config = {.interval_ms = interval_ms,
+                                           .thread_name = "principals",
+                                           .what = "the principals",
+                                           .files = watched_files,
+                                           .reload = reload_and_log,
+                                           .context = principals};
+  return file_watch_start(&config, &principals->watch, error);
+}
+
+void principals_watch_reload(struct principals *principals)
+{
+  file_watch_reload(principals->watch);
+}
+
+void principals_watch_stop(struct principals *principals)
+{
+  if (principals == NULL)
+    return;
+  file_watch_stop(principals->watch);
+  principals->watch = NULL;
+}
+
+/* ---- asking ---- */
+
+uint64_t principals_generation(const struct principals *principals)
+{
+  return atomic_load_explicit(&principals->generation, memory_order_relaxed);
+}
+
+bool principals_have_anonymous(struct principals *principals)
+{
+  pthread_rwlock_rdlock(&principals->lock);
+  bool has = principals->table->anonymous != NULL;
+  pthread_rwlock_unlock(&principals->lock);
+  return has;
+}
+
+bool principals_list_groups(struct principals *principals)
+{
+  pthread_rwlock_rdlock(&principals->lock);
+  bool has = principals->table->has_groups;
+  pthread_rwlock_unlock(&principals->lock);
+  return has;
+}
+
+void principal_hash_token(struct text token, uint8_t digest[PRINCIPAL_DIGEST])
+{
+  SHA256((const unsigned char *)token.data, token.len, digest);
+}
+
+/* All hashes are compared, each in constant time. */
+static const struct principal_listed *find_token(const struct table *table, const uint8_t *token)
+{
+  const struct principal_document *document = &table->document;
+  size_t found = document->listed_count;
+  for (size_t i = 0; i < document->listed_count; i++) {
+    const struct principal_listed *listed = &document->listed[i];
+    if (listed->kind == PRINCIPAL_BY_TOKEN && CRYPTO_memcmp(listed->digest, token, PRINCIPAL_DIGEST) == 0)
+      found = i;
+  }
+  return found == document->listed_count ? NULL : &document->listed[found];
+}
+
+static bool is_of_certificate(const struct principal_listed *listed,
+                              const struct principal_evidence *evidence)
+{
+  if (listed->kind == PRINCIPAL_BY_CERTIFICATE)
+    return evidence->certificate_digest != NULL &&
+           memcmp(listed->digest, evidence->certificate_digest, PRINCIPAL_DIGEST) == 0;
+  return listed->kind == PRINCIPAL_BY_COMMON_NAME && evidence->certificate == PRINCIPAL_TRUSTED_CERTIFICATE &&
+         evidence->common_name.data != NULL && text_equal(listed->name, evidence->common_name);
+}
+
+static bool is_of_key(const struct principal_listed *listed, const struct principal_evidence *evidence)
+{
+  return listed->kind == PRINCIPAL_BY_CURVE_KEY && text_equal(listed->name, evidence->curve_key);
+}
+
+static bool is_of_user(const struct principal_listed *listed, const struct principal_evidence *evidence)
+{
+  return listed->kind == PRINCIPAL_BY_USER && listed->id == evidence->user;
+}
+
+static bool is_of_group(const struct principal_listed *listed, const struct principal_evidence *evidence)
+{
+  for (size_t i = 0; listed->kind == PRINCIPAL_BY_GROUP && i < evidence->group_count; i++) {
+    if (listed->id == evidence->groups[i])
+      return true;
+  }
+  return false;
+}
+
+typedef bool is_listed_of(const struct principal_listed *listed, const struct principal_evidence *evidence);
+
+/* The first in the file's order. */
+static const struct principal_listed *
+find_listed(const struct table *table, const struct principal_evidence *evidence, is_listed_of *is_of)
+{
+  for (size_t i = 0; i < table->document.listed_count; i++) {
+    if (is_of(&table->document.listed[i], evidence))
+      return &table->document.listed[i];
+  }
+  return NULL;
+}
+
+static struct principal_proof prove(const struct principal_listed *listed)
+{
+  struct principal_proof proof = {.kind = listed->kind, .number = listed->id};
+  if (listed->kind == PRINCIPAL_BY_TOKEN || listed->kind == PRINCIPAL_BY_CERTIFICATE)
+    proof.number = (uint32_t)listed->digest[0] << 24 | (uint32_t)listed->digest[1] << 16 |
+                   (uint32_t)listed->digest[2] << 8 | listed->digest[3];
+  return proof;
+}
+
+static enum principal_refusal find_in(const struct table *table, const struct principal_evidence *evidence,
+                                      struct principal_match *match)
+{
+  const struct principal_listed *token = NULL;
+  const struct principal_listed *key = NULL;
+  if (evidence->token != NULL && (token = find_token(table, evidence->token)) == NULL)
+    return PRINCIPAL_WRONG_TOKEN;
+  if (evidence->certificate == PRINCIPAL_BAD_CERTIFICATE)
+    return PRINCIPAL_WRONG_CERTIFICATE;
+  if (evidence->curve_key.data != NULL && (key = find_listed(table, evidence, is_of_key)) == NULL)
+    return PRINCIPAL_WRONG_CURVE_KEY;
+  const struct principal_listed *found = token;
+  if (found == NULL && evidence->certificate != PRINCIPAL_NO_CERTIFICATE)
+    found = find_listed(table, evidence, is_of_certificate);
+  if (found == NULL)
+    found = key;
+  if (found == NULL && evidence->has_user)
+    found = find_listed(table, evidence, is_of_user);
+  if (found == NULL && evidence->has_user)
+    found = find_listed(table, evidence, is_of_group);
+  if (found != NULL) {
+    *match = (struct principal_match){.principal = principal_retain(table->principals[found->entry]),
+                                      .proof = prove(found)};
+    return PRINCIPAL_ADMITTED;
+  }
+  if (table->anonymous == NULL)
+    return PRINCIPAL_NOT_KNOWN;
+  size_t entry = (size_t)(table->anonymous - table->document.entries);
+  *match = (struct principal_match){.principal = principal_retain(table->principals[entry])};
+  return PRINCIPAL_ADMITTED;
+}
+
+enum principal_refusal principals_find(struct principals *principals,
+                                       const struct principal_evidence *evidence,
+                                       struct principal_match *match)
+{
+  pthread_rwlock_rdlock(&principals->lock);
+  enum principal_refusal refusal = find_in(principals->table, evidence, match);
+  pthread_rwlock_unlock(&principals->lock);
+  return refusal;
+}
+
+const char *principal_refusal_reason(enum principal_refusal refusal)
+{
+  static const char *const reasons[] = {
+      [PRINCIPAL_ADMITTED] = "",
+      [PRINCIPAL_NOT_KNOWN] = "this peer serves its principals only: show a token or other evidence that its "
+                              "principals file lists",
+      [PRINCIPAL_WRONG_TOKEN] = "the token is not known",
+      [PRINCIPAL_WRONG_CERTIFICATE] = "the client's certificate is expired, revoked or not of the CA",
+      [PRINCIPAL_WRONG_CURVE_KEY] = "the CURVE key is not known"};
+  return reasons[refusal];
+}

@@ -1,0 +1,485 @@
+"""Principals of the real peer: who may come in, with which rights and limits, and what a reload ends."""
+
+import hashlib
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import websockets
+
+from support.clients import SECONDS, HttpClient, RpcError, ShmClient, UnixHttpClient, UnixZmqClient, WebSocketClient
+from support.peer import BINARY, Peer, eventually, run_to_end
+from support.peer_case import DENIED, FAILED, PeerCase
+from test_unix_sockets import CAN_BE_A_STRANGER, NO_STRANGER, ZMQ_STRANGER, become, curl
+
+ALICE, BOB, CAROL = ("jp_" + letter * 43 for letter in "abc")
+LISTED, UNLISTED, GROUP = 65533, 65534, 65532  # users and a group; numbers without a name
+WHOAMI = {"jsonrpc": "2.0", "id": 1, "method": "control", "params": {"method": "whoami"}}
+NOBODY = "this peer serves its principals only"
+
+
+def digest(token):
+    return "sha256:" + hashlib.sha256(token.encode()).hexdigest()
+
+
+FILE = f"""# who may come in
+principals:
+  - name: alice
+    tokens: ["{digest(ALICE)}"]
+    allow: ["jdk:java.lang.Math", "jdk:java.util.ArrayList", "jdk:java.lang.Thread"]
+    limits: {{connections: 3, sessions: 2, objects: 4, calls: 1}}
+  - name: bob
+    tokens: ["{digest(BOB)}"]
+    unix-users: [{LISTED}]
+    admin: true
+  - name: carol
+    tokens: ["{digest(CAROL)}"]
+    unix-groups: [{GROUP}]
+    preset: [deny-unsafe]
+"""
+
+
+def bearer(token):
+    return {"Authorization": "Bearer " + token}
+
+
+class TokenHttpClient(HttpClient):
+    def __init__(self, peer, token, peer_id=None):
+        super().__init__(peer, peer_id)
+        self.token = token
+
+    def post(self, body, headers=None):
+        return super().post(body, {**bearer(self.token), **(headers or {})})
+
+
+def whoami(client):
+    return json.loads(client.control("whoami")["value"])
+
+
+class Principals(PeerCase):
+    def write(self, text, mode=0o600):
+        new = self.file.with_suffix(".new")
+        new.write_text(text, encoding="utf-8")
+        new.chmod(mode)
+        os.replace(new, self.file)
+
+    def setUp(self):
+        super().setUp()
+        self.file = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-principals-")), "people.yaml")
+
+    def serve(self, text=FILE, *options, **more):
+        self.write(text)
+        peer = self.start("--json-rpc", "auto", "--principals", self.file, *options, addresses=False, sockets=True,
+                          **more)
+        os.chmod(peer.folder.name, 0o755)
+        return peer
+
+    def http(self, token, peer_id=None):
+        return self._opened.enter_context(TokenHttpClient(self.peer, token, peer_id))
+
+    def websocket(self, token):
+        return WebSocketClient(self.peer, bearer(token))
+
+    def status(self, *arguments, body=WHOAMI, before=()):
+        """What curl gets over the Unix socket: the principal, or the status."""
+        status, content = curl(self.peer.socket_path("http+unix"), *arguments, body=json.dumps(body), before=before)
+        return json.loads(json.loads(content)["result"]["value"]["value"])["principal"] if status == 200 else status
+
+
+class Admission(Principals):
+    def test_who_comes_in_by_which_evidence(self):
+        peer = self.serve()
+        url = peer.address("http")
+        for who, arguments, expected in (
+                ("no evidence", (), 401),
+                ("a token", ("-H", "Authorization: Bearer " + ALICE), "alice"),
+                ("another one", ("-H", "authorization: bearer " + BOB), "bob"),
+                ("a wrong one", ("-H", "Authorization: Bearer " + ALICE[:-1]), 401),
+                ("an empty one", ("-H", "Authorization: Bearer "), 401),
+                ("the hash", ("-H", "Authorization: Bearer " + digest(ALICE)), 401),
+                ("another scheme", ("-H", "Authorization: Basic " + ALICE), 401),
+                ("two", ("-H", "Authorization: Bearer " + ALICE, "-H", "Authorization: Bearer " + BOB), 400),
+                ("in the URL", ("--url-query", "access_token=" + ALICE), 401)):
+            with self.subTest(who=who, over="unix"):
+                self.assertEqual(self.status(*arguments), expected)
+            with self.subTest(who=who, over="tcp"):
+                done = subprocess.run(["curl", "-s", "-m", str(SECONDS), "-H", "Content-Type: application/json", "-d",
+                                       json.dumps(WHOAMI), "-w", "%{http_code}", *arguments, url],
+                                      capture_output=True, text=True, check=False)
+                self.assertIn(f'\\"{expected}\\"' if isinstance(expected, str) else str(expected), done.stdout)
+        for token in (ALICE, BOB, CAROL):
+            self.assertNotIn(token, peer.stderr())
+
+    @unittest.skipUnless(CAN_BE_A_STRANGER, NO_STRANGER)
+    def test_users_and_groups_of_the_machine(self):
+        self.serve()
+        token = ("-H", "Authorization: Bearer ")
+        for who, before, arguments, expected in (
+                ("a listed user", become(LISTED, LISTED), (), "bob"),
+                ("another one", become(UNLISTED, UNLISTED), (), 401),
+                ("a group", become(UNLISTED, GROUP), (), "carol"),
+                ("a supplementary group", become(UNLISTED, UNLISTED, 7, GROUP), (), "carol"),
+                ("the user before the group", become(LISTED, GROUP), (), "bob"),
+                ("a token before the user", become(LISTED, LISTED), (token[0], token[1] + ALICE), "alice"),
+                ("a token alone", become(UNLISTED, UNLISTED), (token[0], token[1] + ALICE), "alice"),
+                ("a wrong token of a listed user", become(LISTED, LISTED), (token[0], token[1] + "x"), 401)):
+            with self.subTest(who=who):
+                self.assertEqual(self.status(*arguments, before=before), expected)
+
+    @unittest.skipUnless(CAN_BE_A_STRANGER, NO_STRANGER)
+    def test_zeromq_knows_users(self):
+        peer = self.serve()
+        for user, expected in ((LISTED, '\\"principal\\":\\"bob\\"'), (UNLISTED, f'"code":{DENIED}'), (0, NOBODY)):
+            done = subprocess.run([*become(user, user), sys.executable, "-c", ZMQ_STRANGER, peer.address("ipc"),
+                                   json.dumps(WHOAMI)], capture_output=True, text=True, check=True)
+            self.assertIn(expected, done.stdout)
+
+    def test_a_principal_without_evidence_and_without_admin(self):
+        self.serve(FILE + "  - {name: guest, anonymous: true, allow: ['jdk:java.lang.Math']}\n", "--zmq-rpc", "auto")
+        self.assertEqual(self.status(), "guest")
+        self.assertEqual(self.status("-H", "Authorization: Bearer x"), 401)
+        with UnixZmqClient(self.peer) as client:
+            self.assertEqual(whoami(client)["principal"], "guest")
+            self.assertEqual(client.call("java.lang.Math", "max", 1, 2), "2")
+            self.assert_denied(client.call, "java.lang.Integer", "valueOf", 1)
+
+    def assert_denied(self, call, *arguments):
+        with self.assertRaises(RpcError) as raised:
+            call(*arguments)
+        self.assertEqual(raised.exception.code, DENIED)
+
+    def test_each_request_of_a_connection_shows_its_own_evidence(self):
+        peer = self.serve(FILE, "--rpc-threads", "1")
+        address = urlsplit(peer.address("http"))
+        body = json.dumps(WHOAMI)
+
+        def head(*fields):
+            return "".join(["POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n",
+                            *(field + "\r\n" for field in fields), f"Content-Length: {len(body)}\r\n\r\n", body])
+        tokens = (ALICE, BOB, ALICE, CAROL, BOB, BOB)
+        with socket.create_connection((address.hostname, address.port), timeout=SECONDS) as client:
+            client.sendall("".join([*(head("Authorization: Bearer " + token) for token in tokens), head()]).encode())
+            received = b""
+            while b" 401 " not in received or NOBODY.encode() not in received:
+                more = client.recv(65536)
+                self.assertTrue(more, received)
+                received += more
+        self.assertEqual(re.findall(rb'principal\\":\\"(\w+)', received),
+                         [b"alice", b"bob", b"alice", b"carol", b"bob", b"bob"])
+
+    def test_the_body_of_a_stranger_is_not_read(self):
+        peer = self.serve()
+        address = urlsplit(peer.address("http"))
+        with socket.create_connection((address.hostname, address.port), timeout=SECONDS) as client:
+            client.sendall(b"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                           b"Content-Length: 1000000\r\nExpect: 100-continue\r\n\r\n")
+            self.assertTrue(client.recv(65536).startswith(b"HTTP/1.1 401 "))
+
+    def test_a_websocket_takes_a_token_as_a_subprotocol(self):
+        peer = self.serve()
+        async_offer = ["jpeer.token." + ALICE, "jpeer"]
+
+        async def connect(_self, peer, **options):
+            return await websockets.connect(peer.address("ws"), subprotocols=async_offer, **options)
+        for offer, expected in ((["jpeer.token." + ALICE, "jpeer"], "alice"), (["jpeer.token." + ALICE], 400),
+                                (["jpeer"], 401), (["other"], 400), (["jpeer", "jpeer.token.x"], 401),
+                                (["jpeer", "jpeer.token." + ALICE, "jpeer.token." + BOB], 400)):
+            with self.subTest(offer=len(offer)):
+                async_offer = offer
+                kind = type("Offering", (WebSocketClient,), {"_connect": connect})
+                if isinstance(expected, int):
+                    with self.assertRaises(websockets.exceptions.InvalidStatusCode) as raised:
+                        kind(peer)
+                    self.assertEqual(raised.exception.status_code, expected)
+                else:
+                    client = kind(peer)
+                    self.assertEqual(client.socket.subprotocol, "jpeer")
+                    self.assertNotIn(ALICE, str(client.socket.response_headers))
+                    self.assertEqual(whoami(client)["principal"], expected)
+
+    def test_shared_memory_is_one_principals(self):
+        peer = self.serve()
+        with ShmClient(peer, bearer(ALICE)) as client:
+            self.assertEqual(whoami(client)["known_by"], f"token {digest(ALICE)[:15]}...")
+        with self.assertRaisesRegex(Exception, "401"):
+            ShmClient(peer)
+
+    def test_a_page_may_send_a_token(self):
+        self.serve(FILE, "--allow-origin", "https://app.test")
+        with HttpClient(self.peer) as client:
+            client.connection.request("OPTIONS", "/rpc", headers={
+                "Origin": "https://app.test", "Access-Control-Request-Method": "POST",
+                "Access-Control-Request-Headers": "authorization"})
+            response = client.connection.getresponse()
+            self.assertEqual(response.status, 204)
+            self.assertIn("authorization", response.getheader("Access-Control-Allow-Headers"))
+
+
+class Rights(Principals):
+    def assert_code(self, code, words, call, *arguments, **more):
+        with self.assertRaises(RpcError) as raised:
+            call(*arguments, **more)
+        self.assertEqual(raised.exception.code, code, raised.exception)
+        self.assertIn(words, str(raised.exception) + raised.exception.detail)
+
+    def test_each_has_rights_of_its_own(self):
+        self.serve(FILE, "--rpc-threads", "1")
+        client = self.http(ALICE)
+        for _ in range(3):  # the one thread keeps the members, and the verdicts of each policy
+            for token, member, is_allowed in (
+                    (ALICE, "java.lang.Math", True), (BOB, "java.lang.Math", True),
+                    (ALICE, "java.lang.Integer", False), (BOB, "java.lang.Integer", True),
+                    (CAROL, "java.lang.Integer", True), (CAROL, "java.lang.Runtime", False),
+                    (BOB, "java.lang.Runtime", True)):
+                client.token = token
+                call = {"java.lang.Math": ("abs", 1), "java.lang.Integer": ("parseInt", "1"),
+                        "java.lang.Runtime": ("getRuntime",)}[member]
+                with self.subTest(token=token[-1], member=member):
+                    if member == "java.lang.Runtime":
+                        ref = client.call(member, *call)
+                        call = ("load", "/nowhere.so")
+                        code = DENIED if not is_allowed else FAILED
+                        with self.assertRaises(RpcError) as raised:
+                            client.call(member, *call, on=ref)
+                        self.assertEqual(raised.exception.code, code)
+                    elif is_allowed:
+                        self.assertEqual(client.call(member, *call), "1")
+                    else:
+                        self.assert_code(DENIED, member, client.call, member, *call)
+
+    def test_a_session_is_its_principals(self):
+        self.serve()
+        alice = self.http(ALICE)
+        ref = alice.new("java.util.ArrayList")
+        self.assertIsNotNone(alice.peer_id)
+        bob = self.http(BOB, alice.peer_id)
+        self.assert_code(FAILED, str(ref), bob.call, "java.util.ArrayList", "size", on=ref)
+        bob.control("delete_session")
+        self.assertEqual(alice.call("java.util.ArrayList", "size", on=ref), "0")
+        shared = self.websocket(ALICE)
+        ref = shared.new("java.util.ArrayList")
+        name = shared.control("share_session")["value"]
+        self.assert_code(FAILED, str(ref), self.http(BOB, name).call, "java.util.ArrayList", "size", on=ref)
+        self.assertEqual(self.http(ALICE, name).call("java.util.ArrayList", "size", on=ref), "0")
+
+    def test_limits_name_themselves(self):
+        self.serve()
+        alice, bob = self.websocket(ALICE), self.websocket(BOB)
+        for _ in range(4):
+            alice.new("java.util.ArrayList")
+        self.assert_code(FAILED, "limits.objects", alice.new, "java.util.ArrayList")
+        bob.new("java.util.ArrayList")
+        alice.control("delete_session")
+        alice.new("java.util.ArrayList")
+        second = self.websocket(ALICE)
+        second.new("java.util.ArrayList")
+        third = self.websocket(ALICE)
+        self.assert_code(FAILED, "limits.sessions", third.new, "java.util.ArrayList")
+        status, content = curl(self.peer.socket_path("http+unix"), "-H", "Authorization: Bearer " + ALICE)
+        self.assertEqual((status, "limits.connections" in content), (503, True), content)
+        third.close()
+        eventually(lambda: self.status("-H", "Authorization: Bearer " + ALICE) == "alice", "room for a connection")
+
+    def test_calls_are_limited(self):
+        self.serve()
+        alice, second = self.websocket(ALICE), self.websocket(ALICE)
+        alice.send(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "call", "params": {
+            "type": "java.lang.Thread", "method": "sleep", "args": [3000]}}))
+        eventually(lambda: self.is_refused(second), "the refusal of a second call")
+        self.assertEqual(self.http(BOB).call("java.lang.Math", "abs", 1), "1")
+        alice.receive()
+        self.assertEqual(second.call("java.lang.Math", "abs", 1), "1")
+
+    @staticmethod
+    def is_refused(client):
+        try:
+            client.call("java.lang.Math", "abs", 1)
+        except RpcError as error:
+            return "limits.calls" in error.detail
+        return False
+
+    def test_admin_sees_and_ends_what_others_have(self):
+        self.serve()
+        alice, bob, carol = self.websocket(ALICE), self.websocket(BOB), self.websocket(CAROL)
+        sleep = {"jsonrpc": "2.0", "id": 7, "method": "call",
+                 "params": {"type": "java.lang.Thread", "method": "sleep", "args": [60000]}}
+        alice.send(json.dumps(sleep))
+        eventually(lambda: "Thread.sleep" in bob.control("calls")["value"], "the call in the list")
+        listed, = [call for call in json.loads(bob.control("calls")["value"]) if call["member"]]
+        self.assertEqual(listed["principal"], "alice")
+        self.assert_code(DENIED, "admin", carol.control, "calls")
+        number = {"name": "call", "value": listed["call"]}
+        self.assert_code(DENIED, "admin", carol.control, "cancel", number)
+        # read ahead, while a call of carol's own runs
+        carol.send(json.dumps(sleep))
+        carol.send(json.dumps({"jsonrpc": "2.0", "id": 8, "method": "control",
+                               "params": {"method": "cancel", "args": [number]}}))
+        time.sleep(0.3)
+        self.assertIn(listed["call"], [call["call"] for call in json.loads(bob.control("calls")["value"])])
+        self.assertEqual(bob.control("cancel", number)["value"], "true")
+        self.assertIn("error", json.loads(alice.receive()))
+        carol.send('{"jsonrpc":"2.0","id":9,"method":"control","params":{"method":"cancel",'
+                   '"args":[{"name":"id","value":7}]}}')
+        answers = {json.loads(carol.receive())["id"] for _ in range(3)}
+        self.assertEqual(answers, {7, 8, 9})
+
+
+class Reload(Principals):
+    options = None
+
+    def serve(self, text=FILE, *options, **more):
+        return super().serve(text, "--rpc-policy-watch-interval", "200", *options, **more)
+
+    def test_whoever_is_gone_is_closed_and_the_rest_stay(self):
+        self.serve()
+        alice, bob, http = self.websocket(ALICE), self.websocket(BOB), self.http(ALICE)
+        idle = self.websocket(ALICE)
+        self.assertEqual(http.call("java.lang.Math", "abs", 1), "1")
+        kept = self.http(BOB)
+        ref = kept.new("java.util.ArrayList")
+        alice.send(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "call", "params": {
+            "type": "java.lang.Thread", "method": "sleep", "args": [60000]}}))
+        time.sleep(0.3)
+        self.write(FILE.replace("name: alice", "name: anna").replace("a" * 43, "z" * 43)
+                   .replace(digest(ALICE), digest("jp_other")))
+        for client in (idle, alice):
+            with self.assertRaises(websockets.exceptions.ConnectionClosed) as raised:
+                client.receive()
+            self.assertEqual(raised.exception.code, 1008)
+        response, _ = http.post(json.dumps(WHOAMI))
+        self.assertEqual(response.status, 401)
+        self.assertEqual(whoami(bob)["principal"], "bob")
+        self.assertEqual(kept.call("java.util.ArrayList", "size", on=ref), "0")
+
+    def test_sessions_of_the_gone_end(self):
+        self.serve()
+        alice = self.http(ALICE)
+        ref = alice.new("java.util.ArrayList")
+        self.write(FILE.replace(digest(ALICE), digest("jp_other")).replace("name: alice", "name: anna"))
+        eventually(lambda: self.status("-H", "Authorization: Bearer " + ALICE) == 401, "the reload")
+        self.write(FILE)
+        eventually(lambda: self.status("-H", "Authorization: Bearer " + ALICE) == "alice", "the next reload")
+        with self.assertRaises(RpcError):
+            self.http(ALICE, alice.peer_id).call("java.util.ArrayList", "size", on=ref)
+
+    def test_new_rights_and_limits_hold_at_once_and_sessions_stay(self):
+        self.serve()
+        alice = self.websocket(ALICE)
+        ref = alice.new("java.util.ArrayList")
+        self.write(FILE.replace('"jdk:java.lang.Math"', '"jdk:java.lang.Integer"').replace("objects: 4", "objects: 9"))
+        eventually(lambda: whoami(alice)["limits"]["objects"] == 9, "the reload")
+        self.assertEqual(alice.call("java.lang.Integer", "parseInt", "1"), "1")
+        self.assertEqual(alice.call("java.util.ArrayList", "size", on=ref), "0")
+        with self.assertRaises(RpcError):
+            alice.call("java.lang.Math", "abs", 1)
+
+    def test_a_bad_file_leaves_the_old_one_in_force(self):
+        peer = self.serve()
+        for number, (text, mode, expected) in enumerate((
+                (FILE + "  - nome: dora\n", 0o600, r"people\.yaml:\d+:5: unknown key 'nome'"),
+                (FILE.replace("limits:", "limits: ["), 0o600, r"people\.yaml:\d+:\d+: not YAML"),
+                (FILE.replace('"jdk:java.lang.Math"', '"java.lang.*"'), 0o600, "matches classes of the JDK"),
+                (FILE, 0o660, "others than its owner may write it"))):
+            self.write(text, mode)
+            eventually(lambda expected=expected: re.search("Failed to reload the principals: .*" + expected,
+                                                           peer.stderr()), expected)
+            self.assertEqual(self.status("-H", "Authorization: Bearer " + ALICE), "alice")
+            self.assertEqual(peer.stderr().count("Failed to reload the principals"), number + 1)
+
+    def test_policies_of_entries_are_watched(self):
+        policy = self.file.with_name("bob.yaml")
+        policy.write_text("rules:\n  - {class: java.lang.Math, action: ALLOW}\n", encoding="utf-8")
+        self.serve(FILE.replace("    admin: true", "    policy: bob.yaml"))
+        bob = self.websocket(BOB)
+        self.assertEqual(bob.call("java.lang.Math", "abs", 1), "1")
+        with self.assertRaises(RpcError):
+            bob.call("java.lang.Integer", "parseInt", "1")
+        policy.write_text("rules:\n  - {class: java.lang.Integer, action: ALLOW}\n", encoding="utf-8")
+
+        def is_allowed():
+            try:
+                return bob.call("java.lang.Integer", "parseInt", "1") == "1"
+            except RpcError:
+                return False
+        eventually(is_allowed, "the new policy")
+
+
+class Guessing(Principals):
+    def test_wrong_tokens_are_slow_and_right_ones_are_not(self):
+        self.serve(FILE, "--rpc-threads", "2")
+
+        def guess(number):
+            begin = time.monotonic()
+            status, _ = curl(self.peer.socket_path("http+unix"), "-H", f"Authorization: Bearer jp_{number}")
+            return status, time.monotonic() - begin
+        with ThreadPoolExecutor(8) as pool:
+            guesses = [pool.submit(guess, number) for number in range(40)]
+            good = self.http(ALICE)
+            slowest = 0
+            for _ in range(20):
+                begin = time.monotonic()
+                self.assertEqual(good.call("java.lang.Math", "abs", 1), "1")
+                slowest = max(slowest, time.monotonic() - begin)
+            results = [guess.result() for guess in guesses]
+        self.assertEqual({status for status, _ in results}, {401})
+        self.assertGreaterEqual(sum(seconds > 0.9 for _, seconds in results), 10, results)
+        self.assertLess(slowest, 0.9)
+
+
+class Start(Principals):
+    def test_what_is_refused_at_the_start(self):
+        anonymous = "principals:\n  - {name: guest, anonymous: true%s}\n"
+        for text, mode, options, words in (
+                (anonymous % ", admin: true", 0o600, (), "guest is anonymous and has admin"),
+                (FILE, 0o620, (), "others than its owner may write it (mode 0620)"),
+                (FILE, 0o602, (), "others than its owner may write it (mode 0602)"),
+                (FILE, 0o600, ("--json-rpc", "0.0.0.0:4711"), "takes a loopback address unless"),
+                (FILE, 0o600, ("--json-rpc", "unix:x", "--allow-user", "0"), "--allow-user is not for a peer with"),
+                (FILE, 0o600, ("--zmq-rpc", "auto"), "needs a principal that is anonymous"),
+                (FILE.replace("bob", "alice"), 0o600, (), "the entry of line 3 has the name alice already"),
+                ("", 0o600, (), "the file lists no principals")):
+            with self.subTest(words=words):
+                self.write(text, mode)
+                done = run_to_end("run", "--principals", self.file, *options, "--as-service")
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(words, done.stderr)
+
+
+class Tokens(Principals):
+    def run_token(self, *arguments):
+        return subprocess.run([BINARY, "token", "new", *map(str, arguments)], capture_output=True, text=True,
+                              check=False)
+
+    def test_a_new_token_is_listed_by_its_hash_and_comes_in(self):
+        self.write(FILE, 0o640)
+        done = self.run_token("carol", "--file", self.file)
+        token, hashed = done.stdout.split()
+        self.assertRegex(token, r"^jp_[A-Za-z0-9_-]{43}$")
+        self.assertEqual(hashed, digest(token))
+        text = self.file.read_text(encoding="utf-8")
+        self.assertEqual(text.replace(f'"{hashed}", ', ""), FILE)
+        self.assertEqual(self.file.stat().st_mode & 0o777, 0o640)
+        self.serve(text)
+        self.assertEqual(self.status("-H", "Authorization: Bearer " + token), "carol")
+
+    def test_without_a_file_and_with_a_wrong_name(self):
+        token, hashed = self.run_token("anyone").stdout.split()
+        self.assertEqual(hashed, digest(token))
+        self.write(FILE)
+        done = self.run_token("dora", "--file", self.file)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no principal has the name dora", done.stderr)
+        self.assertEqual(self.file.read_text(encoding="utf-8"), FILE)
+
+
+if __name__ == "__main__":
+    unittest.main()

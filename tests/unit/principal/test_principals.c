@@ -1,0 +1,166 @@
+/* Whose evidence is it, and what a reload changes. */
+#include "principal/principals.h"
+
+#include "tests/unit/temporary_file.h"
+
+#include <sys/stat.h>
+
+static char path[] = "/tmp/jpeer-principals-XXXXXX";
+static struct policy_source *base;
+static struct principals *principals;
+
+#define DIGEST(digit) "sha256:" digit digit digit digit digit digit digit digit
+#define A8            "aaaaaaaa"
+#define C8            "cccccccc"
+
+static const char file[] =
+    "principals:\n"
+    "  - {name: reader, tokens: [\"" DIGEST(A8) "\"], unix-users: [1001]}\n"
+                                                "  - {name: tls, certificates: [\"" DIGEST(
+                                                    C8) "\", CN=reporting]}\n"
+                                                        "  - {name: staff, unix-groups: [50]}\n"
+                                                        "  - {name: staff2, unix-groups: [51]}\n";
+
+static uint8_t token[PRINCIPAL_DIGEST];
+static uint8_t certificate[PRINCIPAL_DIGEST];
+
+static void load(const char *text)
+{
+  temporary_file_set(path, text);
+  assert_int_equal(chmod(path, 0600), 0);
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  const struct policy_config policy = {.presets = "deny-unsafe"};
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  memset(token, 0xaa, sizeof token);
+  memset(certificate, 0xcc, sizeof certificate);
+  assert_int_equal(policy_source_create(&policy, &base, NULL), JP_OK);
+  load(file);
+  const struct principals_config config = {.file = path, .policy = policy, .base = base};
+  struct jp_error error = {0};
+  if (principals_create(&config, &principals, &error) != JP_OK)
+    fail_msg("%s", error.text);
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  principals_destroy(principals);
+  policy_source_destroy(base);
+  unlink(path);
+  strcpy(path, "/tmp/jpeer-principals-XXXXXX");
+  return 0;
+}
+
+/* NULL: refused as expected. */
+static void check(const struct principal_evidence *evidence, enum principal_refusal refusal, const char *name)
+{
+  struct principal_match match = {.principal = NULL};
+  assert_int_equal(principals_find(principals, evidence, &match), refusal);
+  if (refusal == PRINCIPAL_ADMITTED)
+    assert_string_equal(match.principal->name, name);
+  principal_release(match.principal);
+}
+
+#define EVIDENCE(...)                                                                                        \
+  &(const struct principal_evidence)                                                                         \
+  {                                                                                                          \
+    __VA_ARGS__                                                                                              \
+  }
+
+UNIT_TEST_WITH(evidence_counts_in_order_and_wrong_evidence_never, set_up, tear_down)
+{
+  static const gid_t groups[] = {7, 51, 50};
+  uint8_t wrong[PRINCIPAL_DIGEST];
+  memset(wrong, 0xab, sizeof wrong);
+  check(EVIDENCE(.token = NULL), PRINCIPAL_NOT_KNOWN, NULL);
+  check(EVIDENCE(.token = token), PRINCIPAL_ADMITTED, "reader");
+  check(EVIDENCE(.token = wrong, .has_user = true, .user = 1001), PRINCIPAL_WRONG_TOKEN, NULL);
+  check(EVIDENCE(.has_user = true, .user = 1001), PRINCIPAL_ADMITTED, "reader");
+  check(EVIDENCE(.has_user = true, .user = 1002), PRINCIPAL_NOT_KNOWN, NULL);
+  check(EVIDENCE(.user = 1001), PRINCIPAL_NOT_KNOWN, NULL);
+  check(EVIDENCE(.has_user = true, .user = 1002, .groups = groups, .group_count = 3), PRINCIPAL_ADMITTED,
+        "staff");
+  check(EVIDENCE(.has_user = true, .user = 1001, .groups = groups, .group_count = 3), PRINCIPAL_ADMITTED,
+        "reader");
+  check(EVIDENCE(.curve_key = TEXT("x"), .token = token), PRINCIPAL_WRONG_CURVE_KEY, NULL);
+}
+
+UNIT_TEST_WITH(a_certificate_is_known_by_its_digest_and_by_its_name_if_the_ca_is_ours, set_up, tear_down)
+{
+  uint8_t other[PRINCIPAL_DIGEST] = {1};
+  struct text name = TEXT("reporting");
+  check(EVIDENCE(.certificate = PRINCIPAL_VALID_CERTIFICATE, .certificate_digest = certificate),
+        PRINCIPAL_ADMITTED, "tls");
+  check(EVIDENCE(.certificate = PRINCIPAL_TRUSTED_CERTIFICATE, .certificate_digest = other,
+                 .common_name = name),
+        PRINCIPAL_ADMITTED, "tls");
+  check(
+      EVIDENCE(.certificate = PRINCIPAL_VALID_CERTIFICATE, .certificate_digest = other, .common_name = name),
+      PRINCIPAL_NOT_KNOWN, NULL);
+  check(EVIDENCE(.certificate = PRINCIPAL_TRUSTED_CERTIFICATE, .certificate_digest = other,
+                 .common_name = TEXT("Reporting")),
+        PRINCIPAL_NOT_KNOWN, NULL);
+  check(EVIDENCE(.certificate = PRINCIPAL_BAD_CERTIFICATE, .certificate_digest = certificate, .token = token),
+        PRINCIPAL_WRONG_CERTIFICATE, NULL);
+  check(
+      EVIDENCE(.certificate = PRINCIPAL_VALID_CERTIFICATE, .certificate_digest = certificate, .token = token),
+      PRINCIPAL_ADMITTED, "reader");
+  check(EVIDENCE(.certificate_digest = certificate), PRINCIPAL_NOT_KNOWN, NULL);
+}
+
+static bool allows(const struct principal *principal)
+{
+  const struct policy_query query = {
+      .channel = POLICY_HTTP, .category = POLICY_METHOD, .class_name = TEXT("a.B"), .member_name = TEXT("m")};
+  struct policy *policy = policy_source_take(principal->policies);
+  bool is_allowed = policy_check(policy, &query).allow;
+  policy_destroy(policy);
+  return is_allowed;
+}
+
+UNIT_TEST_WITH(a_principal_stays_the_same_until_it_is_gone, set_up, tear_down)
+{
+  struct principal_match first;
+  struct principal_match second;
+  uint64_t generation = principals_generation(principals);
+  assert_int_equal(principals_find(principals, EVIDENCE(.token = token), &first), PRINCIPAL_ADMITTED);
+  assert_true(allows(first.principal));
+  load("principals:\n  - {name: reader, tokens: [\"" DIGEST(A8) "\"], allow: [c.D], limits: {calls: 1}}\n");
+  assert_int_equal(principals_reload(principals, NULL), JP_OK);
+  assert_true(principals_generation(principals) > generation);
+  assert_int_equal(principals_find(principals, EVIDENCE(.token = token), &second), PRINCIPAL_ADMITTED);
+  assert_ptr_equal(first.principal, second.principal);
+  assert_false(allows(first.principal) || principal_is_gone(first.principal));
+  assert_true(principal_enter(first.principal, PRINCIPAL_CALLS));
+  assert_false(principal_enter(first.principal, PRINCIPAL_CALLS));
+  principal_release(second.principal);
+  load("principals:\n  - {name: other, tokens: [\"" DIGEST(A8) "\"]}\n");
+  assert_int_equal(principals_reload(principals, NULL), JP_OK);
+  assert_true(principal_is_gone(first.principal));
+  assert_false(allows(first.principal));
+  check(EVIDENCE(.token = token), PRINCIPAL_ADMITTED, "other");
+  load("principals: [\n");
+  assert_int_equal(principals_reload(principals, NULL), JP_INVALID);
+  check(EVIDENCE(.token = token), PRINCIPAL_ADMITTED, "other");
+  principal_release(first.principal);
+}
+
+/* The command line's only preset allows the rest: a preset of an entry must not, where the command line has none. */
+UNIT_TEST(a_preset_of_an_entry_opens_nothing)
+{
+  const struct policy_config config = {.more_presets = "deny-files"};
+  struct policy *policy;
+  assert_int_equal(policy_create(&config, &policy, NULL), JP_OK);
+  const struct policy_query query = {.class_name = TEXT("a.B"), .member_name = TEXT("m")};
+  assert_false(policy_check(policy, &query).allow);
+  policy_destroy(policy);
+}
+
+UNIT_MAIN
