@@ -602,7 +602,8 @@ class LostThreads(PeerCase):
         eventually(lambda: not self.is_refused(steering, "this client"))
 
     def test_the_line_about_busy_threads_counts_the_clients_that_have_left_lost_threads(self):
-        peer = self.start("--rpc-threads-max", "3", "--lost-threads-max", "0", "--busy-timeout", "3000", sockets=True)
+        peer = self.start("--rpc-threads", "3", "--rpc-threads-max", "3", "--lost-threads-max", "0",
+                          "--busy-timeout", "3000", sockets=True)
         steering, *others = [self.connect(WebSocketClient) for _ in range(3)]
         for client in (steering, *others):
             client.send(json.dumps(call_request(1, BLOCKERS, "passStubbornly")))
