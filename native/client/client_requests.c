@@ -742,6 +742,17 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
   return status;
 }
 
+/* Over HTTP the end of the connection is the only cancel, and the next call opens another. A connection with later
+ * messages stays: they would be lost. */
+static void end_connection_to_cancel(struct jp_client *client)
+{
+  struct jp_client_error why;
+  if (!client->kind->may_end_to_cancel(client->transport))
+    return;
+  client_fail(&why, JP_CLIENT_CLOSED, "the request was cancelled by the end of its connection");
+  client_break_connection(client, &why);
+}
+
 /* Asks the peer by a notification to end an unanswered request. Does not wait until the socket accepts the whole
  * notification. Over transports that answer requests in order nothing is sent, because the peer would read it too late.
  * Cancelling a request ends its whole message. */
@@ -749,6 +760,8 @@ static void send_cancel(struct jp_client *client, uint64_t id)
 {
   char digits[ID_SIZE];
   struct buffer json;
+  if (client_is_open(client) && client->kind->may_end_to_cancel != NULL)
+    end_connection_to_cancel(client);
   if (!client->kind->obeys_cancel || client->options.binary)
     return;
   const struct text number = write_id(id, digits);

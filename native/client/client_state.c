@@ -280,7 +280,7 @@ static void end_transport(struct jp_client *client, enum client_state to, const 
     (void)client_close_transport(client);
 }
 
-static void break_connection(struct jp_client *client, const struct jp_client_error *why)
+void client_break_connection(struct jp_client *client, const struct jp_client_error *why)
 {
   if (client_is_open(client))
     end_transport(client, CLIENT_BREAKING, why);
@@ -325,7 +325,7 @@ void client_flush(struct jp_client *client)
   struct jp_client_error error;
   client->unflushed = 0;
   if (client->kind->flush(client->transport, &error) != JP_CLIENT_OK) {
-    break_connection(client, &error);
+    client_break_connection(client, &error);
     return;
   }
   if (!client->kind->wants_to_write(client->transport))
@@ -343,7 +343,7 @@ void client_read(struct jp_client *client)
   if (client->kind->receive(client->transport, &client->listener.listener, &error) != JP_CLIENT_OK) {
     if (client->token != NULL) /* a proxy may quote the request in its answer */
       client_credentials_hide_token(client->token, &error);
-    break_connection(client, &error);
+    client_break_connection(client, &error);
   } else if (client->kind->wants_to_write(client->transport)) {
     client_flush(client);
   }

@@ -356,6 +356,8 @@ void client_end_message(struct jp_client *client, bool is_answered);
 /* Call while nobody polls. Closes the transport in CLIENT_BREAKING and CLIENT_CLOSING; returns false in other
  * states. */
 bool client_close_transport(struct jp_client *client);
+/* Ends an open connection, and everything that is pending, with the reason `why`. */
+void client_break_connection(struct jp_client *client, const struct jp_client_error *why);
 /* Writes as much as the socket accepts. Failures end the connection. */
 void client_flush(struct jp_client *client);
 /* True if there is unsent output that waits until the descriptor is writable. */

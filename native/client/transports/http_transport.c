@@ -308,6 +308,12 @@ static enum jp_client_status receive_input(struct client_transport *transport,
   return status != JP_CLIENT_OK ? status : ended;
 }
 
+static bool may_end_to_cancel(const struct client_transport *transport)
+{
+  const struct http_transport *http = (const struct http_transport *)transport;
+  return http->expected.len - http->responses == 1;
+}
+
 static bool has_input(struct client_transport *transport)
 {
   return http_of(transport)->stream.has_unread;
@@ -328,6 +334,7 @@ const struct transport_kind transport_http = {
     .discard = discard_message,
     .name_epoch = name_epoch,
     .use_token = use_token,
+    .may_end_to_cancel = may_end_to_cancel,
     .flush = flush_output,
     .receive = receive_input,
 };

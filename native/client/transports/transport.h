@@ -82,6 +82,9 @@ struct transport_kind {
   void (*name_epoch)(struct client_transport *transport, struct text epoch);
   /* Call before `begin`: the following messages have that token ("": none). NULL: `open` sends a token. False: no memory. */
   bool (*use_token)(struct client_transport *transport, const char *token);
+  /* True if the end of the connection cancels the request of the last message, and loses no other message: that is how
+   * a request is cancelled then. NULL: see obeys_cancel. */
+  bool (*may_end_to_cancel)(const struct client_transport *transport);
   /* Writes the queued bytes that the socket accepts. JP_CLIENT_CLOSED, JP_CLIENT_NO_MEMORY. */
   enum jp_client_status (*flush)(struct client_transport *transport, struct jp_client_error *error);
   /* Reads the available input and passes each whole message to the listener. */

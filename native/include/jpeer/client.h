@@ -320,7 +320,8 @@ JP_API enum jp_client_status jp_client_send(struct jp_client *client, const stru
  * Asks the peer to end the request that was sent with this completion and context: the peer interrupts its Java thread.
  * The completion is called as usual, with the peer's answer: JP_CLIENT_REMOTE with the reason "cancelled" if the call had
  * not ended. Never waits. False: there is no such request in flight. This function searches all requests in flight.
- * Over HTTP, and for binary messages, the peer is not asked.
+ * Over HTTP the connection is ended instead, if no later request was sent on it: the completion is called with
+ * JP_CLIENT_CLOSED. For binary messages the peer is not asked.
  */
 JP_API bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion, const void *context);
 /* A descriptor for the program's loop: when it is readable, jp_client_process has something to do. Created at

@@ -265,7 +265,8 @@ static bool answer_for_owner(struct crew *crew, struct crew_member *member, cons
 {
   const struct crew_end rest = {{.cause = ended->cause, .is_any = true}, ended->steps};
   struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
-  const bool is_patient = now_ms < ended->at_ms + LOST_AFTER_MS; /* for the answers that a batch has already */
+  const bool is_patient =
+      now_ms < ended->at_ms + LOST_AFTER_MS; /* for the answers that a batch has already */
   if (now_ms < ended->at_ms + ANSWERED_AFTER_MS ||
       !source->call_ops->answer_ended(source, member, ended->steps, ended->cause, is_patient))
     return false;
