@@ -1,5 +1,6 @@
 """fetch_classes_info through the binary: from class files, with no class loaded, filtered by the policy."""
 
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -53,6 +54,19 @@ class Meta(PeerCase):
                 for reply in (first, second):
                     reply.get("error", {}).get("data", {}).pop("request_id", None)
                 self.assertEqual(first, second)
+
+    def test_a_description_opens_only_the_jar_that_the_class_was_loaded_from(self):
+        """The peer reports a broken jar as soon as it reads its directory."""
+        with tempfile.TemporaryDirectory() as folder:
+            jar, broken = Path(folder) / "é %41+.jar", Path(folder) / "broken.jar"
+            shutil.copy(FIXTURES, jar)
+            broken.write_text("no jar", encoding="ascii")
+            with Peer(class_path=f"{broken}:{jar}") as peer, WebSocketClient(peer) as client:
+                described = client.request("jpeer.describe", {"type": "fixtures.Outer"})["result"]
+                self.assertIn("fixtures.Outer$Inner", described["nested"])
+                self.assertNotIn("broken.jar", peer.stderr())
+                fetch(client, "fixtures.Outer")
+                self.assertIn("broken.jar", peer.stderr())
 
     def test_every_transport_sends_all_classes(self):
         answers = []

@@ -230,11 +230,11 @@ struct crew_member {
    * have written. */
   struct crew_source *_Atomic current;
   struct crew_source *found; /* a polled source that has work: served next */
-  struct spin_policy spin;   /* of crew_stay, for sockets */
   int64_t clock_ns; /* the last read of the clock: the begin of the current work, or of the last poll */
   bool was_slow;    /* its last work for a pollable source was slow */
   bool wants_name;  /* the thread shall get a name for its current call; under the crew's lock */
   int64_t events_checked_ns;    /* when the poller last checked whether others wait for its processor */
+  struct spin_policy spin;      /* of crew_stay, for sockets */
   struct spin_policy poll_spin; /* of crew_stay, for pollable sources */
   struct spin_policy turn_spin; /* of crew_stay, for short polls in turns with other pinned members */
   struct spin_policy wait_spin; /* of crew_wait */

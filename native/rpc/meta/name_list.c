@@ -90,10 +90,12 @@ static bool wants_class(const struct collection *collection, struct text simple)
 static void note_name(void *context, struct text name)
 {
   struct collection *collection = context;
+  bool is_inside = text_starts_with(name, collection->package);
+  if (!is_inside && !collection->is_everywhere)
+    return;
   size_t dot = text_find_last(name, '.');
   size_t simple_at = dot == SIZE_MAX ? 0 : dot + 1;
   struct text simple = text_slice(name, simple_at, name.len);
-  bool is_inside = text_starts_with(name, collection->package);
   if (is_inside && simple_at > collection->package.len) {
     size_t end = collection->package.len;
     while (name.data[end] != '.')
