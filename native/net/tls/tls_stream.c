@@ -413,7 +413,7 @@ static bool describe_certificate(const struct tls_stream *stream, struct tls_cer
       length * 2 != TLS_DIGEST_LENGTH)
     return false;
   certificate->is_of_authority = stream->is_of_authority;
-  for (unsigned i = 0; i < length; i++) {
+  for (size_t i = 0; i < length; i++) {
     certificate->digest[2 * i] = digits[digest[i] >> 4];
     certificate->digest[2 * i + 1] = digits[digest[i] & 15];
   }
