@@ -1,6 +1,7 @@
 """TLS of a peer as the command line sets it: its options, certificates of clients, and calls that need more than one answer.
 tests/integration/net/test_tls.py tests the protocol."""
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from support import certificates
 from support.callback_client import CallbackClient
-from support.clients import HttpClient, UnixWebSocketClient, await_running, call_request
+from support.clients import HttpClient, UnixWebSocketClient, WebSocketClient, await_running, call_request
 from support.peer import run_to_end
 from support.peer_case import CALLING, PING, PeerCase
 
@@ -217,10 +218,13 @@ class Calls(TlsCase):
         self.assertEqual(answers["next"]["result"]["value"]["value"], "3")
 
     def test_the_call_of_a_client_that_leaves_is_interrupted(self):
+        def abort(client):
+            client.socket.transport.abort()
+            client.loop.run_until_complete(asyncio.sleep(0.01))  # the loop closes the socket
         other = self.connect()
-        for leave in (lambda client: client.close(), lambda client: client.socket.transport.abort()):
+        for leave in (WebSocketClient.close, abort):
             client = self.connect()
-            client.send(json.dumps(call_request("long", BLOCKERS, "sleep", 60000)))
+            client.send(json.dumps(call_request("long", BLOCKERS, "sleep", 10 * 60000)))
             await_running(other, 1)
             leave(client)
             await_running(other, 0)
