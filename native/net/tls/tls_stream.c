@@ -405,21 +405,11 @@ static void copy_common_name(const X509 *certificate, char *into)
 
 static bool describe_certificate(const struct tls_stream *stream, struct tls_certificate *certificate)
 {
-  static const char digits[] = "0123456789abcdef";
-  unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned length = 0;
   const X509 *found = SSL_get0_peer_certificate(stream->ssl);
-  if (found == NULL || X509_digest(found, EVP_sha256(), digest, &length) != 1 ||
-      length * 2 != TLS_DIGEST_LENGTH)
-    return false;
   certificate->is_of_authority = stream->is_of_authority;
-  for (size_t i = 0; i < length; i++) {
-    certificate->digest[2 * i] = digits[digest[i] >> 4];
-    certificate->digest[2 * i + 1] = digits[digest[i] & 15];
-  }
-  certificate->digest[TLS_DIGEST_LENGTH] = '\0';
   copy_common_name(found, certificate->common_name);
-  return true;
+  return X509_digest(found, EVP_sha256(), certificate->digest, &length) == 1 && length == TLS_DIGEST;
 }
 
 const struct tls_certificate *tls_stream_certificate(struct tls_stream *stream)
