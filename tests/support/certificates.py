@@ -57,10 +57,15 @@ class Authority:
 def install(pair, folder):
     """Puts a pair in place as cert.pem and key.pem, one file after the other, as a deployment does."""
     for source, name in zip(pair, ("cert.pem", "key.pem")):
-        new = Path(folder) / f"{name}.new"
-        new.write_bytes(Path(source).read_bytes())
-        new.chmod(0o600)
-        os.replace(new, Path(folder) / name)
+        put(source, Path(folder) / name)
+
+
+def put(source, path):
+    """Replaces one file whole."""
+    new = path.with_suffix(".new")
+    new.write_bytes(Path(source).read_bytes())
+    new.chmod(0o600)
+    os.replace(new, path)
 
 
 def client_context(authority, pair=None):

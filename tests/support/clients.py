@@ -164,7 +164,7 @@ class WebSocketClient(Client):
                                               ping_interval=None))
 
     async def _connect(self, peer, **options):
-        return await websockets.connect(peer.address("ws"), ssl=peer.tls, **options)
+        return await websockets.connect(peer.address("ws"), ssl=getattr(peer, "tls", None), **options)
 
     def _run(self, awaitable):
         async def within_time():
@@ -243,8 +243,8 @@ class HttpClient(Client):
     @staticmethod
     def _connection(peer):
         address = urlsplit(peer.address("http"))
-        if peer.tls:
-            return (http.client.HTTPSConnection(address.hostname, address.port, timeout=SECONDS, context=peer.tls),
+        if tls := getattr(peer, "tls", None):
+            return (http.client.HTTPSConnection(address.hostname, address.port, timeout=SECONDS, context=tls),
                     address.path)
         return http.client.HTTPConnection(address.hostname, address.port, timeout=SECONDS), address.path
 

@@ -27,7 +27,8 @@ enum {
   /* When the peer ends: for a client that has received its answers, or does not read. */
   DRAIN_LINGER_MS = 200,
   PROBE_AGAIN_MS = 10000, /* between two probes: a client that has sent its FIN may close the socket later */
-  IGNORABLE_MAX = 256     /* bytes: longer than a close frame */
+  IGNORABLE_MAX = 256,    /* bytes: longer than a close frame */
+  DUE_AGAIN_NS = 1000000  /* between two checks of the deadline in a turn */
 };
 
 /* A streamed answer: its parts are made as the client reads them. */
@@ -751,10 +752,39 @@ static bool stay_for_more(struct connection *connection, struct crew_member *mem
   return found;
 }
 
+static int64_t reading_deadline(struct connection *connection, int64_t now)
+{
+  if (connection_lingers(connection))
+    return connection->linger_end_ms;
+  bool has_begun = connection_has_begun(connection);
+  if (has_begun && connection->began_ms == 0)
+    connection->began_ms = now;
+  return connection->protocol->deadline(connection, has_begun, now);
+}
+
+/* The watcher checks the deadlines of connections that wait for input. A client whose input never pauses lets its connection
+ * never wait, so a turn checks the deadline of the unfinished message itself, before it reads. */
+static bool is_overdue(struct connection *connection, int64_t now_ns)
+{
+  const int64_t now_ms = now_ns / 1000000;
+  return (connection_has_begun(connection) || connection_lingers(connection)) &&
+         reading_deadline(connection, now_ms) <= now_ms;
+}
+
+static enum step expire_in_turn(struct connection *connection)
+{
+  if (connection_lingers(connection))
+    return STEP_DROPS;
+  connection->protocol->expire(connection);
+  return STEP_ENDS;
+}
+
 static enum step run_turn(struct connection *connection, struct crew_member *member)
 {
   struct crew_turn turn;
   crew_turn_begin(&turn);
+  int64_t now_ns = turn.ends_ns; /* of the last read; at first the end of the turn will do */
+  int64_t due_ns = 0;            /* when the deadline is checked again */
   for (;;) {
     enum step step = next_step(connection, member);
     bool has_received;
@@ -768,12 +798,15 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
         return choose_step_after_turn(connection);
       break;
     case STEP_NEEDS_INPUT:
+      if (now_ns >= due_ns && is_overdue(connection, now_ns))
+        return expire_in_turn(connection);
+      if (now_ns >= due_ns)
+        due_ns = now_ns + DUE_AGAIN_NS;
       if (connection_must_pause(connection))
         return STEP_PAUSES;
       has_received = connection_receive(connection);
       if (has_received || stay_for_more(connection, member)) {
-        int64_t now_ns =
-            has_received ? clock_now_ns() : member->clock_ns; /* crew_stay has just read the clock */
+        now_ns = has_received ? clock_now_ns() : member->clock_ns; /* crew_stay has just read the clock */
         connection->received_ns = now_ns;
         if (now_ns >= turn.ends_ns && must_end_turn(connection, member, &turn))
           return STEP_SERVED;
@@ -862,16 +895,6 @@ static enum jp_status arm_connection(struct connection *connection, const struct
 }
 
 /* --- the end of a turn --- */
-
-static int64_t reading_deadline(struct connection *connection, int64_t now)
-{
-  if (connection_lingers(connection))
-    return connection->linger_end_ms;
-  bool has_begun = connection_has_begun(connection);
-  if (has_begun && connection->began_ms == 0)
-    connection->began_ms = now;
-  return connection->protocol->deadline(connection, has_begun, now);
-}
 
 /* *reading_ms: the deadline without the one for output that the client does not read. */
 static int64_t next_deadline(struct connection *connection, enum step last, int64_t *reading_ms)

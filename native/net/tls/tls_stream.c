@@ -405,15 +405,11 @@ static void copy_common_name(const X509 *certificate, char *into)
 
 static bool describe_certificate(const struct tls_stream *stream, struct tls_certificate *certificate)
 {
-  unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned length = 0;
   const X509 *found = SSL_get0_peer_certificate(stream->ssl);
-  if (found == NULL || X509_digest(found, EVP_sha256(), digest, &length) != 1 || length != TLS_DIGEST_BYTES)
-    return false;
   certificate->is_of_authority = stream->is_of_authority;
-  memcpy(certificate->digest, digest, TLS_DIGEST_BYTES);
   copy_common_name(found, certificate->common_name);
-  return true;
+  return X509_digest(found, EVP_sha256(), certificate->digest, &length) == 1 && length == TLS_DIGEST;
 }
 
 const struct tls_certificate *tls_stream_certificate(struct tls_stream *stream)

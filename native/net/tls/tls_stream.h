@@ -87,13 +87,13 @@ void tls_stream_close(struct tls_stream *stream, int fd);
 
 /* --- who the client is --- */
 
-enum { TLS_DIGEST_BYTES = 32, TLS_COMMON_NAME_MAX = 256 };
+enum { TLS_DIGEST = 32, TLS_COMMON_NAME_MAX = 256 };
 
 /* The client has proved that it has the key of this certificate, and the certificate is valid now. */
 struct tls_certificate {
-  bool
-      is_of_authority; /* it was issued below tls_files.client_ca, and is not revoked: only then does its name count */
-  uint8_t digest[TLS_DIGEST_BYTES];          /* SHA-256 of its DER */
+  /* It was issued below tls_files.client_ca, and is not revoked: only then does its name count. */
+  bool is_of_authority;
+  uint8_t digest[TLS_DIGEST];                /* SHA-256 of its DER */
   char common_name[TLS_COMMON_NAME_MAX + 1]; /* UTF-8; empty: none, several, or too long */
 };
 

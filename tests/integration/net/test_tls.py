@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest.mock
+from pathlib import Path
 
 from stub import SECONDS, Reader, StubTest, WebSocket, frame, post, request
 from support import certificates
@@ -386,24 +387,23 @@ class Files(TlsTest):
 
     def test_files_that_do_not_fit_are_refused_with_one_line(self):
         tls = self.stub.tls
+        folder = Path(tls.folder.name)
         old = self.serial()
         cert, key = tls.authority.issue("good")
-        _, other = tls.authority.issue("other")
-        garbage = os.path.join(tls.folder.name, "garbage")
-        for bad in (other, garbage):
-            with open(garbage, "w") as file:
-                file.write("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+        self.addCleanup(certificates.install, (cert, key), folder)  # other tests use the folder, too
+        garbage = folder / "garbage"
+        garbage.write_text("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+        for bad in (tls.authority.issue("other")[1], garbage):
             before = self.stub.log().count("Failed to reload")
-            certificates.install((cert, bad), tls.folder.name)
+            certificates.put(bad, folder / "key.pem")
             eventually(lambda: self.stub.log().count("Failed to reload") > before)
             time.sleep(0.8)
             self.assertEqual(before + 1, self.stub.log().count("Failed to reload"), self.stub.log())
             self.assertEqual(old, self.serial())
             self.assert_serves()
         self.assertRegex(self.stub.log(), r"Failed to reload the TLS files, and the old ones stay: --tls-key: .*key\.pem is not the key")
-        certificates.install((cert, key), tls.folder.name)
+        certificates.install((cert, key), folder)
         eventually(lambda: self.serial() != old)
-        os.chmod(os.path.join(tls.folder.name, "key.pem"), 0o644)
+        (folder / "key.pem").chmod(0o644)
         self.await_log("has the mode 0644")
         self.assert_serves()
-        os.chmod(os.path.join(tls.folder.name, "key.pem"), 0o600)
