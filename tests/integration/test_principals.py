@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import websockets
 
+from support.callback_client import CallbackClient
 from support.clients import SECONDS, HttpClient, RpcError, ShmClient, UnixZmqClient, WebSocketClient
 from support.peer import BINARY, eventually, run_to_end
 from support.peer_case import DENIED, FAILED, PeerCase
@@ -270,6 +271,20 @@ class Rights(Principals):
         name = shared.control("share_session")["value"]
         self.assert_code(FAILED, str(ref), self.http(BOB, name).call, "java.util.ArrayList", "size", on=ref)
         self.assertEqual(self.http(ALICE, name).call("java.util.ArrayList", "size", on=ref), "0")
+
+    def test_a_callback_is_of_the_principal_that_has_given_it(self):
+        self.serve(FILE.replace('allow: ["jdk:java.lang.Math"', 'allow: ["fixtures.Calling", "jdk:java.util.concurrent.Callable"'))
+        alice, bob = (CallbackClient(self.peer, bearer(token)) for token in (ALICE, BOB))
+        alice.end(alice.begin_call("fixtures.Calling", "keep", "hers", alice.give()))
+        asked = bob.begin_call("fixtures.Calling", "callKept", "hers")
+        call = alice.await_call()  # on the thread of bob's call
+        nested = alice.begin_call("java.lang.Integer", "parseInt", "1", within=call.id)
+        self.assert_code(DENIED, "Integer", alice.end, nested)
+        number = alice.begin("control", {"method": "whoami"})
+        call.answer("done")
+        self.assertEqual(json.loads(alice.end(number))["principal"], "alice")
+        self.assertIn("done", bob.end(asked))
+        self.assertEqual(bob.call("java.lang.Integer", "parseInt", "1"), "1")
 
     def test_limits_name_themselves(self):
         self.serve()
