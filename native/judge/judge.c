@@ -332,11 +332,11 @@ static unsigned shift_of(enum op_kind operation)
 bool judge_recall(const struct judge *judge, enum op_kind operation, const struct judged_member *member,
                   bool *allowed)
 {
-  uint64_t kept = member->verdicts[judge_verdict_place(judge)];
+  uint64_t generation = policy_generation(judge->policy);
+  uint64_t kept = member->verdicts[judge_verdict_place(judge->channel, generation)];
   unsigned bits = (unsigned)(kept >> shift_of(operation));
   *allowed = (bits & JUDGE_ALLOW) != 0;
-  return kept >> JUDGE_SHIFT == policy_generation(judge->policy) && (bits & JUDGE_KNOWN) != 0 &&
-         (bits & JUDGE_LOG) == 0;
+  return kept >> JUDGE_SHIFT == generation && (bits & JUDGE_KNOWN) != 0 && (bits & JUDGE_LOG) == 0;
 }
 
 /* wants_log: another part of the operation is logged, so it must be judged again. */
@@ -345,8 +345,8 @@ static enum jp_status conclude(const struct judge *judge, enum op_kind operation
                                struct text by, bool wants_log, struct arena *arena, struct outcome *denied)
 {
   assert(operation <= OP_PUT && possible_members[operation] != 0);
-  uint64_t *kept = &member->verdicts[judge_verdict_place(judge)];
   uint64_t generation = policy_generation(judge->policy);
+  uint64_t *kept = &member->verdicts[judge_verdict_place(judge->channel, generation)];
   bool log = verdict.log || wants_log;
   if (*kept >> JUDGE_SHIFT != generation)
     *kept = generation << JUDGE_SHIFT;

@@ -142,11 +142,11 @@ enum jp_status judge_deny(const struct judge *judge, struct text class_name, str
  * a field's record may serve both. */
 enum { JUDGE_KNOWN = 1, JUDGE_ALLOW = 2, JUDGE_LOG = 4, JUDGE_BITS = 3, JUDGE_SHIFT = 6 };
 
-/* The word for a policy and a channel: policies that are in force together have different words, up to
- * JUDGE_POLICIES of them. */
-static inline size_t judge_verdict_place(const struct judge *judge)
+/* The word for a policy of this generation and a channel: policies that are in force together have different words, up
+ * to JUDGE_POLICIES of them. */
+static inline size_t judge_verdict_place(enum op_channel channel, uint64_t generation)
 {
-  return judge->channel * JUDGE_POLICIES + policy_generation(judge->policy) % JUDGE_POLICIES;
+  return channel * JUDGE_POLICIES + generation % JUDGE_POLICIES;
 }
 
 /* True if the policy has allowed this operation on the member before, its names included, and wants no log line for
@@ -154,10 +154,10 @@ static inline size_t judge_verdict_place(const struct judge *judge)
 static inline bool judge_has_allowed(const struct judge *judge, enum op_kind operation,
                                      const uint64_t *verdicts)
 {
-  uint64_t kept = verdicts[judge_verdict_place(judge)];
+  uint64_t generation = policy_generation(judge->policy);
+  uint64_t kept = verdicts[judge_verdict_place(judge->channel, generation)];
   unsigned bits = (unsigned)(kept >> (operation == OP_PUT ? JUDGE_BITS : 0));
-  return kept >> JUDGE_SHIFT == policy_generation(judge->policy) && (bits & JUDGE_ALLOW) != 0 &&
-         (bits & JUDGE_LOG) == 0;
+  return kept >> JUDGE_SHIFT == generation && (bits & JUDGE_ALLOW) != 0 && (bits & JUDGE_LOG) == 0;
 }
 
 /* Judges the operation's member before its class is initialised, after judge_operation, whose verdicts on the

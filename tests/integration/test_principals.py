@@ -16,8 +16,9 @@ from urllib.parse import urlsplit
 
 import websockets
 
-from support.clients import SECONDS, HttpClient, RpcError, ShmClient, UnixHttpClient, UnixZmqClient, WebSocketClient
-from support.peer import BINARY, Peer, eventually, run_to_end
+from support.callback_client import CallbackClient
+from support.clients import SECONDS, HttpClient, RpcError, ShmClient, UnixZmqClient, WebSocketClient
+from support.peer import BINARY, eventually, run_to_end
 from support.peer_case import DENIED, FAILED, PeerCase
 from test_unix_sockets import CAN_BE_A_STRANGER, NO_STRANGER, ZMQ_STRANGER, become, curl
 
@@ -271,6 +272,20 @@ class Rights(Principals):
         self.assert_code(FAILED, str(ref), self.http(BOB, name).call, "java.util.ArrayList", "size", on=ref)
         self.assertEqual(self.http(ALICE, name).call("java.util.ArrayList", "size", on=ref), "0")
 
+    def test_a_callback_is_of_the_principal_that_has_given_it(self):
+        self.serve(FILE.replace('allow: ["jdk:java.lang.Math"', 'allow: ["fixtures.Calling", "jdk:java.util.concurrent.Callable"'))
+        alice, bob = (CallbackClient(self.peer, bearer(token)) for token in (ALICE, BOB))
+        alice.end(alice.begin_call("fixtures.Calling", "keep", "hers", alice.give()))
+        asked = bob.begin_call("fixtures.Calling", "callKept", "hers")
+        call = alice.await_call()  # on the thread of bob's call
+        nested = alice.begin_call("java.lang.Integer", "parseInt", "1", within=call.id)
+        self.assert_code(DENIED, "Integer", alice.end, nested)
+        number = alice.begin("control", {"method": "whoami"})
+        call.answer("done")
+        self.assertEqual(json.loads(alice.end(number))["principal"], "alice")
+        self.assertIn("done", bob.end(asked))
+        self.assertEqual(bob.call("java.lang.Integer", "parseInt", "1"), "1")
+
     def test_limits_name_themselves(self):
         self.serve()
         alice, bob = self.websocket(ALICE), self.websocket(BOB)
@@ -340,9 +355,9 @@ class Reload(Principals):
         return super().serve(text, "--rpc-policy-watch-interval", "200", *options, **more)
 
     def test_whoever_is_gone_is_closed_and_the_rest_stay(self):
-        self.serve()
+        self.serve(FILE.replace("connections: 3", "connections: 9"))
         alice, bob, http = self.websocket(ALICE), self.websocket(BOB), self.http(ALICE)
-        idle = self.websocket(ALICE)
+        idle, shared = self.websocket(ALICE), self._opened.enter_context(ShmClient(self.peer, bearer(ALICE)))
         self.assertEqual(http.call("java.lang.Math", "abs", 1), "1")
         kept = self.http(BOB)
         ref = kept.new("java.util.ArrayList")
@@ -355,9 +370,11 @@ class Reload(Principals):
             with self.assertRaises(websockets.exceptions.ConnectionClosed) as raised:
                 client.receive()
             self.assertEqual(raised.exception.code, 1008)
+        with self.assertRaisesRegex(Exception, "listed no more"):
+            shared.receive()
         response, _ = http.post(json.dumps(WHOAMI))
         self.assertEqual(response.status, 401)
-        self.assertEqual(whoami(bob)["principal"], "bob")
+        eventually(lambda: "sleep" not in bob.control("calls")["value"], "the end of the call")
         self.assertEqual(kept.call("java.util.ArrayList", "size", on=ref), "0")
 
     def test_sessions_of_the_gone_end(self):

@@ -201,6 +201,31 @@ UNIT_TEST(the_owner_is_asked_only_before_the_first_object)
   assert_int_equal(owner.inside, 0);
 }
 
+UNIT_TEST(tables_share_a_quota_that_their_objects_leave)
+{
+  struct quota quota = {.max = 2};
+  struct jvm_objects *tables[] = {new_table(9), new_table(9)};
+  struct jp_error error;
+  uint32_t refs[2];
+  uint32_t ref;
+  for (int i = 0; i < 2; i++) {
+    jvm_objects_set_quota(tables[i], &quota, "limits.objects");
+    assert_int_equal(put_new(tables[i], &refs[i], NULL), JP_OK);
+  }
+  assert_int_equal(put_new(tables[0], &ref, &error), JP_LIMIT);
+  assert_string_equal(error.text,
+                      "limits.objects: the sessions of the principal hold 2 objects together already");
+  assert_int_equal(jvm_objects_delete(the_thread, tables[1], refs[1]), JP_OK);
+  assert_int_equal(put_new(tables[0], &ref, &error), JP_OK);
+  jvm_objects_clear(the_thread, tables[0]);
+  assert_int_equal(atomic_load(&quota.count), 0);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(put_new(tables[1], &ref, NULL), JP_OK);
+  for (int i = 0; i < 2; i++)
+    jvm_objects_destroy(the_thread, tables[i]);
+  assert_int_equal(atomic_load(&quota.count), 0);
+}
+
 /* Nothing was stored, so the table does not count. */
 UNIT_TEST(the_owner_is_left_again_if_the_first_object_is_not_stored)
 {
