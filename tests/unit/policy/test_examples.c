@@ -57,6 +57,25 @@ static void walk_policy(struct walk *walk, const struct policy_config *config, c
   policy_destroy(policy);
 }
 
+/* The lists of `allow` in an example of a principals file. Its policies are in other files. */
+static void walk_principals(struct walk *walk, const char *yaml, const char *place)
+{
+  static const char key[] = "allow: [";
+  const size_t before = walk->examples;
+  for (const char *at = strstr(yaml, key); at != NULL; at = strstr(at, key)) {
+    char patterns[512];
+    size_t count = 0;
+    for (at += sizeof key - 1; *at != ']' && *at != '\0' && count < sizeof patterns - 1; at++) {
+      if (*at != '"' && *at != ' ')
+        patterns[count++] = *at;
+    }
+    patterns[count] = '\0';
+    const struct policy_config config = {.allow = patterns};
+    walk_policy(walk, &config, place);
+  }
+  assert_true(walk->examples > before);
+}
+
 static void walk_yaml(struct walk *walk, struct text yaml, const char *place)
 {
   char path[] = TEMPORARY_FILE;
@@ -105,7 +124,11 @@ static void walk_page(struct walk *walk, const char *path)
       buffer_clear(&yaml);
     } else if (is_yaml && strcmp(line, "```\n") == 0) {
       is_yaml = false;
-      walk_yaml(walk, buffer_text(&yaml), place);
+      buffer_append_char(&yaml, '\0');
+      if (text_starts_with(buffer_text(&yaml), TEXT("principals:\n")))
+        walk_principals(walk, yaml.data, place);
+      else
+        walk_yaml(walk, text_slice(buffer_text(&yaml), 0, yaml.len - 1), place);
     } else if (is_yaml) {
       buffer_append(&yaml, line, strlen(line));
     }
