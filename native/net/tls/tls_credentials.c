@@ -398,13 +398,21 @@ enum jp_status tls_credentials_create(const struct tls_files *files, struct tls_
     return jp_fail_memory(error, NULL);
   made->files = *files;
   pthread_mutex_init(&made->lock, NULL);
-  enum jp_status status = make_context(files, &made->context, error);
+  /* The watch first, so that no change is lost. It may load the files before this thread has. */
+  SSL_CTX *context = NULL;
+  enum jp_status status = watch_files(made, error);
   if (status == JP_OK)
-    status = watch_files(made, error);
+    status = make_context(files, &context, error);
   if (status != JP_OK) {
     tls_credentials_destroy(made);
     return status;
   }
+  pthread_mutex_lock(&made->lock);
+  if (made->context == NULL)
+    made->context = context;
+  else
+    SSL_CTX_free(context);
+  pthread_mutex_unlock(&made->lock);
   *credentials = made;
   return JP_OK;
 }
