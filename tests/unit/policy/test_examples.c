@@ -4,6 +4,7 @@
  */
 #include "policy/dangerous.h"
 #include "policy/policy.h"
+#include "policy/tree.h"
 
 #include "base/buffer.h"
 #include "tests/unit/temporary_file.h"
@@ -57,8 +58,40 @@ static void walk_policy(struct walk *walk, const struct policy_config *config, c
   policy_destroy(policy);
 }
 
+static const struct policy_node *find_value(const struct policy_node *map, struct text key)
+{
+  const struct policy_item *item = map->first;
+  while (item != NULL && !text_equal(item->key, key))
+    item = item->next;
+  return item == NULL ? NULL : item->value;
+}
+
+/* The `allow` of each entry of a principals file, whose users need not exist here. */
+static void walk_principals(struct walk *walk, struct text yaml, const char *place)
+{
+  struct arena arena;
+  const struct policy_node *root;
+  arena_init(&arena);
+  assert_int_equal(policy_tree_parse(yaml, place, POLICY_LINES, &arena, &root, NULL), JP_OK);
+  const struct policy_item *entry = find_value(root, TEXT("principals"))->first;
+  for (; entry != NULL; entry = entry->next) {
+    const struct policy_node *allow = find_value(entry->value, TEXT("allow"));
+    for (const struct policy_item *item = allow == NULL ? NULL : allow->first; item != NULL;
+         item = item->next) {
+      struct text pattern = arena_printf(&arena, "%.*s", TEXT_ARGS(item->value->text));
+      const struct policy_config config = {.allow = pattern.data};
+      walk_policy(walk, &config, place);
+    }
+  }
+  arena_fini(&arena);
+}
+
 static void walk_yaml(struct walk *walk, struct text yaml, const char *place)
 {
+  if (text_starts_with(yaml, TEXT("principals:"))) {
+    walk_principals(walk, yaml, place);
+    return;
+  }
   char path[] = TEMPORARY_FILE;
   temporary_file_write(path, yaml.data, yaml.len);
   const struct policy_config config = {.file = path};
