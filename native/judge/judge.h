@@ -146,7 +146,7 @@ enum { JUDGE_KNOWN = 1, JUDGE_ALLOW = 2, JUDGE_LOG = 4, JUDGE_BITS = 3, JUDGE_SH
  * to JUDGE_POLICIES of them. */
 static inline size_t judge_verdict_place(enum op_channel channel, uint64_t generation)
 {
-  return channel * JUDGE_POLICIES + generation % JUDGE_POLICIES;
+  return (size_t)channel * JUDGE_POLICIES + generation % JUDGE_POLICIES;
 }
 
 /* True if the policy has allowed this operation on the member before, its names included, and wants no log line for

@@ -1,6 +1,7 @@
 #include "principal/principal.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ enum jp_status principal_create(const char *name, struct policy *policy, struct 
   assert(strlen(name) <= PRINCIPAL_NAME_MAX);
   atomic_init(&made->holders, 1);
   made->number = (uint32_t)atomic_fetch_add(&last_number, 1) + 1;
-  strcpy(made->name, name);
+  snprintf(made->name, sizeof made->name, "%s", name);
   made->policies = policies;
   for (size_t i = 0; i < PRINCIPAL_LIMITS; i++)
     atomic_init(&made->quotas[i].max, SIZE_MAX);

@@ -15,15 +15,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ADVICE_MAX = 400, LIST_MAX = 1000, JOINED_MAX = 4 * POLICY_TREE_BYTES };
+enum {
+  ADVICE_MAX = 400,
+  LIST_MAX = 1000,
+  ACCOUNT_MAX = 64 * 1024 /* bytes of what the system knows of a user or group */,
+  JOINED_MAX = 4 * POLICY_TREE_BYTES
+};
 
 struct reader {
   const char *name;
   struct arena *arena;
-  struct array entries; /* of struct principal_entry */
-  struct array listed;  /* of struct principal_listed */
-  size_t joined;        /* bytes of all joined words: an alias can repeat a long list in each entry */
-  struct jp_error *error;
+  struct array entries;   /* of struct principal_entry */
+  struct array listed;    /* of struct principal_listed */
+  size_t joined;          /* bytes of all joined words: an alias can repeat a long list in each entry */
+  char *strings;          /* ACCOUNT_MAX bytes, for look-ups of users and groups */
+  struct jp_error *error; /* never NULL */
 };
 
 /* A key of a map, and the function that reads its value into the entry. */
@@ -111,7 +117,7 @@ static int digit_of(char c)
 bool principal_read_digest(struct text written, uint8_t digest[PRINCIPAL_DIGEST])
 {
   const struct text mark = TEXT("sha256:");
-  if (!text_starts_with(written, mark) || written.len != mark.len + 2 * PRINCIPAL_DIGEST)
+  if (!text_starts_with(written, mark) || written.len != mark.len + (size_t)(2 * PRINCIPAL_DIGEST))
     return false;
   for (size_t i = 0; i < PRINCIPAL_DIGEST; i++) {
     int high = digit_of(written.data[mark.len + 2 * i]);
@@ -289,10 +295,9 @@ static enum jp_status read_user(struct reader *reader, const struct policy_node 
     const char *name = copy_word(reader, node);
     struct passwd entry;
     struct passwd *found = NULL;
-    char *strings = arena_alloc(reader->arena, 16 * 1024);
-    if (name == NULL || strings == NULL)
-      return reader->error == NULL ? JP_INVALID : reader->error->status;
-    if (getpwnam_r(name, &entry, strings, 16 * 1024, &found) != 0 || found == NULL)
+    if (name == NULL)
+      return reader->error->status;
+    if (getpwnam_r(name, &entry, reader->strings, ACCOUNT_MAX, &found) != 0 || found == NULL)
       return fail_look_up(reader, node, "user");
     listed->id = entry.pw_uid;
   }
@@ -307,10 +312,9 @@ static enum jp_status read_group(struct reader *reader, const struct policy_node
     const char *name = copy_word(reader, node);
     struct group entry;
     struct group *found = NULL;
-    char *strings = arena_alloc(reader->arena, 64 * 1024);
-    if (name == NULL || strings == NULL)
-      return reader->error == NULL ? JP_INVALID : reader->error->status;
-    if (getgrnam_r(name, &entry, strings, 64 * 1024, &found) != 0 || found == NULL)
+    if (name == NULL)
+      return reader->error->status;
+    if (getgrnam_r(name, &entry, reader->strings, ACCOUNT_MAX, &found) != 0 || found == NULL)
       return fail_look_up(reader, node, "group");
     listed->id = entry.gr_gid;
   }
@@ -648,7 +652,10 @@ enum jp_status principal_file_parse(struct text yaml, const char *name, struct a
   array_init(&reader.listed, sizeof(struct principal_listed));
   const struct policy_node *root = NULL;
   *document = (struct principal_document){0};
-  enum jp_status status = policy_tree_parse(yaml, name, POLICY_LINES_AND_COLUMNS, arena, &root, reader.error);
+  reader.strings = arena_alloc(arena, ACCOUNT_MAX);
+  enum jp_status status = reader.strings == NULL ? jp_fail_memory(reader.error, NULL)
+                                                 : policy_tree_parse(yaml, name, POLICY_LINES_AND_COLUMNS,
+                                                                     arena, &root, reader.error);
   if (status == JP_OK && (root == NULL || root->null))
     status = fail_at(&reader, 1, 1, "the file lists no principals");
   else if (status == JP_OK)

@@ -154,9 +154,9 @@ enum jp_status principal_token_insert(struct text yaml, const char *file, const 
   if (status == JP_OK)
     status = policy_tree_parse(yaml, file, POLICY_LINES_AND_COLUMNS, &arena, &root, error);
   const struct policy_node *entry = status == JP_OK ? find_entry(root, name) : NULL;
-  if (status == JP_OK && entry == NULL)
+  if (entry == NULL && status == JP_OK)
     status = jp_fail(error, JP_NOT_FOUND, "%s: no principal has the name %s", file, name);
-  if (status == JP_OK) {
+  if (entry != NULL && status == JP_OK) {
     choose_insertion(yaml, entry, &insertion);
     buffer_append_text(out, text_slice(yaml, 0, insertion.at));
     if (insertion.indent >= 0 && insertion.at > 0 && yaml.data[insertion.at - 1] != '\n')
@@ -234,7 +234,7 @@ static enum jp_status replace_file(const char *file, struct text text, const str
 enum jp_status principal_token_add(const char *file, const char *name, const char *hash,
                                    struct jp_error *error)
 {
-  struct stat facts;
+  struct stat facts = {0};
   struct buffer bytes;
   struct buffer edited;
   char *target = realpath(file, NULL); /* a link stays one */

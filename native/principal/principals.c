@@ -431,8 +431,8 @@ const char *principal_refusal_reason(enum principal_refusal refusal)
 {
   static const char *const reasons[] = {
       [PRINCIPAL_ADMITTED] = "",
-      [PRINCIPAL_NOT_KNOWN] = "this peer serves its principals only: show a token or other evidence that its "
-                              "principals file lists",
+      [PRINCIPAL_NOT_KNOWN] =
+          "this peer serves its principals only: show a token, or other evidence of its file",
       [PRINCIPAL_WRONG_TOKEN] = "the token is not known",
       [PRINCIPAL_WRONG_CERTIFICATE] = "the client's certificate is expired, revoked or not of the CA",
       [PRINCIPAL_WRONG_CURVE_KEY] = "the CURVE key is not known"};

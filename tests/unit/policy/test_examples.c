@@ -4,6 +4,7 @@
  */
 #include "policy/dangerous.h"
 #include "policy/policy.h"
+#include "policy/tree.h"
 
 #include "base/buffer.h"
 #include "tests/unit/temporary_file.h"
@@ -57,27 +58,40 @@ static void walk_policy(struct walk *walk, const struct policy_config *config, c
   policy_destroy(policy);
 }
 
-/* The lists of `allow` in an example of a principals file. Its policies are in other files. */
-static void walk_principals(struct walk *walk, const char *yaml, const char *place)
+static const struct policy_node *find_value(const struct policy_node *map, struct text key)
 {
-  static const char key[] = "allow: [";
-  const size_t before = walk->examples;
-  for (const char *at = strstr(yaml, key); at != NULL; at = strstr(at, key)) {
-    char patterns[512];
-    size_t count = 0;
-    for (at += sizeof key - 1; *at != ']' && *at != '\0' && count < sizeof patterns - 1; at++) {
-      if (*at != '"' && *at != ' ')
-        patterns[count++] = *at;
+  const struct policy_item *item = map->first;
+  while (item != NULL && !text_equal(item->key, key))
+    item = item->next;
+  return item == NULL ? NULL : item->value;
+}
+
+/* The `allow` of each entry of a principals file, whose users need not exist here. */
+static void walk_principals(struct walk *walk, struct text yaml, const char *place)
+{
+  struct arena arena;
+  const struct policy_node *root;
+  arena_init(&arena);
+  assert_int_equal(policy_tree_parse(yaml, place, POLICY_LINES, &arena, &root, NULL), JP_OK);
+  const struct policy_item *entry = find_value(root, TEXT("principals"))->first;
+  for (; entry != NULL; entry = entry->next) {
+    const struct policy_node *allow = find_value(entry->value, TEXT("allow"));
+    for (const struct policy_item *item = allow == NULL ? NULL : allow->first; item != NULL;
+         item = item->next) {
+      struct text pattern = arena_printf(&arena, "%.*s", TEXT_ARGS(item->value->text));
+      const struct policy_config config = {.allow = pattern.data};
+      walk_policy(walk, &config, place);
     }
-    patterns[count] = '\0';
-    const struct policy_config config = {.allow = patterns};
-    walk_policy(walk, &config, place);
   }
-  assert_true(walk->examples > before);
+  arena_fini(&arena);
 }
 
 static void walk_yaml(struct walk *walk, struct text yaml, const char *place)
 {
+  if (text_starts_with(yaml, TEXT("principals:"))) {
+    walk_principals(walk, yaml, place);
+    return;
+  }
   char path[] = TEMPORARY_FILE;
   temporary_file_write(path, yaml.data, yaml.len);
   const struct policy_config config = {.file = path};
@@ -124,11 +138,7 @@ static void walk_page(struct walk *walk, const char *path)
       buffer_clear(&yaml);
     } else if (is_yaml && strcmp(line, "```\n") == 0) {
       is_yaml = false;
-      buffer_append_char(&yaml, '\0');
-      if (text_starts_with(buffer_text(&yaml), TEXT("principals:\n")))
-        walk_principals(walk, yaml.data, place);
-      else
-        walk_yaml(walk, text_slice(buffer_text(&yaml), 0, yaml.len - 1), place);
+      walk_yaml(walk, buffer_text(&yaml), place);
     } else if (is_yaml) {
       buffer_append(&yaml, line, strlen(line));
     }
