@@ -1,5 +1,5 @@
-#ifndef JPEER_CLI_OPTIONS_H
-#define JPEER_CLI_OPTIONS_H
+#ifndef JPEER_BASE_OPTIONS_H
+#define JPEER_BASE_OPTIONS_H
 /*
  * Command-line options from a table: one row drives parsing, the variable in the environment, help and
  * errors.
