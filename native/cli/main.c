@@ -1,6 +1,7 @@
 #include "cli/subcommands.h"
 
 #include "base/near_name.h"
+#include "command/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +18,12 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
     {"run", subcommand_run, "launches a JVM with an application and serves its objects (jpeer run --help)"},
     {"policy", subcommand_policy, "checks a policy file, and explains what it decides (jpeer policy --help)"},
-    {"call", NULL, NULL},
-    {"describe", NULL, NULL},
-    {"ping", NULL, NULL},
+    {"shell", NULL, NULL},
+    {"each", NULL, NULL},
+    {"rpc", NULL, NULL},
+    {"ps", NULL, NULL},
+    {"sessions", NULL, NULL},
+    {"end", NULL, NULL},
     {"log", NULL, NULL},
 };
 enum { SUBCOMMANDS = sizeof subcommands / sizeof subcommands[0] };
@@ -31,6 +35,8 @@ static void print_help(FILE *out)
     if (subcommands[i].run != NULL)
       fprintf(out, "  %-12s%s\n", subcommands[i].name, subcommands[i].help);
   }
+  for (size_t i = 0; command_name(i) != NULL; i++)
+    fprintf(out, "  %-12s%s\n", command_name(i), command_summary(i));
   fputs("  help        shows this; jpeer help run the options of run\n"
         "  --help      shows this\n  --version   shows the version\n",
         out);
@@ -44,6 +50,8 @@ static int fail_unknown(const char *name)
     if (subcommands[i].run != NULL)
       near_name_offer(&search, text_of(subcommands[i].name));
   }
+  for (size_t i = 0; command_name(i) != NULL; i++)
+    near_name_offer(&search, text_of(command_name(i)));
   if (search.best.data == NULL)
     fprintf(stderr, "jpeer: unknown subcommand \"%s\" (--help lists them)\n", name);
   else
@@ -54,6 +62,9 @@ static int fail_unknown(const char *name)
 
 static int run_subcommand(const char *name, char *const *args, size_t arg_count)
 {
+  int code;
+  if (command_run(name, args, arg_count, &code))
+    return code;
   for (size_t i = 0; i < SUBCOMMANDS; i++) {
     if (strcmp(subcommands[i].name, name) != 0)
       continue;

@@ -1,0 +1,80 @@
+#ifndef JPEER_COMMAND_COMMAND_H
+#define JPEER_COMMAND_COMMAND_H
+/*
+ * The one-shot commands: `jpeer call` and others. Each finds a peer, or launches one, and is its client.
+ *
+ * Main's thread, once in a process: a command handles SIGINT.
+ */
+#include "base/options.h"
+#include "command/evaluator.h"
+
+/* docs/command-line.md, "Exit status". */
+enum command_exit {
+  COMMAND_GOOD = 0,
+  COMMAND_FAILED = 1, /* Java threw, or any other error */
+  COMMAND_USAGE = 2,
+  COMMAND_DENIED = 3,
+  COMMAND_UNREACHED = 4, /* no peer, or no connection */
+  COMMAND_TIMED_OUT = 5,
+  COMMAND_INTERRUPTED = 130
+};
+
+/* Runs the command of that name; args: after the name. False: there is none. */
+bool command_run(const char *name, char *const *args, size_t arg_count, int *exit_status);
+
+/* The commands, for help; NULL after the last. */
+const char *command_name(size_t index);
+const char *command_summary(size_t index);
+
+/* ---- for the files of this folder ---- */
+
+enum { COMMAND_WORDS_MAX = 1000 };
+
+struct command_options {
+  const char *url;
+  const char *class_path;
+  const char *jar;
+  struct option_list run;
+  int64_t timeout_ms;
+  size_t elements; /* the most that are shown of an object */
+  bool json;
+  bool raw;
+  bool verbose;
+  bool time;
+  bool inherited;
+  bool help;
+};
+
+/* A command that runs. */
+struct command {
+  const char *name;
+  struct command_options options;
+  char *const *words; /* what follows the options */
+  size_t word_count;
+  struct jp_peer *peer; /* launched; NULL: not */
+  struct jp_client *client;
+  struct evaluator *evaluator;
+  bool is_terminal; /* stdout */
+  bool has_colour;
+};
+
+/* Each runs with an open client. They return an exit status, after they have printed what failed. */
+int command_call(struct command *command);
+int command_list(struct command *command);
+int command_describe(struct command *command);
+int command_ping(struct command *command);
+int command_stats(struct command *command);
+int command_gc(struct command *command);
+/* Before there is a client: COMMAND_GOOD, or prints what is wrong with the words. */
+int command_check_call(const struct command *command);
+
+/* Prints what failed, and returns the exit status for it. source: what places of the failure are in; data NULL: none. */
+int command_report(const struct command *command, const struct failure *failure, struct text source);
+/* Prints a usage error, and returns COMMAND_USAGE. */
+int command_fail_usage(const struct command *command, const char *format, ...) JP_PRINTF(2, 3);
+/* Prints a value as the options want it. */
+int command_print_value(struct command *command, struct value *value);
+/* Writes text that a terminal may show: if stdout is a terminal, control characters of it are escaped. */
+void command_write_text(const struct command *command, struct text text);
+
+#endif

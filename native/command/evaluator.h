@@ -1,0 +1,81 @@
+#ifndef JPEER_COMMAND_EVALUATOR_H
+#define JPEER_COMMAND_EVALUATOR_H
+/*
+ * Runs programs of the language on a peer.
+ *
+ * Calls of Java become steps of a chain, which is sent when a value is needed here, or when the next call must not run if
+ * the last one fails: a chain of calls is one round trip.
+ *
+ * One thread: that of the caller, on which Java's calls of lambdas run, too.
+ */
+#include "command/value.h"
+
+struct evaluator;
+
+struct evaluator_config {
+  struct jp_client *client;
+  int timeout_ms; /* of each round trip; JP_FOREVER */
+  bool verbose;   /* reports have all frames */
+};
+
+enum failure_kind {
+  FAILURE_NONE,
+  FAILURE_PROGRAM,    /* the program is wrong, or threw something that Java has not */
+  FAILURE_THROWN,     /* Java threw, or the peer refused the request */
+  FAILURE_DENIED,     /* the policy denies it */
+  FAILURE_CONNECTION, /* the connection has ended */
+  FAILURE_TIMEOUT,
+  FAILURE_INTERRUPTED,
+  FAILURE_MEMORY
+};
+
+struct failure {
+  enum failure_kind kind;
+  size_t at;             /* in the source */
+  bool has_place;        /* `at` is worth showing */
+  char type[256];        /* the throwable's class; "": none */
+  struct jp_error error; /* the message */
+  struct buffer report;  /* lines: class and message, frames, causes */
+  struct buffer types;   /* the classes that a catch may name, one a line */
+  struct value *thrown;  /* the throwable; held; NULL: none */
+};
+
+/* NULL: no memory. */
+struct evaluator *evaluator_create(const struct evaluator_config *config);
+/* Releases what variables hold. */
+void evaluator_destroy(struct evaluator *evaluator);
+
+/* Runs the statements of a source. *value is the value of the last one, which the caller releases; it is not PENDING.
+ * False: *failure says why, until the next run. */
+bool evaluator_run(struct evaluator *evaluator, struct text source, struct value **value,
+                   const struct failure **failure);
+
+/* As evaluator_run; but the name of a class alone is a value of the kind CLASS. */
+bool evaluator_resolve(struct evaluator *evaluator, struct text source, struct value **value,
+                       const struct failure **failure);
+
+/* Calls a static method, "java.lang.Math.max" or "Math.max", or a constructor, "ArrayList.new". The name has a dot.
+ * Otherwise as evaluator_run. */
+bool evaluator_call(struct evaluator *evaluator, struct text name, const struct jp_argument *args,
+                    size_t count, struct value **value, const struct failure **failure);
+
+/* Sends any request. The caller frees *answer. */
+bool evaluator_request(struct evaluator *evaluator, const struct jp_request *request,
+                       struct jp_answer **answer, const struct failure **failure);
+
+/* Makes the value "$1", "$2", ... and returns the number. */
+size_t evaluator_number_result(struct evaluator *evaluator, struct value *value);
+
+/* How many messages were sent. */
+size_t evaluator_round_trips(const struct evaluator *evaluator);
+
+/* ---- failures ---- */
+
+void failure_init(struct failure *failure);
+void failure_fini(struct failure *failure);
+void failure_clear(struct failure *failure);
+/* From what a function of the client library returned; answer: its answer, if it has one. */
+void failure_set(struct failure *failure, enum jp_client_status status, const struct jp_client_error *error,
+                 const struct jp_answer *answer, bool verbose);
+
+#endif

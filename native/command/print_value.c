@@ -1,0 +1,372 @@
+/* Prints results: a value as its text, an object as its class, size and first elements, or as JSON. */
+#include "command/command.h"
+
+#include "json/writer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SHOWN_STANDARD = 10, JSON_PAGE = 10000 };
+
+void command_write_text(const struct command *command, struct text text)
+{
+  if (!command->is_terminal) {
+    fwrite(text.data, 1, text.len, stdout);
+    return;
+  }
+  size_t size = text.len * 6 + 1;
+  char *shown = malloc(size);
+  if (shown == NULL)
+    return;
+  size_t length = text_escape(text, "\n\t", "", shown, size);
+  fwrite(shown, 1, length < size ? length : size - 1, stdout);
+  free(shown);
+}
+
+/* ---- objects ---- */
+
+enum shape { SHAPE_OTHER, SHAPE_ARRAY, SHAPE_COLLECTION, SHAPE_MAP };
+
+static bool is_instance(struct command *command, const struct value *object, const char *type, bool *result)
+{
+  struct jp_argument argument = jp_object(object->ref);
+  struct jp_request request = jp_build_instance_method_call(
+      NULL, "isInstance", jp_text_of_type("java.lang.Class", type), &argument, 1);
+  struct jp_answer *answer;
+  const struct failure *failure;
+  *result = false;
+  if (!evaluator_request(command->evaluator, &request, &answer, &failure))
+    return failure->kind == FAILURE_THROWN ||
+           failure->kind == FAILURE_DENIED; /* then its shape is not shown */
+  (void)jp_answer_boolean(answer, result);
+  jp_answer_free(answer);
+  return true;
+}
+
+/* Streams and iterators are not read: their elements could be read once only. */
+static bool find_shape(struct command *command, const struct value *object, enum shape *shape)
+{
+  bool is_it = false;
+  *shape = SHAPE_OTHER;
+  if (object->type != NULL && (object->type[0] == '[' || text_ends_with(text_of(object->type), TEXT("[]")))) {
+    *shape = SHAPE_ARRAY;
+    return true;
+  }
+  if (!is_instance(command, object, "java.util.Collection", &is_it))
+    return false;
+  if (is_it)
+    *shape = SHAPE_COLLECTION;
+  else if (is_instance(command, object, "java.util.Map", &is_it) && is_it)
+    *shape = SHAPE_MAP;
+  return true;
+}
+
+/* The size; -1: unknown. */
+static int64_t find_size(struct command *command, const struct value *object, enum shape shape)
+{
+  struct jp_request request =
+      shape == SHAPE_ARRAY
+          ? jp_build_instance_field_get(NULL, jp_object(object->ref), "length")
+          : jp_build_instance_method_call(NULL, "size", jp_object(object->ref), JP_NO_ARGUMENTS);
+  struct jp_answer *answer;
+  const struct failure *failure;
+  int64_t size = -1;
+  if (evaluator_request(command->evaluator, &request, &answer, &failure)) {
+    (void)jp_answer_integer(answer, &size);
+    jp_answer_free(answer);
+  }
+  return size;
+}
+
+static void append_string(struct buffer *out, struct jp_json json)
+{
+  char *room = malloc(json.text.len + 1);
+  if (room == NULL)
+    return;
+  size_t length = jp_json_string(json, room, json.text.len + 1);
+  buffer_append(out, room, length == SIZE_MAX ? 0 : length);
+  free(room);
+}
+
+/* An element as Java's toString shows it; of an object only its class. */
+static void append_element(struct buffer *out, struct jp_json json, bool is_entry)
+{
+  struct jp_json key;
+  struct jp_json item;
+  size_t count = 0;
+  switch (json.kind) {
+  case JP_JSON_STRING:
+    append_string(out, json);
+    break;
+  case JP_JSON_ARRAY:
+    if (!is_entry)
+      buffer_append_char(out, '[');
+    for (struct jp_json_cursor cursor = jp_json_enter(json); jp_json_next(&cursor, &key, &item);) {
+      buffer_printf(out, count++ == 0 ? "" : is_entry ? "=" : ", ");
+      append_element(out, item, false);
+    }
+    if (!is_entry)
+      buffer_append_char(out, ']');
+    break;
+  case JP_JSON_OBJECT:
+    item = jp_json_member(json, "ref");
+    if (item.kind == JP_JSON_NUMBER) {
+      buffer_append_char(out, '<');
+      append_string(out, jp_json_member(json, "type"));
+      buffer_append_char(out, '>');
+      break;
+    }
+    buffer_append_char(out, '{');
+    for (struct jp_json_cursor cursor = jp_json_enter(json); jp_json_next(&cursor, &key, &item);) {
+      buffer_printf(out, count++ == 0 ? "" : ", ");
+      append_element(out, key, false);
+      buffer_append_char(out, '=');
+      append_element(out, item, false);
+    }
+    buffer_append_char(out, '}');
+    break;
+  default:
+    buffer_append(out, json.text.data, json.text.len);
+  }
+}
+
+static void append_elements(struct buffer *out, struct jp_json elements, enum shape shape, bool has_more)
+{
+  struct jp_json item;
+  size_t count = 0;
+  buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
+  for (struct jp_json_cursor cursor = jp_json_enter(elements); jp_json_next(&cursor, NULL, &item);) {
+    buffer_printf(out, count++ == 0 ? "" : ", ");
+    append_element(out, item, shape == SHAPE_MAP);
+  }
+  if (has_more)
+    buffer_printf(out, count == 0 ? "..." : ", ...");
+  buffer_append_char(out, shape == SHAPE_MAP ? '}' : ']');
+}
+
+/* The text of an object without elements, by its toString. */
+static bool append_text(struct command *command, const struct value *object, struct buffer *out)
+{
+  struct jp_argument argument = jp_as_type("java.lang.Object", jp_object(object->ref));
+  struct jp_request request = jp_build_class_method_call("java.lang.String", "valueOf", &argument, 1);
+  struct jp_answer *answer;
+  const struct failure *failure;
+  if (object->text.data != NULL) {
+    buffer_append_text(out, object->text);
+    return true;
+  }
+  if (!evaluator_request(command->evaluator, &request, &answer, &failure))
+    return false;
+  struct jp_text text = jp_answer_text(answer);
+  struct text cut = text_cut((struct text){text.data == NULL ? "" : text.data, text.len}, 1000);
+  buffer_append_text(out, cut);
+  if (cut.len < text.len)
+    BUFFER_LITERAL(out, "...");
+  jp_answer_free(answer);
+  return true;
+}
+
+static int print_object(struct command *command, struct value *object)
+{
+  struct buffer out;
+  enum shape shape;
+  const struct failure *failure;
+  struct jp_answer *answer = NULL;
+  bool is_done = true;
+  size_t number = evaluator_number_result(command->evaluator, object);
+  buffer_init(&out);
+  bool is_good = find_shape(command, object, &shape);
+  int64_t size = is_good && shape != SHAPE_OTHER ? find_size(command, object, shape) : -1;
+  if (size >= 0)
+    buffer_printf(&out, " (%lld)", (long long)size);
+  buffer_append_char(&out, ' ');
+  if (shape == SHAPE_OTHER) {
+    is_good = is_good && append_text(command, object, &out);
+  } else {
+    size_t most = command->options.elements == 0 ? SHOWN_STANDARD : command->options.elements;
+    struct jp_request fetch = jp_build_fetch(jp_object(object->ref), (int64_t)most, 0);
+    is_good = evaluator_request(command->evaluator, &fetch, &answer, &failure);
+    if (is_good) {
+      (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
+      append_elements(&out, jp_json_member(jp_answer_json(answer), "elements"), shape, !is_done);
+    }
+  }
+  /* What cannot be shown has no value, but is not wrong. */
+  printf("$%zu %s%s%s", number, command->has_colour ? "\033[36m" : "",
+         object->type == NULL ? "" : object->type, command->has_colour ? "\033[0m" : "");
+  command_write_text(command, is_good || out.len > 1 ? buffer_text(&out) : TEXT(""));
+  putchar('\n');
+  jp_answer_free(answer);
+  buffer_fini(&out);
+  return COMMAND_GOOD;
+}
+
+/* ---- JSON ---- */
+
+static void append_json_key(struct buffer *out, struct jp_json key)
+{
+  if (key.kind == JP_JSON_STRING) {
+    buffer_append(out, key.text.data, key.text.len);
+    return;
+  }
+  json_write_string(out, (struct text){key.text.data, key.text.len});
+}
+
+static void append_json_page(struct buffer *out, struct jp_json elements, enum shape shape, size_t *count)
+{
+  struct jp_json item;
+  for (struct jp_json_cursor cursor = jp_json_enter(elements); jp_json_next(&cursor, NULL, &item);) {
+    if (++*count > 1)
+      buffer_append_char(out, ',');
+    if (shape == SHAPE_MAP) {
+      append_json_key(out, jp_json_at(item, 0));
+      buffer_append_char(out, ':');
+      item = jp_json_at(item, 1);
+    }
+    buffer_append(out, item.text.data, item.text.len);
+  }
+}
+
+/* All elements, in pages. */
+static bool append_json_elements(struct command *command, const struct value *object, enum shape shape,
+                                 struct buffer *out, const struct failure **failure)
+{
+  struct jp_ref *at = jp_ref_keep(object->ref);
+  size_t count = 0;
+  bool is_done = false;
+  bool is_good = true;
+  buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
+  while (is_good && !is_done) {
+    struct jp_answer *answer = NULL;
+    struct jp_request fetch =
+        jp_build_fetch(jp_object(at), JSON_PAGE, shape == SHAPE_ARRAY ? (int64_t)count : 0);
+    is_good = evaluator_request(command->evaluator, &fetch, &answer, failure);
+    if (!is_good)
+      break;
+    is_done = true;
+    (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
+    append_json_page(out, jp_json_member(jp_answer_json(answer), "elements"), shape, &count);
+    struct jp_ref *next =
+        is_done || shape == SHAPE_ARRAY ? NULL : jp_answer_take_ref(answer, jp_answer_json(answer));
+    if (next != NULL) {
+      jp_ref_release(at);
+      at = next;
+    }
+    jp_answer_free(answer);
+  }
+  buffer_append_char(out, shape == SHAPE_MAP ? '}' : ']');
+  jp_ref_release(at);
+  return is_good;
+}
+
+static bool append_json(struct command *command, const struct value *value, struct buffer *out,
+                        const struct failure **failure)
+{
+  struct buffer text;
+  enum shape shape = SHAPE_OTHER;
+  bool is_good = true;
+  buffer_init(&text);
+  bool has_text = value_write_text(value, &text);
+  struct text shown = text.len == 0 ? TEXT("") : buffer_text(&text);
+  if (value->kind == VALUE_OBJECT) {
+    if (find_shape(command, value, &shape) && shape != SHAPE_OTHER) {
+      is_good = append_json_elements(command, value, shape, out, failure);
+    } else {
+      BUFFER_LITERAL(out, "{\"type\":");
+      json_write_string(out, text_of(value->type == NULL ? "" : value->type));
+      buffer_clear(&text);
+      if (append_text(command, value, &text)) {
+        BUFFER_LITERAL(out, ",\"text\":");
+        json_write_string(out, text.len == 0 ? TEXT("") : buffer_text(&text));
+      }
+      buffer_append_char(out, '}');
+    }
+  } else if (value->kind == VALUE_LIST || value->kind == VALUE_ENTRY) {
+    buffer_append_char(out, '[');
+    for (size_t i = 0; is_good && i < value->item_count; i++) {
+      buffer_printf(out, i == 0 ? "" : ",");
+      is_good = append_json(command, value->items[i], out, failure);
+    }
+    buffer_append_char(out, ']');
+  } else if (value->kind == VALUE_MAP) {
+    buffer_append_char(out, '{');
+    for (size_t i = 0; is_good && i + 1 < value->item_count; i += 2) {
+      buffer_printf(out, i == 0 ? "" : ",");
+      buffer_clear(&text);
+      (void)value_write_text(value->items[i], &text);
+      json_write_string(out, text.len == 0 ? TEXT("") : buffer_text(&text));
+      buffer_append_char(out, ':');
+      is_good = append_json(command, value->items[i + 1], out, failure);
+    }
+    buffer_append_char(out, '}');
+  } else if (!has_text) {
+    BUFFER_LITERAL(out, "null");
+  } else if (value->kind == VALUE_TEXT || value->kind == VALUE_CHAR ||
+             (value->kind == VALUE_NUMBER && !isfinite(value->number))) {
+    json_write_string(out, shown);
+  } else {
+    buffer_append_text(out, shown);
+  }
+  buffer_fini(&text);
+  return is_good;
+}
+
+static int print_json(struct command *command, struct value *value)
+{
+  struct buffer out;
+  const struct failure *failure = NULL;
+  buffer_init(&out);
+  bool is_good = append_json(command, value, &out, &failure);
+  if (is_good && !out.failed)
+    printf("%.*s\n", (int)out.len, out.data);
+  int code = is_good ? COMMAND_GOOD : command_report(command, failure, TEXT_ABSENT);
+  buffer_fini(&out);
+  return code;
+}
+
+/* ---- any value ---- */
+
+static void append_plain(const struct value *value, struct buffer *out)
+{
+  bool is_map = value->kind == VALUE_MAP;
+  if (value_write_text(value, out))
+    return;
+  if (value->kind == VALUE_OBJECT) {
+    buffer_printf(out, "<%s>", value->type == NULL ? "" : value->type);
+    return;
+  }
+  if (value->kind == VALUE_LAMBDA) {
+    BUFFER_LITERAL(out, "a lambda");
+    return;
+  }
+  buffer_append_char(out, is_map ? '{' : '[');
+  for (size_t i = 0; i < value->item_count; i++) {
+    buffer_printf(out, i == 0 ? "" : is_map && i % 2 == 1 ? "=" : ", ");
+    append_plain(value->items[i], out);
+  }
+  buffer_append_char(out, is_map ? '}' : ']');
+}
+
+int command_print_value(struct command *command, struct value *value)
+{
+  struct buffer out;
+  if (value->kind == VALUE_VOID)
+    return COMMAND_GOOD;
+  if (command->options.json)
+    return print_json(command, value);
+  if (value->kind == VALUE_OBJECT && !command->options.raw)
+    return print_object(command, value);
+  buffer_init(&out);
+  if (value->kind == VALUE_OBJECT)
+    (void)append_text(command, value, &out);
+  else
+    append_plain(value, &out);
+  if (command->options.raw)
+    fwrite(out.data, 1, out.len, stdout);
+  else
+    command_write_text(command, out.len == 0 ? TEXT("") : buffer_text(&out));
+  if (!command->options.raw)
+    putchar('\n');
+  buffer_fini(&out);
+  return COMMAND_GOOD;
+}
