@@ -117,7 +117,7 @@ static const struct {
       AT(verbose)}},
     {ALL,
      {.names = {"--time"},
-      .help = "prints time and round trips to stderr",
+      .help = "prints time, round trips and the objects that variables hold to stderr",
       .read = option_read_switch,
       AT(time)}},
     {ALL, {.names = {"--help", "-h"}, .help = "shows this", .read = option_read_switch, AT(help)}},
@@ -249,6 +249,22 @@ static const char **split_run_options(const struct option_list *run, char **copi
   return words;
 }
 
+/* What Java prints appears where the command runs, without the line that says that the peer is ready. */
+static void pass_output(void *context, int descriptor, struct jp_text bytes)
+{
+  struct text rest = {bytes.data, bytes.len};
+  bool *is_ready = context;
+  while (rest.len > 0) {
+    const char *feed = memchr(rest.data, '\n', rest.len);
+    size_t length = feed == NULL ? rest.len : (size_t)(feed - rest.data) + 1;
+    if (descriptor == STDERR_FILENO && !*is_ready && text_starts_with(rest, TEXT("jpeer ready: ")))
+      *is_ready = true;
+    else if (write(descriptor, rest.data, length) < 0)
+      return; /* nobody reads it any more */
+    rest = text_slice(rest, length, rest.len);
+  }
+}
+
 static int launch_peer(struct command *command, const struct jp_client_config *client)
 {
   const struct command_options *options = &command->options;
@@ -265,6 +281,8 @@ static int launch_peer(struct command *command, const struct jp_client_config *c
                                             .class_path =
                                                 options->jar != NULL ? options->jar : options->class_path,
                                             .options = words,
+                                            .on_output = pass_output,
+                                            .output_context = &command->is_ready,
                                             .client = client};
     status = jp_launch(&config, &command->peer, &error);
   }
@@ -336,12 +354,15 @@ static int run_with_peer(const struct command_row *row, struct command *command)
     code = COMMAND_FAILED;
   } else {
     code = row->run(command);
+    if (command->peer != NULL)
+      jp_peer_await_output(command->peer);
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (command->options.time)
-      fprintf(stderr, "%.1f ms, %zu round trip%s\n",
+      fprintf(stderr, "%.1f ms, %zu round trip%s, %zu object%s held\n",
               (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6,
               evaluator_round_trips(command->evaluator),
-              evaluator_round_trips(command->evaluator) == 1 ? "" : "s");
+              evaluator_round_trips(command->evaluator) == 1 ? "" : "s", jp_client_ref_count(command->client),
+              jp_client_ref_count(command->client) == 1 ? "" : "s");
   }
   if (fflush(stdout) != 0 && code == COMMAND_GOOD) {
     fprintf(stderr, "jpeer %s: cannot write the output: %s\n", row->name, strerror(errno));

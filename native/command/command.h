@@ -8,7 +8,7 @@
 #include "base/options.h"
 #include "command/evaluator.h"
 
-/* docs/command-line.md, "Exit status". */
+/* docs/command-line.md, "Output". */
 enum command_exit {
   COMMAND_GOOD = 0,
   COMMAND_FAILED = 1, /* Java threw, or any other error */
@@ -52,6 +52,8 @@ struct command {
   char *const *words; /* what follows the options */
   size_t word_count;
   struct jp_peer *peer; /* launched; NULL: not */
+  bool
+      is_ready; /* the launched peer has said that it is ready; only the thread that passes its output uses it */
   struct jp_client *client;
   struct evaluator *evaluator;
   bool is_terminal; /* stdout */

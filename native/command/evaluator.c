@@ -285,6 +285,7 @@ static bool flush(struct evaluator *ev)
   for (size_t i = 0; i < batch->count; i++)
     value_release(batch->pending[i]);
   batch->count = 0;
+  (void)!jp_chain_send(batch->chain, 0, NULL); /* empty: only frees the answers, which hold objects */
   return is_good;
 }
 
@@ -2116,6 +2117,23 @@ bool evaluator_request(struct evaluator *ev, const struct jp_request *request, s
   *answer = NULL;
   value_pool_drain(&ev->pool, 0);
   return false;
+}
+
+bool evaluator_ask(struct evaluator *ev, const struct jp_request *requests, size_t count, bool *truths)
+{
+  struct jp_client_error error;
+  char name[24];
+  struct jp_chain *chain = jp_chain_create(ev->config.client);
+  for (size_t i = 0; i < count; i++)
+    jp_chain_request(chain, name_step(i, name), &requests[i]);
+  ev->round_trips++;
+  enum jp_client_status status = jp_chain_send(chain, ev->config.timeout_ms, &error);
+  for (size_t i = 0; i < count; i++) {
+    truths[i] = false;
+    (void)jp_answer_boolean(jp_chain_answer(chain, name_step(i, name)), &truths[i]);
+  }
+  jp_chain_destroy(chain);
+  return status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE;
 }
 
 size_t evaluator_number_result(struct evaluator *ev, struct value *value)

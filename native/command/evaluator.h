@@ -63,6 +63,10 @@ bool evaluator_call(struct evaluator *evaluator, struct text name, const struct 
 bool evaluator_request(struct evaluator *evaluator, const struct jp_request *request,
                        struct jp_answer **answer, const struct failure **failure);
 
+/* Sends questions, in one round trip. truths: the boolean answers; false for an error. False: no answer arrived. */
+bool evaluator_ask(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
+                   bool *truths);
+
 /* Makes the value "$1", "$2", ... and returns the number. */
 size_t evaluator_number_result(struct evaluator *evaluator, struct value *value);
 

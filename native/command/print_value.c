@@ -27,38 +27,29 @@ void command_write_text(const struct command *command, struct text text)
 
 enum shape { SHAPE_OTHER, SHAPE_ARRAY, SHAPE_COLLECTION, SHAPE_MAP };
 
-static bool is_instance(struct command *command, const struct value *object, const char *type, bool *result)
-{
-  struct jp_argument argument = jp_object(object->ref);
-  struct jp_request request = jp_build_instance_method_call(
-      NULL, "isInstance", jp_text_of_type("java.lang.Class", type), &argument, 1);
-  struct jp_answer *answer;
-  const struct failure *failure;
-  *result = false;
-  if (!evaluator_request(command->evaluator, &request, &answer, &failure))
-    return failure->kind == FAILURE_THROWN ||
-           failure->kind == FAILURE_DENIED; /* then its shape is not shown */
-  (void)jp_answer_boolean(answer, result);
-  jp_answer_free(answer);
-  return true;
-}
-
-/* Streams and iterators are not read: their elements could be read once only. */
+/* Streams and iterators are not read: their elements could be read once only. False: the connection failed. */
 static bool find_shape(struct command *command, const struct value *object, enum shape *shape)
 {
-  bool is_it = false;
+  static const struct {
+    const char *type;
+    enum shape shape;
+  } shapes[] = {{"java.util.Collection", SHAPE_COLLECTION}, {"java.util.Map", SHAPE_MAP}};
   *shape = SHAPE_OTHER;
   if (object->type != NULL && (object->type[0] == '[' || text_ends_with(text_of(object->type), TEXT("[]")))) {
     *shape = SHAPE_ARRAY;
     return true;
   }
-  if (!is_instance(command, object, "java.util.Collection", &is_it))
-    return false;
-  if (is_it)
-    *shape = SHAPE_COLLECTION;
-  else if (is_instance(command, object, "java.util.Map", &is_it) && is_it)
-    *shape = SHAPE_MAP;
-  return true;
+  struct jp_argument argument = jp_object(object->ref);
+  struct jp_request requests[2];
+  bool truths[2];
+  for (size_t i = 0; i < 2; i++)
+    requests[i] = jp_build_instance_method_call(
+        NULL, "isInstance", jp_text_of_type("java.lang.Class", shapes[i].type), &argument, 1);
+  /* If the policy denies the question, the object is shown without elements. */
+  bool is_sent = evaluator_ask(command->evaluator, requests, 2, truths);
+  for (size_t i = 0; i < 2; i++)
+    *shape = truths[i] ? shapes[i].shape : *shape;
+  return is_sent;
 }
 
 /* The size; -1: unknown. */

@@ -1,0 +1,283 @@
+"""The commands of the binary: jpeer call, ls, describe, ping, stats and gc, as a shell runs them."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+from support.peer import BINARY, FIXTURES, START_SECONDS, environment, eventually, run_to_end
+from support.peer_case import PeerCase, allow
+
+HEAP = "java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getCommitted()"
+LIST_OF_TEN = "IntStream.range(0, 10).boxed().collect(Collectors.toList())"
+
+
+class CommandCase(PeerCase):
+    options = ()
+
+    def command(self, name, *words, peer=None, env=None):
+        """The completed process: `jpeer NAME WORDS`, with a leak check in a build that has one."""
+        peer = peer or self.peer
+        return run_to_end(name, "-u", peer.address("ws"), *words, env=env or environment(leaks=True))
+
+    def assert_prints(self, wanted, name, *words, **more):
+        done = self.command(name, *words, **more)
+        self.assertEqual((done.stderr, done.returncode), ("", 0))
+        self.assertEqual(done.stdout, wanted)
+
+    def assert_fails_with(self, status, text, name, *words, **more):
+        done = self.command(name, *words, **more)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertEqual(done.stdout, "")
+
+
+class Expressions(CommandCase):
+    def test_values(self):
+        for expression, wanted in (
+                ("Math.max(3, 5) + 1", "6"),
+                ("-Math.max(3, 5) * 2 - 7 % 4", "-13"),
+                ("Integer.MAX_VALUE + 1", "-2147483648"),
+                ("Integer.MIN_VALUE / -1", "-2147483648"),
+                ("7 / 2 + 7 / 2.0", "6.5"),
+                ("0.1f + 0.2f", "0.3"),
+                ("0.1 + 0.2", "0.30000000000000004"),
+                ("(byte) 300", "44"),
+                ("(int) 3e10", "2147483647"),
+                ("'a' + 1", "98"),
+                ("(char) ('a' + 1)", "b"),
+                ("1 / 0.0", "Infinity"),
+                ("\"a\" + 1 + null + 2.5f + 'c' + true", "a1null2.5ctrue"),
+                ("\"x\" == \"x\" && 1 == 1.0 && 'a' == 97", "true"),
+                ("x = new Object(); y = x; (x == y) + \" \" + (x == new Object())", "true false"),
+                ("false && 1 / 0 == 0", "false"),
+                ("\"abc\".length() > 2 ? \"long\" : \"short\"", "long"),
+                ("\"a\" instanceof CharSequence", "true"),
+                ("String.class.getName()", "java.lang.String"),
+                ("Map.Entry.class.getName()", "java.util.Map$Entry"),
+                ("import java.util.concurrent.*; TimeUnit.SECONDS.toMillis(5)", "5000"),
+                ("java.util.concurrent.TimeUnit.SECONDS.toMillis(5)", "5000"),
+                ("null", "null"),
+                ("\"\\u00e9\\t\"", "\u00e9\t"),
+        ):
+            with self.subTest(expression):
+                self.assert_prints(wanted + "\n", "call", "--", expression)
+
+    def test_objects(self):
+        for expression, wanted in (
+                ("new ArrayList([1, \"x\", null])", "$1 java.util.ArrayList (3) [1, x, null]"),
+                ("xs = [3, 1, 2]; xs.sort((a, b) -> b.compareTo(a)); xs", "$1 java.util.ArrayList (3) [3, 2, 1]"),
+                ("[1, 2].stream().map(x -> x + 1).collect(Collectors.toList())", "$1 java.util.ArrayList (2) [2, 3]"),
+                ("Arrays.asList(\"b\", \"a\").stream().sorted(String::compareTo).collect(Collectors.toList())",
+                 "$1 java.util.ArrayList (2) [a, b]"),
+                ("m = {a: 1}; m[\"b\"] = [2, 3]; m", "$1 java.util.LinkedHashMap (2) {a=1, b=[2, 3]}"),
+                ("a = new int[] {5}; a[0] = 7; a", "$1 [I (1) [7]"),
+                ("a = new int[] {1, 2, 3}; a[1:]", "$1 [I (2) [2, 3]"),
+                ("a = new int[3]; a.length", "3"),
+                ("java.util.concurrent.TimeUnit.SECONDS", "$1 java.util.concurrent.TimeUnit SECONDS"),
+                ("IntStream.range(0, 3).iterator().getClass() == 1", "false"),
+                (f"{LIST_OF_TEN}.subList(0, 10)", "$1 java.util.ArrayList$SubList (10) [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"),
+        ):
+            with self.subTest(expression):
+                self.assert_prints(wanted + "\n", "call", expression)
+        self.assert_prints("$1 java.util.ArrayList (10) [0, 1, ...]\n", "call", "-n", "2", LIST_OF_TEN)
+
+    def test_statements(self):
+        for program, wanted in (
+                (f"s = 0; for (i : {LIST_OF_TEN}) {{ if (i == 2) continue; if (i > 4) break; s = s + i }}; s", "8"),
+                ("s = \"\"\nfor (e : Map.of(\"a\", 1)) s = s + e.getKey() + e.getValue()\ns", "a1"),
+                ("s = 0; for (i : IntStream.range(0, 2500).boxed().iterator()) s = s + i; s", str(sum(range(2500)))),
+                ("s = 0; for (i : new int[] {1, 2}) s = s + i; s", "3"),
+                ("i = 0\nwhile (i < 5) { i = i + 1 }\ni", "5"),
+                ("f = (n) -> { if (n < 2) return 1; n * f(n - 1) }; f(5)", "120"),
+                ("try { Integer.parseInt(\"x\") } catch (NumberFormatException e) { e.getMessage() }",
+                 "For input string: \"x\""),
+                ("try { 1 / 0 } catch (ArithmeticException e) { e.getMessage() }", "/ by zero"),
+                ("try { throw new IllegalStateException(\"no\") } catch (Exception e) { e.getMessage() }", "no"),
+                ("try (r = new java.io.StringReader(\"ab\")) { (char) r.read() }", "a"),
+                ("List<Integer> xs = new ArrayList<>(); int n = 2; xs.add(n); xs.get(0)", "2"),
+        ):
+            with self.subTest(program):
+                self.assert_prints(wanted + "\n", "call", program)
+
+    def test_what_ran_before_a_failure_has_run(self):
+        for end in ("1 / 0", "Integer.parseInt(\"x\")"):
+            self.assertEqual(self.command("call", f"System.setProperty(\"cmd.ran\", \"1\"); {end}").returncode, 1)
+            self.assert_prints("1\n", "call", "System.clearProperty(\"cmd.ran\")")
+        self.assertEqual(self.command(
+            "call", "Math.max(Integer.parseInt(\"x\"), System.setProperty(\"cmd.ran\", \"1\").length())").returncode, 1)
+        self.assert_prints("null\n", "call", "System.getProperty(\"cmd.ran\")")
+
+    def test_round_trips(self):
+        for expression, trips, held in (
+                (HEAP, 1, 0),
+                ("java.lang.System.out.println(java.lang.Math.PI)", 1, 0),
+                ("ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getCommitted()", 2, 0),
+                ("x = new Object(); x.hashCode()", 1, 1),
+                ("Math.max(Math.abs(1), Math.abs(2))", 2, 0),
+                ("1 + 1", 0, 0),
+                ("for (i : [1, 2, 3]) new Object(); 5", 3, 0),
+        ):
+            with self.subTest(expression):
+                done = self.command("call", "--time", expression)
+                self.assertEqual(re.search(r"ms, (\d+) round trips?, (\d+) objects? held", done.stderr).groups(),
+                                 (str(trips), str(held)))
+
+
+class Words(CommandCase):
+    def test_forms_of_words(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("from a file")
+            file.flush()
+            for words, wanted in (
+                    (["java.lang.Math.max", "3", "5"], "5"),
+                    (["Math.abs", "-5"], "5"),
+                    (["java.lang.Long.toString", "java.lang.Long:7"], "7"),
+                    (["java.lang.String.valueOf", "char:x"], "x"),
+                    (["java.lang.String.valueOf", "text:@a"], "@a"),
+                    (["java.lang.String.valueOf", "http://host:80"], "http://host:80"),
+                    (["java.util.Arrays.toString", "int[]:1,2,3"], "[1, 2, 3]"),
+                    (["Objects.hash", "null:String"], "31"),
+                    (["String.join", "-", "[\"a\", \"b\"]"], "a-b"),
+                    (["java.lang.String.valueOf", f"@{file.name}"], "from a file"),
+                    (["LocalDate.parse", "2024-02-29"], "$1 java.time.LocalDate 2024-02-29"),
+                    (["ArrayList.new", "[1]"], "$1 java.util.ArrayList (1) [1]"),
+            ):
+                with self.subTest(words):
+                    if "-" in words:
+                        words = ["text:-" if word == "-" else word for word in words]
+                    self.assert_prints(wanted + "\n", "call", *words)
+
+    def test_usage_errors(self):
+        for words, text in (
+                ([], "needs EXPRESSION"),
+                (["1", "2"], "an expression is one argument"),
+                (["1 +"], "line 1, column 4: expected an expression"),
+                (["--no-such", "1"], "--no-such"),
+                (["Math.max", "ref:x"], "ref: takes a number"),
+                (["Math.max", "@/no/such"], "cannot read /no/such"),
+        ):
+            with self.subTest(words):
+                self.assert_fails_with(2, text, "call", *words)
+
+
+class Output(CommandCase):
+    def test_json_and_raw(self):
+        for words, wanted in (
+                (["--json", "\"a\\n\""], "\"a\\n\"\n"),
+                (["--json", "[1, 2.5, null, \"x\", true]"], "[1,2.5,null,\"x\",true]\n"),
+                (["--json", "m = {a: 1, b: [2]}; m"], "{\"a\":1,\"b\":[2]}\n"),
+                (["--json", "IntStream.range(0, 3).boxed().collect(Collectors.toList())"], "[0,1,2]\n"),
+                (["--json", "java.util.concurrent.TimeUnit.DAYS"],
+                 "{\"type\":\"java.util.concurrent.TimeUnit\",\"text\":\"DAYS\"}\n"),
+                (["--raw", "\"a\""], "a"),
+        ):
+            with self.subTest(words):
+                self.assert_prints(wanted, "call", *words)
+        done = self.command("call", "--json", "IntStream.range(0, 25000).boxed().collect(Collectors.toList())")
+        self.assertEqual(json.loads(done.stdout), list(range(25000)))
+
+    def test_exceptions(self):
+        done = self.command("call", "Integer.parseInt(\"x\")")
+        self.assertEqual(done.stderr, "java.lang.NumberFormatException: For input string: \"x\"\n"
+                                      "\t... 3 frames of the JDK (-v shows them)\n")
+        self.assertIn("\tat java.", self.command("call", "-v", "Integer.parseInt(\"x\")").stderr)
+        for expression, text in (
+                ("1 / 0", "jpeer call: line 1, column 3: / by zero\n  1 / 0\n    ^\n"),
+                ("Math.mx(3)", "did you mean max?"),
+                ("a.b.C.d().e()", "java.lang.ClassNotFoundException: a.b.C"),
+                ("TimeUnit.SECONDS", "did you mean java.util.concurrent.TimeUnit?"),
+                ("nothing.at()", "there is no variable or class nothing"),
+        ):
+            with self.subTest(expression):
+                self.assert_fails_with(1, text, "call", expression)
+
+    def test_a_terminal_gets_no_control_characters(self):
+        parent, child = pty.openpty()
+        subprocess.run([BINARY, "call", "-u", self.peer.address("ws"), "\"a\\u001b[2J\""], stdout=child,
+                       env=environment(), timeout=START_SECONDS, check=True)
+        os.close(child)
+        self.assertEqual(os.read(parent, 1000), b"a\\x1b[2J\r\n")
+        os.close(parent)
+
+    def test_exit_statuses(self):
+        self.assert_fails_with(5, "no answer in 100 ms", "call", "--timeout", "100ms", "Thread.sleep(60000)")
+        done = run_to_end("call", "-u", "ws+unix:/no/such/socket", "1")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        done = run_to_end("call", "1")
+        self.assertEqual((done.returncode, done.stderr),
+                         (4, "jpeer call: which peer? Name it with -u URL or JPEER_URL, or launch one with -cp PATH\n"))
+        peer = self.start_with(allow("java.lang.Math"))
+        self.assert_prints("5\n", "call", "Math.max(3, 5)", peer=peer)
+        self.assert_fails_with(3, "java.lang.System.exit", "call", "System.exit(1)", peer=peer)
+
+    def test_ctrl_c_cancels_the_call_in_java(self):
+        begun = "cmd.sleeping"
+        program = (f"System.setProperty(\"{begun}\", Thread.currentThread().getName())\nThread.sleep(60000)")
+        process = subprocess.Popen([BINARY, "call", "-u", self.peer.address("ws"), program], env=environment(),
+                                   stderr=subprocess.PIPE, text=True)
+        state = f"Thread.getAllStackTraces().values().stream().filter(s -> s.length > 0 && " \
+                "s[0].getMethodName() == \"sleep\").count()"
+        count = lambda: self.command("call", state).stdout.strip()
+        eventually(lambda: count() == "1", "a sleeping call")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(START_SECONDS), 130)
+        process.stderr.close()
+        eventually(lambda: count() == "0", "the end of the call in Java")
+
+
+class Looking(CommandCase):
+    def test_ls(self):
+        self.assertIn("java.util.concurrent.\n", self.command("ls", "java.util").stdout)
+        self.assertIn("java.util.ArrayList\n", self.command("ls", "java.util.ArrL").stdout)
+        done = self.command("ls", "-n", "2", "java.util.")
+        self.assertEqual((len(done.stdout.splitlines()), done.stderr), (2, "jpeer ls: there are more names (-n COUNT)\n"))
+        self.assertEqual(json.loads(self.command("ls", "--json", "java.lang.Runnab").stdout)["classes"],
+                         ["java.lang.Runnable"])
+
+    def test_describe(self):
+        self.assert_prints("public abstract interface java.lang.Runnable {\n  public abstract void run();\n}\n",
+                           "describe", "Runnable")
+        lines = self.command("describe", "java.lang.Math").stdout.splitlines()
+        self.assertIn("  public static int max(int a, int b);", lines)
+        self.assertIn("public boolean isEmpty()", self.command("describe", "new ArrayList()").stdout)
+        self.assertEqual(json.loads(self.command("describe", "--json", "Runnable").stdout)["class"], "java.lang.Runnable")
+        self.assert_fails_with(1, "ClassNotFoundException", "describe", "no.such.Name")
+
+    def test_only_what_the_caller_may_use(self):
+        peer = self.start_with(allow("java.lang.Math", method="max"))
+        lines = self.command("describe", "java.lang.Math", peer=peer).stdout.splitlines()
+        self.assertTrue(lines[1:-1])
+        self.assertTrue(all(" max(" in line for line in lines[1:-1]), lines)
+        self.assertEqual(self.command("ls", "java.lang.", peer=peer).stdout, "java.lang.Math\n")
+
+    def test_ping_stats_gc(self):
+        self.assertRegex(self.command("ping").stdout, r"^alive: [\d.]+ ms\n$")
+        self.assertEqual(json.loads(self.command("stats").stdout)["objects"], 0)
+        self.assert_prints("", "gc")
+
+
+class Launching(PeerCase):
+    def test_a_command_launches_a_peer(self):
+        done = run_to_end("call", "-cp", FIXTURES, "System.out.println(\"hi\"); Class.forName(\"fixtures.Main\").getName()")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(sorted(done.stdout.split()), ["fixtures.Main", "hi"])
+        done = run_to_end("call", "-cp", FIXTURES, "--run", "--rpc-allow java.lang.Math", "System.nanoTime()")
+        self.assertEqual(done.returncode, 3, done.stderr)
+
+    def test_help_and_unknown_commands(self):
+        done = run_to_end("call", "--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        page = (Path(__file__).parents[2] / "docs/command-line.md").read_text(encoding="utf-8")
+        for name in ("call", "ls", "describe", "ping", "stats", "gc"):
+            with self.subTest(name):
+                shown = run_to_end(name, "--help").stdout
+                for option in re.findall(r"^  (-[\w-]+)", shown, re.M):
+                    self.assertIn(f"`{option}`", page)
+        for name in ("shell", "each", "rpc", "ps", "sessions", "end"):
+            done = run_to_end(name)
+            self.assertEqual((done.returncode, done.stderr), (2, f"jpeer: {name} is not available in this version\n"))
