@@ -344,7 +344,8 @@ static int run_with_peer(const struct command_row *row, struct command *command)
   const struct evaluator_config config = {
       .client = command->client,
       .timeout_ms = command->options.timeout_ms == 0 ? JP_FOREVER : (int)command->options.timeout_ms,
-      .verbose = command->options.verbose};
+      .verbose = command->options.verbose,
+      .interrupted = is_interrupted};
   struct timespec begin;
   struct timespec end;
   clock_gettime(CLOCK_MONOTONIC, &begin);

@@ -16,6 +16,8 @@ struct evaluator_config {
   struct jp_client *client;
   int timeout_ms; /* of each round trip; JP_FOREVER */
   bool verbose;   /* reports have all frames */
+  bool (*interrupted)(
+      void *context); /* ends a loop, as that of jp_client_config ends a wait; NULL: nothing does */
 };
 
 enum failure_kind {

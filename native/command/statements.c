@@ -114,6 +114,16 @@ static bool assign(struct evaluator *ev, const struct node *node, struct value *
   return assigned != NULL && put(ev, target->at, object, target->name, assigned) != NULL;
 }
 
+/* A loop may run without a message to the peer. */
+static bool is_interrupted(struct evaluator *ev, size_t at)
+{
+  if (ev->config.interrupted == NULL || !ev->config.interrupted(NULL))
+    return false;
+  (void)evaluator_fail(ev, at, "", "interrupted");
+  ev->failure.kind = FAILURE_INTERRUPTED;
+  return true;
+}
+
 /* One turn of a loop. */
 static enum flow run_turn(struct evaluator *ev, const struct node *node, struct value *item)
 {
@@ -122,6 +132,10 @@ static enum flow run_turn(struct evaluator *ev, const struct node *node, struct 
   struct scope *turn = scope_create(outer, true);
   struct value *ignored = NULL;
   enum flow flow = FLOW_FAIL;
+  if (is_interrupted(ev, node->at)) {
+    scope_release(turn);
+    return FLOW_FAIL;
+  }
   if (turn == NULL || !scope_define(turn, node->name, item)) {
     (void)evaluator_fail_memory(ev);
   } else {
@@ -241,7 +255,8 @@ static enum flow run_while(struct evaluator *ev, const struct node *node)
   bool truth = true;
   while (goes_on(flow)) {
     const size_t mark = ev->pool.count;
-    if (!evaluator_is_true(ev, node->first, &truth))
+    /* A loop that needs nothing of Java would delay what was called before it. */
+    if (is_interrupted(ev, node->at) || !evaluator_flush(ev) || !evaluator_is_true(ev, node->first, &truth))
       return FLOW_FAIL;
     if (!truth)
       break;

@@ -229,6 +229,15 @@ class Output(CommandCase):
         process.stderr.close()
         eventually(lambda: count() == "0", "the end of the call in Java")
 
+    def test_ctrl_c_ends_a_loop(self):
+        process = subprocess.Popen([BINARY, "call", "-u", self.peer.address("ws"),
+                                    "System.out.println(\"cmd.looping\")\nwhile (true) { x = 1 }"], env=environment(),
+                                   stderr=subprocess.DEVNULL)
+        self.addCleanup(process.kill)
+        self.peer.await_stdout("cmd.looping")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(START_SECONDS), 130)
+
 
 class Looking(CommandCase):
     def test_ls(self):
