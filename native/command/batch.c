@@ -156,11 +156,12 @@ static void mark_used(struct value *value)
 
 /* Before a step that must not run if an earlier one fails: steps that it does not depend on are sent first, so that Java's
  * order of evaluation is kept. */
-static bool order_before(struct evaluator *ev, struct value *const *operands, size_t count)
+static bool order_before(struct evaluator *ev, const struct invocation *call, struct value *const *operands,
+                         size_t count)
 {
   for (size_t i = 0; i < ev->batch.count; i++) {
     const struct value *pending = ev->batch.pending[i];
-    bool is_operand = pending->is_used;
+    bool is_operand = pending->is_used || (call->operation == JP_GET && pending->is_field);
     for (size_t k = 0; k < count && !is_operand; k++)
       is_operand = contains(operands[k], pending);
     if (!is_operand)
@@ -349,6 +350,7 @@ static struct value *add_step(struct evaluator *ev, size_t at, struct jp_request
   batch->pending = pending;
   result->step = batch->count;
   result->at = at;
+  result->is_field = request->operation == JP_GET;
   if (ev->guards > 0)
     request->options = &with_throwables;
   jp_chain_request(batch->chain, chain_name_step(result->step, name), request);
@@ -375,9 +377,11 @@ struct value *evaluator_invoke(struct evaluator *ev, const struct invocation *ca
     operands[i] = call->values[i];
   if (call->receiver != NULL)
     operands[call->count] = call->receiver;
-  /* Reading a field has no effect that a failed step before it must prevent. */
-  bool is_ready = call->operation == JP_GET ? ev->batch.count < BATCH_MAX || evaluator_flush(ev)
-                                            : order_before(ev, operands, count);
+  /* Reading a field of an object has no effect that a failed step before it must prevent. That of a class may run an
+   * initialiser, so it waits for calls, but not for other fields. */
+  bool is_ready = call->operation == JP_GET && call->receiver != NULL
+                      ? ev->batch.count < BATCH_MAX || evaluator_flush(ev)
+                      : order_before(ev, call, operands, count);
   struct jp_argument *args = arena_calloc(&ev->step, call->count + 1, sizeof *args);
   struct jp_request request = jp_make_request(call->operation, NULL, NULL);
   request.member = call->operation == JP_NEW ? NULL : keep_name(ev, call->member);

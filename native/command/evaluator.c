@@ -509,47 +509,65 @@ static struct value *evaluate_index(struct evaluator *ev, const struct node *nod
   return evaluator_invoke(ev, &get);
 }
 
-/* Writes an end of a range; none is "". */
-static bool write_bound(struct evaluator *ev, const struct node *node, struct buffer *out)
+/* Writes an end of a range; NULL is "". */
+static bool write_bound(struct evaluator *ev, const struct node *node, struct value *end, struct buffer *out)
 {
-  struct value *value = node == NULL ? NULL : evaluator_evaluate_known(ev, node);
-  if (node == NULL)
+  if (end == NULL)
     return true;
-  if (value != NULL && value->kind != VALUE_INTEGER)
-    value = evaluator_fail(ev, node->at, "", "the ends of a range are ints");
-  return value != NULL && value_write_text(value, out);
+  if (evaluator_know(ev, end) == NULL)
+    return false;
+  if (end->kind != VALUE_INTEGER)
+    return evaluator_fail(ev, node->at, "", "the ends of a range are ints") != NULL;
+  return value_write_text(end, out);
+}
+
+static struct value *read_array_slice(struct evaluator *ev, const struct node *node, struct value *object,
+                                      struct value *const ends[2])
+{
+  struct buffer range;
+  buffer_init(&range);
+  buffer_append_char(&range, '[');
+  bool is_good = write_bound(ev, node->second, ends[0], &range);
+  buffer_append_char(&range, ':');
+  is_good = is_good && write_bound(ev, node->third, ends[1], &range);
+  buffer_append_char(&range, ']');
+  struct value *result = is_good ? read_field(ev, node->at, object, buffer_text(&range)) : NULL;
+  buffer_fini(&range);
+  return result;
 }
 
 static struct value *evaluate_slice(struct evaluator *ev, const struct node *node)
 {
-  struct buffer range;
-  struct value *result = NULL;
+  struct value *ends[2] = {NULL, NULL};
   struct value *object = evaluator_evaluate_known(ev, node->first);
-  if (object == NULL)
+  if (object == NULL || (node->second != NULL && (ends[0] = evaluator_evaluate(ev, node->second)) == NULL) ||
+      (node->third != NULL && (ends[1] = evaluator_evaluate(ev, node->third)) == NULL))
     return NULL;
-  buffer_init(&range);
-  buffer_append_char(&range, '[');
-  bool is_good = write_bound(ev, node->second, &range);
-  buffer_append_char(&range, ':');
-  is_good = is_good && write_bound(ev, node->third, &range);
-  buffer_append_char(&range, ']');
-  if (is_good && object->kind == VALUE_OBJECT && value_is_array(object)) {
-    result = read_field(ev, node->at, object, buffer_text(&range));
-  } else if (is_good && node->second != NULL && node->third != NULL) {
-    struct value *ends[2] = {evaluator_evaluate(ev, node->second), evaluator_evaluate(ev, node->third)};
-    struct invocation sub = {.operation = JP_CALL,
-                             .at = node->at,
-                             .type = TEXT(""),
-                             .member = object->kind == VALUE_TEXT ? TEXT("substring") : TEXT("subList"),
-                             .receiver = object,
-                             .values = ends,
-                             .count = 2};
-    result = ends[0] == NULL || ends[1] == NULL ? NULL : evaluator_invoke(ev, &sub);
-  } else if (is_good) {
-    result = evaluator_fail(ev, node->at, "", "a range without both ends is for arrays");
+  if (object->kind == VALUE_OBJECT && value_is_array(object))
+    return read_array_slice(ev, node, object, ends);
+  if (ends[0] == NULL)
+    ends[0] = value_integer(&ev->pool, 'I', 0);
+  if (ends[0] == NULL)
+    return evaluator_fail_memory(ev);
+  const bool is_text = object->kind == VALUE_TEXT;
+  if (ends[1] == NULL && !is_text) {
+    struct invocation size = {.operation = JP_CALL,
+                              .at = node->at,
+                              .type = TEXT(""),
+                              .member = TEXT("size"),
+                              .receiver = object};
+    ends[1] = evaluator_invoke(ev, &size);
+    if (ends[1] == NULL)
+      return NULL;
   }
-  buffer_fini(&range);
-  return result;
+  struct invocation sub = {.operation = JP_CALL,
+                           .at = node->at,
+                           .type = TEXT(""),
+                           .member = is_text ? TEXT("substring") : TEXT("subList"),
+                           .receiver = object,
+                           .values = ends,
+                           .count = ends[1] == NULL ? 1 : 2};
+  return evaluator_invoke(ev, &sub);
 }
 
 static struct value *evaluate_cast(struct evaluator *ev, const struct node *node)

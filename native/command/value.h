@@ -39,6 +39,7 @@ struct value {
   char primitive; /* of a BOOLEAN, INTEGER, NUMBER or CHAR: Z B S I J F D C */
   bool is_boxed;  /* its type in Java is the wrapper */
   bool is_used;   /* of a PENDING: a later step of the batch uses it */
+  bool is_field;  /* of a PENDING: its step reads a field */
   int64_t integer;
   double number;
   struct text text; /* owned, NUL-terminated; data NULL: none */

@@ -77,6 +77,9 @@ class Expressions(CommandCase):
                 ("m = {a: 1}; m[\"b\"] = [2, 3]; m", "$1 java.util.LinkedHashMap (2) {a=1, b=[2, 3]}"),
                 ("a = new int[] {5}; a[0] = 7; a", "$1 [I (1) [7]"),
                 ("a = new int[] {1, 2, 3}; a[1:]", "$1 [I (2) [2, 3]"),
+                ("n = 0; f = () -> { n = n + 1; n }; xs = [1, 2, 3, 4]; ys = xs[f():f() + 1]; ys + \" \" + n", "[2, 3] 2"),
+                ("xs = [1, 2, 3]; xs[1:]", "$1 java.util.ArrayList$SubList (2) [2, 3]"),
+                ("\"hello\"[1:] + \"hello\"[:2]", "ellohe"),
                 ("a = new int[3]; a.length", "3"),
                 ("java.util.concurrent.TimeUnit.SECONDS", "$1 java.util.concurrent.TimeUnit SECONDS"),
                 ("IntStream.range(0, 3).iterator().getClass() == 1", "false"),
@@ -111,6 +114,14 @@ class Expressions(CommandCase):
         self.assertEqual(self.command(
             "call", "Math.max(Integer.parseInt(\"x\"), System.setProperty(\"cmd.ran\", \"1\").length())").returncode, 1)
         self.assert_prints("null\n", "call", "System.getProperty(\"cmd.ran\")")
+
+    def test_a_field_of_a_class_is_read_after_the_calls_before_it(self):
+        for expression, initialised in (("Integer.parseInt(\"x\"); fixtures.LoudInitializer.touched", 0),
+                                        ("fixtures.LoudInitializer.touched; Integer.parseInt(\"x\")", 1)):
+            self.assertEqual(self.command("call", expression).returncode, 1)
+            self.command("call", f"System.out.println(\"cmd.after{initialised}\")")
+            self.peer.await_stdout(f"cmd.after{initialised}")
+            self.assertEqual(self.peer.stdout().count("LoudInitializer initialised"), initialised)
 
     def test_round_trips(self):
         for expression, trips, held in (
