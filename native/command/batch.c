@@ -1,6 +1,8 @@
 /* Steps that were not sent yet: from an invocation to a request of the chain, and from answers to values. */
 #include "command/evaluator_state.h"
 
+#include "client/messages/request_json.h"
+
 enum { BATCH_MAX = 500 };
 
 /* ---- failures ---- */
@@ -74,6 +76,47 @@ void evaluator_take_failure(struct evaluator *ev, size_t at, bool has_place, enu
   }
 }
 
+/* ---- requests that are printed ---- */
+
+struct printed_names {
+  struct message_names names;
+  char id[24];
+};
+
+/* The id of the step "s3" is 4. */
+static struct text find_printed(const struct message_names *names, struct text name)
+{
+  struct printed_names *printed = (struct printed_names *)names;
+  text_format(printed->id, sizeof printed->id, "%lu", strtoul(name.data + 1, NULL, 10) + 1);
+  return text_of(printed->id);
+}
+
+static bool print_step(struct evaluator *ev, size_t at, size_t step, const struct jp_request *request)
+{
+  char id[24];
+  struct jp_client_error error;
+  struct printed_names names = {.names = {find_printed}};
+  const struct message_json how = {.id = {id, text_format(id, sizeof id, "%zu", step + 1)},
+                                   .names = &names.names};
+  buffer_append_text(ev->config.printed, step == 0 ? TEXT("") : TEXT(",\n "));
+  if (message_write_json(request, &how, ev->config.printed, &error) == JP_CLIENT_OK)
+    return true;
+  return evaluator_fail(ev, at, "", "the request cannot be printed: %s", error.text) != NULL;
+}
+
+static bool end_printing(struct evaluator *ev)
+{
+  failure_clear(&ev->failure);
+  ev->failure.kind = FAILURE_PRINTED;
+  ev->failure.has_place = !ev->is_at_end;
+  return false;
+}
+
+bool evaluator_print_request(struct evaluator *ev, const struct jp_request *request)
+{
+  return print_step(ev, 0, 0, request) && end_printing(ev);
+}
+
 /* Fills the pending values. False: a step failed, or there is no memory. */
 static bool fill_pending(struct evaluator *ev, enum jp_client_status status,
                          const struct jp_client_error *error)
@@ -106,6 +149,10 @@ bool evaluator_flush(struct evaluator *ev)
   struct jp_client_error error = {0};
   if (batch->count == 0)
     return true;
+  if (ev->config.printed != NULL) {
+    batch_end(batch);
+    return batch_begin(ev, batch) ? end_printing(ev) : evaluator_fail_memory(ev) != NULL;
+  }
   failure_clear(&ev->failure);
   ev->round_trips++;
   enum jp_client_status status = jp_chain_send(batch->chain, ev->config.timeout_ms, &error);
@@ -353,6 +400,8 @@ static struct value *add_step(struct evaluator *ev, size_t at, struct jp_request
   result->is_field = request->operation == JP_GET;
   if (ev->guards > 0)
     request->options = &with_throwables;
+  if (ev->config.printed != NULL && !print_step(ev, at, result->step, request))
+    return NULL;
   jp_chain_request(batch->chain, chain_name_step(result->step, name), request);
   for (size_t i = 0; i < count; i++)
     mark_used(operands[i]);

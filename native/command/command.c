@@ -1,7 +1,11 @@
 #include "command/command.h"
 
+#include "client/transports/client_url.h"
+#include "command/peers.h"
+
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,8 +20,18 @@ enum command_bit {
   PING = 1 << 3,
   STATS = 1 << 4,
   GC = 1 << 5,
-  ALL = (1 << 6) - 1
+  EACH = 1 << 6,
+  RPC = 1 << 7,
+  CALLS = 1 << 8,
+  CANCEL = 1 << 9,
+  PS = 1 << 10,
+  ALL = (1 << 11) - 1,
+  WITH_PEER = ALL & ~PS,
+  EVALUATING = CALL | EACH | DESCRIBE
 };
+
+/* What a command needs before it runs. */
+enum command_needs { NEEDS_CLIENT, NEEDS_ADDRESS, NEEDS_NOTHING };
 
 static const struct command_row {
   const char *name;
@@ -28,6 +42,7 @@ static const struct command_row {
   size_t words_min;
   size_t words_max;
   int (*run)(struct command *command);
+  enum command_needs needs;
 } commands[] = {
     {"call", CALL, "EXPRESSION | NAME [WORD ...]", "evaluates an expression of Java on a peer",
      "\nAn EXPRESSION is one argument, in quotes: jpeer call 'Math.max(3, 5) + 1'.\n"
@@ -37,14 +52,29 @@ static const struct command_row {
      "@FILE is the text of a file, - that of stdin.\n"
      "\nExit status: 0; 1 Java threw, or another error; 2 usage; 3 denied by the policy; 4 no peer or no\n"
      "connection; 5 timed out; 130 Ctrl-C.\n",
-     1, COMMAND_WORDS_MAX, command_call},
+     1, COMMAND_WORDS_MAX, command_call, NEEDS_CLIENT},
+    {"each", EACH, "EXPRESSION",
+     "prints the elements of a collection, an iterator or a stream as they come, a line each",
+     "\nThe end of the pipe (| head) and Ctrl-C end the iteration in Java, and close a Stream.\n", 1, 1,
+     command_each, NEEDS_CLIENT},
     {"ls", LIST, "[PREFIX]", "lists packages, then classes, that this client may use", NULL, 0, 1,
-     command_list},
+     command_list, NEEDS_CLIENT},
     {"describe", DESCRIBE, "CLASS | EXPRESSION", "prints the members of a class or an object, as javap does",
-     NULL, 1, 1, command_describe},
-    {"ping", PING, "", "asks a peer for a sign of life", NULL, 0, 0, command_ping},
-    {"stats", STATS, "", "prints what this client has and has called, as JSON", NULL, 0, 0, command_stats},
-    {"gc", GC, "", "runs Java's garbage collector", NULL, 0, 0, command_gc},
+     NULL, 1, 1, command_describe, NEEDS_CLIENT},
+    {"ping", PING, "", "asks a peer for a sign of life", NULL, 0, 0, command_ping, NEEDS_CLIENT},
+    {"stats", STATS, "", "prints what this client has and has called, as JSON", NULL, 0, 0, command_stats,
+     NEEDS_CLIENT},
+    {"gc", GC, "", "runs Java's garbage collector", NULL, 0, 0, command_gc, NEEDS_CLIENT},
+    {"rpc", RPC, "", "sends the JSON-RPC messages of stdin, one a line, and prints the answers in order",
+     "\nMessages are sent as they are, without a wait for the answers before. Exit status 1: an answer is an "
+     "error.\n",
+     0, 0, command_rpc, NEEDS_ADDRESS},
+    {"ps", PS, "", "lists the running peers of this user: name, process, start, UUID, addresses", NULL, 0, 0,
+     command_ps, NEEDS_NOTHING},
+    {"calls", CALLS, "", "lists the calls of Java members that run in a peer, of all clients", NULL, 0, 0,
+     command_calls, NEEDS_CLIENT},
+    {"cancel", CANCEL, "NUMBER", "ends a call that jpeer calls lists", NULL, 1, 1, command_cancel,
+     NEEDS_CLIENT},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -54,34 +84,36 @@ static const struct {
   unsigned commands;
   struct option option;
 } rows[] = {
-    {ALL,
+    {WITH_PEER,
      {.group = "The peer",
       .names = {"-u", "--url"},
       .variable = "JPEER_URL",
       .takes = "URL",
-      .help = "its address: ws://HOST:PORT, ws+unix:PATH, shm:PATH, http://HOST:PORT, tcp://HOST:PORT",
+      .help = "its address: ws://HOST:PORT, ws+unix:PATH, shm:PATH, http://HOST:PORT, tcp://HOST:PORT; "
+              "without it, "
+              "the only peer of this user that runs",
       .read = option_read_text,
       AT(url)}},
-    {ALL,
+    {WITH_PEER,
      {.names = {"-cp", "--class-path", "-classpath"},
       .takes = "PATH",
       .help = "launches a peer with this class path, for the time of the command",
       .read = option_read_text,
       AT(class_path)}},
-    {ALL,
+    {WITH_PEER,
      {.names = {"-jar"},
       .takes = "FILE",
       .help = "launches a peer with the classes of this jar, whose main class does not run",
       .read = option_read_text,
       AT(jar)}},
-    {ALL,
+    {WITH_PEER,
      {.names = {"--run"},
       .takes = "OPTIONS",
       .help = "options of jpeer run for the launched peer, split at blanks; may be repeated",
       .read = option_read_list,
       AT(run),
       .repeats = true}},
-    {ALL,
+    {WITH_PEER,
      {.names = {"--timeout"},
       .takes = "MS",
       .help = "how long to wait for each answer (2s, 500ms); without it, for ever",
@@ -89,8 +121,18 @@ static const struct {
       AT(timeout_ms),
       .min = 1,
       .max = INT_MAX}},
-    {CALL | LIST | DESCRIBE | STATS,
+    {CALL | EACH | LIST | DESCRIBE | STATS | PS | CALLS,
      {.group = "Output", .names = {"--json"}, .help = "prints JSON", .read = option_read_switch, AT(json)}},
+    {CALL | EACH,
+     {.names = {"--ndjson"},
+      .help = "prints each element as JSON, a line each",
+      .read = option_read_switch,
+      AT(ndjson)}},
+    {CALL,
+     {.names = {"--table"},
+      .help = "prints a table: of a List of Maps, records or beans, of a ResultSet, of a Map",
+      .read = option_read_switch,
+      AT(table)}},
     {CALL,
      {.names = {"--raw"},
       .help = "prints the text alone, without a line end",
@@ -110,12 +152,27 @@ static const struct {
       .help = "also the members of superclasses and interfaces",
       .read = option_read_switch,
       AT(inherited)}},
-    {CALL | LIST | DESCRIBE,
+    {CALL | EACH | LIST | DESCRIBE,
      {.names = {"-v", "--verbose"},
       .help = "exceptions have all frames",
       .read = option_read_switch,
       AT(verbose)}},
-    {ALL,
+    {EVALUATING,
+     {.names = {"--print-request"},
+      .help = "prints the first message of JSON-RPC that would be sent, and does not send it",
+      .read = option_read_switch,
+      AT(print_request)}},
+    {EVALUATING,
+     {.names = {"--curl"}, .help = "the same as a command of curl", .read = option_read_switch, AT(curl)}},
+    {CALL,
+     {.names = {"--watch"},
+      .takes = "MS",
+      .help = "repeats it at that interval until Ctrl-C, and marks what has changed (2s)",
+      .read = option_read_duration,
+      AT(watch_ms),
+      .min = 10,
+      .max = INT_MAX}},
+    {WITH_PEER & ~RPC,
      {.names = {"--time"},
       .help = "prints time, round trips and the objects that variables hold to stderr",
       .read = option_read_switch,
@@ -148,6 +205,9 @@ const char *command_summary(size_t index)
 
 static volatile sig_atomic_t interrupts;
 
+enum pipe_state { PIPE_UNWATCHED, PIPE_WATCHED, PIPE_ENDED };
+static enum pipe_state output_pipe;
+
 /* The first one ends the wait, and with it the call in Java; the second one ends the program. */
 static void count_interrupt(int number)
 {
@@ -159,7 +219,31 @@ static void count_interrupt(int number)
 static bool is_interrupted(void *context)
 {
   (void)context;
-  return interrupts > 0;
+  struct pollfd output = {.fd = STDOUT_FILENO};
+  if (output_pipe == PIPE_WATCHED && poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
+    output_pipe = PIPE_ENDED;
+  return interrupts > 0 || output_pipe == PIPE_ENDED;
+}
+
+bool command_is_interrupted(void)
+{
+  return is_interrupted(NULL);
+}
+
+void command_forget_interrupt(void)
+{
+  interrupts = 0;
+  output_pipe = PIPE_UNWATCHED;
+}
+
+void command_watch_pipe(void)
+{
+  output_pipe = PIPE_WATCHED;
+}
+
+bool command_pipe_has_ended(void)
+{
+  return output_pipe == PIPE_ENDED;
 }
 
 static void handle_interrupts(void)
@@ -167,6 +251,7 @@ static void handle_interrupts(void)
   struct sigaction action = {.sa_handler = count_interrupt};
   sigemptyset(&action.sa_mask);
   (void)sigaction(SIGINT, &action, NULL);
+  (void)signal(SIGPIPE, SIG_IGN); /* the end of a pipe is seen where it is written to */
 }
 
 /* ---- errors ---- */
@@ -190,12 +275,79 @@ static const int exit_of_failure[] = {
     [FAILURE_CONNECTION] = COMMAND_UNREACHED,
     [FAILURE_TIMEOUT] = COMMAND_TIMED_OUT,
     [FAILURE_INTERRUPTED] = COMMAND_INTERRUPTED,
+    [FAILURE_PRINTED] = COMMAND_GOOD,
     [FAILURE_MEMORY] = COMMAND_FAILED,
 };
+
+/* A text for a POSIX shell, in single quotes. */
+static void append_quoted(struct buffer *out, struct text word)
+{
+  buffer_append_char(out, '\'');
+  for (size_t i = 0; i < word.len; i++) {
+    if (word.data[i] == '\'')
+      BUFFER_LITERAL(out, "'\\''");
+    else
+      buffer_append_char(out, word.data[i]);
+  }
+  buffer_append_char(out, '\'');
+}
+
+static int print_curl(const struct command *command, struct text message)
+{
+  const char *url = command->peer != NULL ? jp_peer_url(command->peer) : command->options.url;
+  const struct transport_kind *kind;
+  struct client_url parts;
+  struct jp_client_error error;
+  struct buffer out;
+  if (client_url_parse(url, &parts, &kind, &error) != JP_CLIENT_OK ||
+      text_starts_with(parts.whole, TEXT("tcp:")) || text_starts_with(parts.whole, TEXT("ipc:")))
+    return command_fail_usage(command, "curl does not reach %s: it speaks HTTP", url);
+  buffer_init(&out);
+  BUFFER_LITERAL(&out, "curl -s ");
+  if (parts.host.data == NULL) {
+    BUFFER_LITERAL(&out, "--unix-socket ");
+    append_quoted(&out, parts.path);
+    BUFFER_LITERAL(&out, " http://localhost/rpc");
+  } else {
+    BUFFER_LITERAL(&out, "http://");
+    client_url_write_host(&parts, &out);
+    buffer_append_text(&out, client_url_request_path(&parts));
+  }
+  BUFFER_LITERAL(&out, " -H 'Content-Type: application/json' -d ");
+  append_quoted(&out, message);
+  command_write_text(command, buffer_text(&out));
+  putchar('\n');
+  buffer_fini(&out);
+  return COMMAND_GOOD;
+}
+
+static int print_request(const struct command *command, const struct failure *failure)
+{
+  struct text message = buffer_text(&command->printed);
+  struct buffer batch;
+  int code = COMMAND_GOOD;
+  buffer_init(&batch);
+  if (memmem(message.data, message.len, ",\n ", 3) != NULL) {
+    buffer_printf(&batch, "[%.*s]", TEXT_ARGS(message));
+    message = buffer_text(&batch);
+  }
+  if (command->options.curl) {
+    code = print_curl(command, message);
+  } else {
+    command_write_text(command, message);
+    putchar('\n');
+  }
+  buffer_fini(&batch);
+  if (code == COMMAND_GOOD && failure->has_place)
+    fprintf(stderr, "jpeer %s: what follows depends on the answer\n", command->name);
+  return code;
+}
 
 int command_report(const struct command *command, const struct failure *failure, struct text source)
 {
   struct buffer out;
+  if (failure->kind == FAILURE_PRINTED)
+    return print_request(command, failure);
   buffer_init(&out);
   if (failure->kind == FAILURE_PROGRAM && failure->has_place && source.data != NULL)
     language_write_fault(&out, NULL, source, failure->at, failure->error.text);
@@ -294,7 +446,26 @@ static int launch_peer(struct command *command, const struct jp_client_config *c
   return COMMAND_GOOD;
 }
 
-static int find_peer(struct command *command)
+/* Without an address: the only peer of this user. */
+static int find_only_peer(struct command *command)
+{
+  struct running_peer *first = peers_list(&command->peers);
+  const char *url = first == NULL ? NULL : peers_choose_address(first);
+  if (url != NULL && first->next == NULL) {
+    command->options.url = url;
+    return COMMAND_GOOD;
+  }
+  fprintf(stderr, "jpeer %s: which peer? Name it with -u URL or JPEER_URL, or launch one with -cp PATH\n",
+          command->name);
+  for (const struct running_peer *peer = first; peer != NULL; peer = peer->next) {
+    url = peers_choose_address(peer);
+    if (url != NULL)
+      fprintf(stderr, "  -u %-40s %.*s, process %lld\n", url, TEXT_ARGS(peer->name), (long long)peer->pid);
+  }
+  return COMMAND_UNREACHED;
+}
+
+static int find_peer(struct command *command, enum command_needs needs)
 {
   const struct command_options *options = &command->options;
   const struct jp_client_config config = {.size = sizeof config, .interrupted = is_interrupted};
@@ -307,10 +478,12 @@ static int find_peer(struct command *command)
   if (is_launched)
     return launch_peer(command, &config);
   if (options->url == NULL) {
-    fprintf(stderr, "jpeer %s: which peer? Name it with -u URL or JPEER_URL, or launch one with -cp PATH\n",
-            command->name);
-    return COMMAND_UNREACHED;
+    int code = find_only_peer(command);
+    if (code != COMMAND_GOOD)
+      return code;
   }
+  if (needs == NEEDS_ADDRESS)
+    return COMMAND_GOOD;
   enum jp_client_status status = jp_client_open(options->url, &config, &command->client, &error);
   return status == JP_CLIENT_OK ? COMMAND_GOOD : fail_connection(command, status, &error);
 }
@@ -334,18 +507,81 @@ static void print_help(const struct command_row *row, const struct option *optio
     fputs(row->help, stdout);
 }
 
+/* Prints what the run prints; on a terminal in the place of the last one, with the changed lines marked. */
+static void print_watched(const struct command *command, struct text shown, struct text last)
+{
+  if (!command->is_terminal) {
+    if (!text_equal(shown, last))
+      fwrite(shown.data, 1, shown.len, stdout);
+    fflush(stdout);
+    return;
+  }
+  fputs("\033[H\033[2J", stdout);
+  for (size_t at = 0; at < shown.len;) {
+    size_t end = at;
+    while (end < shown.len && shown.data[end] != '\n')
+      end++;
+    struct text line = text_slice(shown, at, end);
+    bool is_changed = last.data != NULL && !text_has_line(last, line);
+    printf("%s%.*s%s\n", is_changed ? "\033[7m" : "", TEXT_ARGS(line), is_changed ? "\033[0m" : "");
+    at = end + 1;
+  }
+  fflush(stdout);
+}
+
+/* Runs it again and again. */
+static int watch(struct command *command, int (*run)(struct command *command))
+{
+  char *last = NULL;
+  size_t last_length = 0;
+  int code = COMMAND_GOOD;
+  while (code == COMMAND_GOOD && !command_is_interrupted()) {
+    FILE *terminal = stdout;
+    char *shown = NULL;
+    size_t length = 0;
+    stdout = open_memstream(&shown, &length);
+    if (stdout == NULL) {
+      stdout = terminal;
+      code = COMMAND_FAILED;
+      break;
+    }
+    evaluator_forget_results(command->evaluator);
+    code = run(command);
+    fclose(stdout);
+    stdout = terminal;
+    print_watched(command, (struct text){shown, length}, (struct text){last, last_length});
+    free(last);
+    last = shown;
+    last_length = length;
+    const struct timespec pause = {.tv_sec = command->options.watch_ms / 1000,
+                                   .tv_nsec = command->options.watch_ms % 1000 * 1000000};
+    if (code == COMMAND_GOOD)
+      nanosleep(&pause, NULL); /* Ctrl-C ends it */
+    if (ferror(stdout))
+      break; /* the pipe has ended */
+  }
+  free(last);
+  return code != COMMAND_GOOD ? code : command_is_interrupted() ? COMMAND_INTERRUPTED : COMMAND_GOOD;
+}
+
 static int run_with_peer(const struct command_row *row, struct command *command)
 {
   int code = row->bit == CALL ? command_check_call(command) : COMMAND_GOOD;
   if (code == COMMAND_GOOD)
-    code = find_peer(command);
+    code = find_peer(command, row->needs);
   if (code != COMMAND_GOOD)
     return code;
+  if (row->needs == NEEDS_ADDRESS) {
+    code = row->run(command);
+    leave_peer(command);
+    return code;
+  }
   const struct evaluator_config config = {
       .client = command->client,
       .timeout_ms = command->options.timeout_ms == 0 ? JP_FOREVER : (int)command->options.timeout_ms,
       .verbose = command->options.verbose,
-      .interrupted = is_interrupted};
+      .interrupted = is_interrupted,
+      .printed = command->options.print_request || command->options.curl ? &command->printed : NULL};
   struct timespec begin;
   struct timespec end;
   clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -354,7 +590,7 @@ static int run_with_peer(const struct command_row *row, struct command *command)
     fprintf(stderr, "jpeer %s: out of memory\n", row->name);
     code = COMMAND_FAILED;
   } else {
-    code = row->run(command);
+    code = command->options.watch_ms > 0 ? watch(command, row->run) : row->run(command);
     if (command->peer != NULL)
       jp_peer_await_output(command->peer);
     clock_gettime(CLOCK_MONOTONIC, &end);
@@ -365,7 +601,7 @@ static int run_with_peer(const struct command_row *row, struct command *command)
               evaluator_round_trips(command->evaluator) == 1 ? "" : "s", jp_client_ref_count(command->client),
               jp_client_ref_count(command->client) == 1 ? "" : "s");
   }
-  if (fflush(stdout) != 0 && code == COMMAND_GOOD) {
+  if (fflush(stdout) != 0 && errno != EPIPE && code == COMMAND_GOOD) {
     fprintf(stderr, "jpeer %s: cannot write the output: %s\n", row->name, strerror(errno));
     code = COMMAND_FAILED;
   }
@@ -390,6 +626,8 @@ static int run_row(const struct command_row *row, char *const *args, size_t arg_
                                      .arg_count = arg_count,
                                      .variable = read_variable};
   int code;
+  buffer_init(&command.printed);
+  arena_init(&command.peers);
   command.is_terminal = isatty(STDOUT_FILENO) == 1;
   const char *no_colour = getenv("NO_COLOR");
   command.has_colour = command.is_terminal && (no_colour == NULL || *no_colour == '\0');
@@ -408,9 +646,11 @@ static int run_row(const struct command_row *row, char *const *args, size_t arg_
                                 OPTION_SHOWN(command.words[row->words_max]));
     else {
       handle_interrupts();
-      code = run_with_peer(row, &command);
+      code = row->needs == NEEDS_NOTHING ? row->run(&command) : run_with_peer(row, &command);
     }
   }
+  buffer_fini(&command.printed);
+  arena_fini(&command.peers);
   option_list_fini(&command.options.run);
   return code;
 }

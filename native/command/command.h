@@ -37,7 +37,14 @@ struct command_options {
   struct option_list run;
   int64_t timeout_ms;
   size_t elements; /* the most that are shown of an object */
+  int64_t watch_ms;
   bool json;
+  bool ndjson;
+  bool table;
+  bool plain; /* no tables, although stdout is a terminal */
+  bool wide;  /* the columns of a table below each other */
+  bool print_request;
+  bool curl;
   bool raw;
   bool verbose;
   bool time;
@@ -56,7 +63,9 @@ struct command {
       is_ready; /* the launched peer has said that it is ready; only the thread that passes its output uses it */
   struct jp_client *client;
   struct evaluator *evaluator;
-  bool is_terminal; /* stdout */
+  struct arena peers;    /* of find_only_peer */
+  struct buffer printed; /* requests, if they are printed and not sent */
+  bool is_terminal;      /* stdout */
   bool has_colour;
 };
 
@@ -67,6 +76,12 @@ int command_describe(struct command *command);
 int command_ping(struct command *command);
 int command_stats(struct command *command);
 int command_gc(struct command *command);
+int command_each(struct command *command);
+int command_calls(struct command *command);
+int command_cancel(struct command *command);
+/* These have no client. */
+int command_rpc(struct command *command);
+int command_ps(struct command *command);
 /* Before there is a client: COMMAND_GOOD, or prints what is wrong with the words. */
 int command_check_call(const struct command *command);
 
@@ -74,6 +89,18 @@ int command_check_call(const struct command *command);
 int command_report(const struct command *command, const struct failure *failure, struct text source);
 /* Prints a usage error, and returns COMMAND_USAGE. */
 int command_fail_usage(const struct command *command, const char *format, ...) JP_PRINTF(2, 3);
+bool command_is_interrupted(void);
+/* A Ctrl-C that was obeyed does not end what follows. */
+void command_forget_interrupt(void);
+/* From now on the end of the pipe that stdout is interrupts, too. */
+void command_watch_pipe(void);
+bool command_pipe_has_ended(void);
+/* Asks for the texts of the objects among the values, by their toString, in one round trip. False: it failed. */
+bool command_learn_texts(struct command *command, struct value *const *values, size_t count);
+/* Prints the elements of an object, a line each, as `jpeer each`. */
+int command_print_elements(struct command *command, struct value *object);
+/* Appends a value as Java's toString shows it. */
+void command_append_plain(const struct value *value, struct buffer *out);
 /* Prints a value as the options want it. */
 int command_print_value(struct command *command, struct value *value);
 /* Writes text that a terminal may show: if stdout is a terminal, control characters of it are escaped. */

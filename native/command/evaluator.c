@@ -472,11 +472,6 @@ static struct value *evaluate_new(struct evaluator *ev, const struct node *node)
   return result;
 }
 
-bool value_is_array(const struct value *value)
-{
-  return value->type != NULL && (value->type[0] == '[' || text_ends_with(text_of(value->type), TEXT("[]")));
-}
-
 static struct value *evaluate_index(struct evaluator *ev, const struct node *node)
 {
   struct value *object = evaluator_evaluate_known(ev, node->first);
@@ -551,11 +546,8 @@ static struct value *evaluate_slice(struct evaluator *ev, const struct node *nod
     return evaluator_fail_memory(ev);
   const bool is_text = object->kind == VALUE_TEXT;
   if (ends[1] == NULL && !is_text) {
-    struct invocation size = {.operation = JP_CALL,
-                              .at = node->at,
-                              .type = TEXT(""),
-                              .member = TEXT("size"),
-                              .receiver = object};
+    struct invocation size = {
+        .operation = JP_CALL, .at = node->at, .type = TEXT(""), .member = TEXT("size"), .receiver = object};
     ends[1] = evaluator_invoke(ev, &size);
     if (ends[1] == NULL)
       return NULL;

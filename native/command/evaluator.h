@@ -18,6 +18,9 @@ struct evaluator_config {
   bool verbose;   /* reports have all frames */
   bool (*interrupted)(
       void *context); /* ends a loop, as that of jp_client_config ends a wait; NULL: nothing does */
+  /* Requests are appended to it as JSON, and not sent: the first one that would be ends the run with FAILURE_PRINTED.
+   * NULL: they are sent. */
+  struct buffer *printed;
 };
 
 enum failure_kind {
@@ -28,6 +31,7 @@ enum failure_kind {
   FAILURE_CONNECTION, /* the connection has ended */
   FAILURE_TIMEOUT,
   FAILURE_INTERRUPTED,
+  FAILURE_PRINTED, /* a request was printed and not sent; has_place: the program goes on after its answer */
   FAILURE_MEMORY
 };
 
@@ -69,8 +73,22 @@ bool evaluator_request(struct evaluator *evaluator, const struct jp_request *req
 bool evaluator_ask(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
                    bool *truths);
 
+/* The same for texts: values[i] gets the text of the answer i; an error leaves it without one. */
+bool evaluator_ask_texts(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
+                         struct value *const *values);
+
+/* The same for values of the kind VOID, which become what the answers say. */
+bool evaluator_ask_values(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
+                          struct value *const *values);
+
 /* Makes the value "$1", "$2", ... and returns the number. */
 size_t evaluator_number_result(struct evaluator *evaluator, struct value *value);
+
+/* Makes a List or Map an object of Java. *value is borrowed from the evaluator until its next run. */
+bool evaluator_make_object(struct evaluator *evaluator, struct value **value);
+
+/* The next result is "$1" again. */
+void evaluator_forget_results(struct evaluator *evaluator);
 
 /* How many messages were sent. */
 size_t evaluator_round_trips(const struct evaluator *evaluator);

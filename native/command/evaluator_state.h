@@ -75,6 +75,7 @@ struct evaluator {
   unsigned calls;  /* of lambdas */
   size_t results;
   size_t round_trips;
+  bool is_at_end; /* the program has run, and the rest of its steps is sent */
 };
 
 /* What a call, a constructor or a put is made of. */
@@ -95,6 +96,8 @@ bool batch_begin(struct evaluator *ev, struct batch *batch);
 void batch_end(struct batch *batch);
 /* Adds a step. The result is PENDING. */
 struct value *evaluator_invoke(struct evaluator *ev, const struct invocation *call);
+/* Prints the request, and sets the failure: returns false. */
+bool evaluator_print_request(struct evaluator *ev, const struct jp_request *request);
 /* Sends the steps, and makes the pending values known. */
 bool evaluator_flush(struct evaluator *ev);
 /* Returns the value, known. */
@@ -133,7 +136,6 @@ struct value *evaluator_evaluate_known(struct evaluator *ev, const struct node *
 /* As evaluator_evaluate, but the result may be a CLASS or a PACKAGE. */
 struct value *evaluator_resolve_node(struct evaluator *ev, const struct node *node);
 bool evaluator_is_true(struct evaluator *ev, const struct node *node, bool *truth);
-bool value_is_array(const struct value *value);
 
 /* NULL: no memory. */
 struct scope *scope_create(struct scope *parent, bool is_turn);

@@ -1,6 +1,10 @@
-/* Commands that look at a peer: ls, describe, ping, stats and gc. */
+/* Commands that look at peers: ls, describe, ping, stats, gc, ps, calls and cancel. */
 #include "command/command.h"
 
+#include "command/peers.h"
+#include "json/writer.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -272,6 +276,111 @@ int command_gc(struct command *command)
   struct jp_request request = jp_build_gc();
   struct jp_answer *answer = NULL;
   int code = run_control(command, &request, &answer);
+  jp_answer_free(answer);
+  return code;
+}
+
+/* ---- ps, calls, cancel ---- */
+
+int command_ps(struct command *command)
+{
+  struct arena arena;
+  struct buffer out;
+  arena_init(&arena);
+  buffer_init(&out);
+  struct running_peer *first = peers_list(&arena);
+  if (first != NULL && !command->options.json)
+    buffer_printf(&out, "%-20s %8s  %-16s  %-36s  %s\n", "NAME", "PID", "SINCE", "UUID", "ADDRESSES");
+  for (const struct running_peer *peer = first; peer != NULL; peer = peer->next) {
+    char since[32];
+    struct tm when;
+    localtime_r(&peer->since, &when);
+    strftime(since, sizeof since, command->options.json ? "%Y-%m-%dT%H:%M:%S%z" : "%Y-%m-%d %H:%M", &when);
+    if (command->options.json) {
+      BUFFER_LITERAL(&out, "{\"name\":");
+      json_write_string(&out, peer->name);
+      buffer_printf(&out, ",\"pid\":%lld,\"since\":\"%s\",\"uuid\":\"%.*s\",\"addresses\":[",
+                    (long long)peer->pid, since, TEXT_ARGS(peer->uuid));
+    } else {
+      buffer_printf(&out, "%-20.*s %8lld  %-16s  %-36.*s ", TEXT_ARGS(peer->name), (long long)peer->pid,
+                    since, TEXT_ARGS(peer->uuid));
+    }
+    for (size_t i = 0; peer->addresses[i] != NULL; i++) {
+      buffer_printf(&out, "%s", command->options.json ? i > 0 ? "," : "" : " ");
+      if (command->options.json)
+        json_write_string(&out, text_of(peer->addresses[i]));
+      else
+        buffer_append_text(&out, text_of(peer->addresses[i]));
+    }
+    buffer_append_text(&out, command->options.json ? TEXT("]}\n") : TEXT("\n"));
+  }
+  if (out.len > 0)
+    command_write_text(command, buffer_text(&out));
+  buffer_fini(&out);
+  arena_fini(&arena);
+  return COMMAND_GOOD;
+}
+
+static struct text member_text(struct arena *arena, struct jp_json call, const char *name)
+{
+  struct jp_json member = jp_json_member(call, name);
+  return member.kind == JP_JSON_STRING ? read_string(arena, member)
+                                       : (struct text){member.text.data, member.text.len};
+}
+
+int command_calls(struct command *command)
+{
+  struct jp_request request = jp_make_request(JP_CONTROL, NULL, "calls");
+  struct jp_answer *answer = NULL;
+  struct jp_json calls;
+  struct jp_json call;
+  struct arena arena;
+  struct buffer out;
+  int code = run_control(command, &request, &answer);
+  if (code != COMMAND_GOOD)
+    return code;
+  arena_init(&arena);
+  buffer_init(&out);
+  struct jp_text text = jp_answer_text(answer);
+  if (command->options.json) {
+    buffer_printf(&out, "%.*s\n", (int)text.len, text.data);
+  } else if (jp_json_parse(text, 100, &calls, NULL) == JP_JSONRPC_OK && jp_json_count(calls) > 0) {
+    buffer_printf(&out, "%-14s %10s  %-12s  %-12s  %s\n", "CALL", "MS", "PRINCIPAL", "THREAD", "MEMBER");
+    for (struct jp_json_cursor cursor = jp_json_enter(calls); jp_json_next(&cursor, NULL, &call);)
+      buffer_printf(
+          &out, "%-14.*s %10.*s  %-12.*s  %-12.*s  %.*s\n", TEXT_ARGS(member_text(&arena, call, "call")),
+          TEXT_ARGS(member_text(&arena, call, "ms")), TEXT_ARGS(member_text(&arena, call, "principal")),
+          TEXT_ARGS(member_text(&arena, call, "thread")), TEXT_ARGS(member_text(&arena, call, "member")));
+  }
+  if (out.len > 0)
+    command_write_text(command, buffer_text(&out));
+  buffer_fini(&out);
+  arena_fini(&arena);
+  jp_answer_free(answer);
+  return COMMAND_GOOD;
+}
+
+int command_cancel(struct command *command)
+{
+  char json[80];
+  char *end;
+  const char *word = command->words[0];
+  errno = 0;
+  long long number = strtoll(word, &end, 10);
+  if (errno != 0 || *word < '0' || *word > '9' || *end != '\0')
+    return command_fail_usage(command, "takes the number of a call, not \"%.*s\"", OPTION_SHOWN(word));
+  text_format(json, sizeof json, "{\"name\":\"call\",\"value\":%lld}", number);
+  struct jp_argument argument = jp_json_argument(jp_text_of(json));
+  struct jp_request request = jp_make_request(JP_CONTROL, NULL, "cancel");
+  request.args = &argument;
+  request.arg_count = 1;
+  struct jp_answer *answer = NULL;
+  bool is_cancelled = false;
+  int code = run_control(command, &request, &answer);
+  if (code == COMMAND_GOOD && (!jp_answer_boolean(answer, &is_cancelled) || !is_cancelled)) {
+    fprintf(stderr, "jpeer cancel: no call %lld runs\n", number);
+    code = COMMAND_FAILED;
+  }
   jp_answer_free(answer);
   return code;
 }

@@ -1,6 +1,8 @@
 /* Prints results: a value as its text, an object as its class, size and first elements, or as JSON. */
 #include "command/command.h"
 
+#include "command/table.h"
+
 #include "json/writer.h"
 
 #include <math.h>
@@ -35,7 +37,7 @@ static bool find_shape(struct command *command, const struct value *object, enum
     enum shape shape;
   } shapes[] = {{"java.util.Collection", SHAPE_COLLECTION}, {"java.util.Map", SHAPE_MAP}};
   *shape = SHAPE_OTHER;
-  if (object->type != NULL && (object->type[0] == '[' || text_ends_with(text_of(object->type), TEXT("[]")))) {
+  if (value_is_array(object)) {
     *shape = SHAPE_ARRAY;
     return true;
   }
@@ -69,70 +71,45 @@ static int64_t find_size(struct command *command, const struct value *object, en
   return size;
 }
 
-static void append_string(struct buffer *out, struct jp_json json)
+/* The first elements, as Java's toString shows them. */
+static bool append_elements(struct command *command, const struct value *object, enum shape shape,
+                            struct buffer *out)
 {
-  char *room = malloc(json.text.len + 1);
-  if (room == NULL)
-    return;
-  size_t length = jp_json_string(json, room, json.text.len + 1);
-  buffer_append(out, room, length == SIZE_MAX ? 0 : length);
-  free(room);
-}
-
-/* An element as Java's toString shows it; of an object only its class. */
-static void append_element(struct buffer *out, struct jp_json json, bool is_entry)
-{
-  struct jp_json key;
+  static const struct jp_options with_types = {.size = sizeof with_types, .types = true};
+  const size_t most = command->options.elements == 0 ? SHOWN_STANDARD : command->options.elements;
+  struct jp_request fetch = jp_build_fetch(jp_object(object->ref), (int64_t)most, 0);
+  struct jp_answer *answer;
+  const struct failure *failure;
+  struct value_pool pool = {0};
   struct jp_json item;
-  size_t count = 0;
-  switch (json.kind) {
-  case JP_JSON_STRING:
-    append_string(out, json);
-    break;
-  case JP_JSON_ARRAY:
-    if (!is_entry)
-      buffer_append_char(out, '[');
-    for (struct jp_json_cursor cursor = jp_json_enter(json); jp_json_next(&cursor, &key, &item);) {
-      buffer_printf(out, count++ == 0 ? "" : is_entry ? "=" : ", ");
-      append_element(out, item, false);
-    }
-    if (!is_entry)
-      buffer_append_char(out, ']');
-    break;
-  case JP_JSON_OBJECT:
-    item = jp_json_member(json, "ref");
-    if (item.kind == JP_JSON_NUMBER) {
-      buffer_append_char(out, '<');
-      append_string(out, jp_json_member(json, "type"));
-      buffer_append_char(out, '>');
-      break;
-    }
-    buffer_append_char(out, '{');
-    for (struct jp_json_cursor cursor = jp_json_enter(json); jp_json_next(&cursor, &key, &item);) {
-      buffer_printf(out, count++ == 0 ? "" : ", ");
-      append_element(out, key, false);
-      buffer_append_char(out, '=');
-      append_element(out, item, false);
-    }
-    buffer_append_char(out, '}');
-    break;
-  default:
-    buffer_append(out, json.text.data, json.text.len);
+  bool is_done = true;
+  fetch.options = &with_types;
+  if (!evaluator_request(command->evaluator, &fetch, &answer, &failure))
+    return false;
+  (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
+  bool is_good = true;
+  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(jp_answer_json(answer), "elements"));
+       is_good && jp_json_next(&cursor, NULL, &item);)
+    is_good = value_of_element(&pool, answer, item) != NULL;
+  /* The elements of an element have another holder than the pool. */
+  struct value *list = is_good ? value_create(&pool, shape == SHAPE_MAP ? VALUE_MAP : VALUE_LIST) : NULL;
+  is_good = list != NULL;
+  for (size_t i = 0; is_good && i + 1 < pool.count; i++) {
+    if (pool.values[i]->holders == 1)
+      is_good = value_append(list, pool.values[i]);
   }
-}
-
-static void append_elements(struct buffer *out, struct jp_json elements, enum shape shape, bool has_more)
-{
-  struct jp_json item;
-  size_t count = 0;
+  is_good = is_good && command_learn_texts(command, &list, 1);
   buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
-  for (struct jp_json_cursor cursor = jp_json_enter(elements); jp_json_next(&cursor, NULL, &item);) {
-    buffer_printf(out, count++ == 0 ? "" : ", ");
-    append_element(out, item, shape == SHAPE_MAP);
+  for (size_t i = 0; is_good && i < list->item_count; i++) {
+    buffer_printf(out, i == 0 ? "" : ", ");
+    command_append_plain(list->items[i], out);
   }
-  if (has_more)
-    buffer_printf(out, count == 0 ? "..." : ", ...");
+  if (!is_done)
+    buffer_printf(out, list != NULL && list->item_count > 0 ? ", ..." : "...");
   buffer_append_char(out, shape == SHAPE_MAP ? '}' : ']');
+  jp_answer_free(answer);
+  value_pool_fini(&pool);
+  return is_good;
 }
 
 /* The text of an object without elements, by its toString. */
@@ -161,9 +138,6 @@ static int print_object(struct command *command, struct value *object)
 {
   struct buffer out;
   enum shape shape;
-  const struct failure *failure;
-  struct jp_answer *answer = NULL;
-  bool is_done = true;
   size_t number = evaluator_number_result(command->evaluator, object);
   buffer_init(&out);
   bool is_good = find_shape(command, object, &shape);
@@ -174,20 +148,13 @@ static int print_object(struct command *command, struct value *object)
   if (shape == SHAPE_OTHER) {
     is_good = is_good && append_text(command, object, &out);
   } else {
-    size_t most = command->options.elements == 0 ? SHOWN_STANDARD : command->options.elements;
-    struct jp_request fetch = jp_build_fetch(jp_object(object->ref), (int64_t)most, 0);
-    is_good = evaluator_request(command->evaluator, &fetch, &answer, &failure);
-    if (is_good) {
-      (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
-      append_elements(&out, jp_json_member(jp_answer_json(answer), "elements"), shape, !is_done);
-    }
+    is_good = append_elements(command, object, shape, &out);
   }
   /* What cannot be shown has no value, but is not wrong. */
   printf("$%zu %s%s%s", number, command->has_colour ? "\033[36m" : "",
          object->type == NULL ? "" : object->type, command->has_colour ? "\033[0m" : "");
   command_write_text(command, is_good || out.len > 1 ? buffer_text(&out) : TEXT(""));
   putchar('\n');
-  jp_answer_free(answer);
   buffer_fini(&out);
   return COMMAND_GOOD;
 }
@@ -315,11 +282,74 @@ static int print_json(struct command *command, struct value *value)
   return code;
 }
 
+static int print_lines(struct command *command, const struct value *const *values, size_t count)
+{
+  struct buffer out;
+  const struct failure *failure = NULL;
+  bool is_good = true;
+  buffer_init(&out);
+  for (size_t i = 0; is_good && i < count; i++) {
+    buffer_clear(&out);
+    is_good = append_json(command, values[i], &out, &failure);
+    if (is_good)
+      printf("%.*s\n", (int)out.len, out.data);
+  }
+  buffer_fini(&out);
+  return is_good ? COMMAND_GOOD : command_report(command, failure, TEXT_ABSENT);
+}
+
+/* The elements of what has elements, else the value. */
+static int print_ndjson(struct command *command, struct value *value)
+{
+  enum shape shape = SHAPE_OTHER;
+  const struct value *values[1] = {value};
+  if (value->kind == VALUE_OBJECT && find_shape(command, value, &shape) && shape != SHAPE_OTHER)
+    return command_print_elements(command, value);
+  if (value->kind == VALUE_LIST)
+    return print_lines(command, (const struct value *const *)value->items, value->item_count);
+  return print_lines(command, values, 1);
+}
+
 /* ---- any value ---- */
 
-static void append_plain(const struct value *value, struct buffer *out)
+/* The objects without a text among values and their items; with asked NULL only counts them. */
+static size_t find_objects(struct value *const *values, size_t count, struct value **asked)
+{
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++) {
+    struct value **rest = asked == NULL ? NULL : asked + found;
+    if (values[i]->kind != VALUE_OBJECT)
+      found += find_objects(values[i]->items, values[i]->item_count, rest);
+    else if (values[i]->text.data == NULL && ++found > 0 && rest != NULL)
+      *rest = values[i];
+  }
+  return found;
+}
+
+bool command_learn_texts(struct command *command, struct value *const *values, size_t count)
+{
+  const size_t used = find_objects(values, count, NULL);
+  struct jp_request *requests = calloc(used + 1, sizeof *requests);
+  struct jp_argument *arguments = calloc(used + 1, sizeof *arguments);
+  struct value **asked = calloc(used + 1, sizeof(struct value *));
+  bool is_good = requests != NULL && arguments != NULL && asked != NULL;
+  if (is_good)
+    find_objects(values, count, asked);
+  for (size_t i = 0; is_good && i < used; i++) {
+    arguments[i] = jp_as_type("java.lang.Object", jp_object(asked[i]->ref));
+    requests[i] = jp_build_class_method_call("java.lang.String", "valueOf", &arguments[i], 1);
+  }
+  is_good = is_good && (used == 0 || evaluator_ask_texts(command->evaluator, requests, used, asked));
+  free(requests);
+  free(arguments);
+  free(asked);
+  return is_good;
+}
+
+void command_append_plain(const struct value *value, struct buffer *out)
 {
   bool is_map = value->kind == VALUE_MAP;
+  bool is_entry = value->kind == VALUE_ENTRY && value->item_count == 2;
   if (value_write_text(value, out))
     return;
   if (value->kind == VALUE_OBJECT) {
@@ -330,12 +360,14 @@ static void append_plain(const struct value *value, struct buffer *out)
     BUFFER_LITERAL(out, "a lambda");
     return;
   }
-  buffer_append_char(out, is_map ? '{' : '[');
+  if (!is_entry)
+    buffer_append_char(out, is_map ? '{' : '[');
   for (size_t i = 0; i < value->item_count; i++) {
-    buffer_printf(out, i == 0 ? "" : is_map && i % 2 == 1 ? "=" : ", ");
-    append_plain(value->items[i], out);
+    buffer_printf(out, i == 0 ? "" : (is_map || is_entry) && i % 2 == 1 ? "=" : ", ");
+    command_append_plain(value->items[i], out);
   }
-  buffer_append_char(out, is_map ? '}' : ']');
+  if (!is_entry)
+    buffer_append_char(out, is_map ? '}' : ']');
 }
 
 int command_print_value(struct command *command, struct value *value)
@@ -343,15 +375,26 @@ int command_print_value(struct command *command, struct value *value)
   struct buffer out;
   if (value->kind == VALUE_VOID)
     return COMMAND_GOOD;
+  if (command->options.ndjson)
+    return print_ndjson(command, value);
   if (command->options.json)
     return print_json(command, value);
-  if (value->kind == VALUE_OBJECT && !command->options.raw)
-    return print_object(command, value);
+  bool may_be_table = command->options.table || (command->is_terminal && !command->options.plain);
+  if (value->kind == VALUE_LIST && value->item_count > 0 && value->items[0]->kind == VALUE_MAP &&
+      may_be_table && !evaluator_make_object(command->evaluator, &value))
+    return COMMAND_FAILED;
+  if (value->kind == VALUE_OBJECT && !command->options.raw) {
+    bool is_table = false;
+    int code = COMMAND_GOOD;
+    if (may_be_table)
+      code = command_print_table(command, value, &is_table);
+    return is_table ? code : print_object(command, value);
+  }
   buffer_init(&out);
   if (value->kind == VALUE_OBJECT)
     (void)append_text(command, value, &out);
   else
-    append_plain(value, &out);
+    command_append_plain(value, &out);
   if (command->options.raw)
     fwrite(out.data, 1, out.len, stdout);
   else

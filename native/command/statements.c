@@ -616,10 +616,12 @@ static bool run_source(struct evaluator *ev, struct text source, bool may_be_cla
   } else {
     is_good = evaluator_run_body(ev, program->root, &result);
   }
+  ev->is_at_end = is_good;
   if (is_good)
     is_good = evaluator_flush(ev);
   else
     settle_failure(ev);
+  ev->is_at_end = false;
   if (is_good && result->kind == VALUE_CAST)
     result = result->items[0];
   if (is_good && result->kind != VALUE_VOID && !scope_define(ev->globals, TEXT("_"), result))
@@ -656,6 +658,9 @@ static bool call_by_name(struct evaluator *ev, struct text name, const struct jp
                                   : jp_build_class_method_call(type.data, member.data, args, count);
   if (member.data == NULL)
     return evaluator_fail_memory(ev) != NULL;
+  ev->is_at_end = true;
+  if (ev->config.printed != NULL)
+    return evaluator_print_request(ev, &request);
   ev->round_trips++;
   enum jp_client_status status =
       jp_client_call(ev->config.client, &request, ev->config.timeout_ms, answer, &error);
@@ -690,6 +695,9 @@ bool evaluator_request(struct evaluator *ev, const struct jp_request *request, s
   failure_clear(&ev->failure);
   *failure = &ev->failure;
   *answer = NULL;
+  ev->is_at_end = true;
+  if (ev->config.printed != NULL)
+    return evaluator_print_request(ev, request);
   ev->round_trips++;
   enum jp_client_status status =
       jp_client_call(ev->config.client, request, ev->config.timeout_ms, answer, &error);
@@ -702,7 +710,9 @@ bool evaluator_request(struct evaluator *ev, const struct jp_request *request, s
   return false;
 }
 
-bool evaluator_ask(struct evaluator *ev, const struct jp_request *requests, size_t count, bool *truths)
+/* Sends the requests as steps; the caller destroys the chain. */
+static struct jp_chain *ask(struct evaluator *ev, const struct jp_request *requests, size_t count,
+                            bool *is_answered)
 {
   struct jp_client_error error;
   char name[24];
@@ -711,12 +721,36 @@ bool evaluator_ask(struct evaluator *ev, const struct jp_request *requests, size
     jp_chain_request(chain, chain_name_step(i, name), &requests[i]);
   ev->round_trips++;
   enum jp_client_status status = jp_chain_send(chain, ev->config.timeout_ms, &error);
+  *is_answered = status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE;
+  return chain;
+}
+
+bool evaluator_ask(struct evaluator *ev, const struct jp_request *requests, size_t count, bool *truths)
+{
+  char name[24];
+  bool is_answered;
+  struct jp_chain *chain = ask(ev, requests, count, &is_answered);
   for (size_t i = 0; i < count; i++) {
     truths[i] = false;
     (void)jp_answer_boolean(jp_chain_answer(chain, chain_name_step(i, name)), &truths[i]);
   }
   jp_chain_destroy(chain);
-  return status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE;
+  return is_answered;
+}
+
+bool evaluator_ask_texts(struct evaluator *ev, const struct jp_request *requests, size_t count,
+                         struct value *const *values)
+{
+  char name[24];
+  bool is_answered;
+  struct jp_chain *chain = ask(ev, requests, count, &is_answered);
+  for (size_t i = 0; i < count; i++) {
+    struct jp_text text = jp_answer_text(jp_chain_answer(chain, chain_name_step(i, name)));
+    if (text.data != NULL && !value_set_text(values[i], (struct text){text.data, text.len}))
+      is_answered = false;
+  }
+  jp_chain_destroy(chain);
+  return is_answered;
 }
 
 size_t evaluator_number_result(struct evaluator *ev, struct value *value)
@@ -724,6 +758,36 @@ size_t evaluator_number_result(struct evaluator *ev, struct value *value)
   char name[24];
   text_format(name, sizeof name, "$%zu", ++ev->results);
   return scope_define(ev->globals, text_of(name), value) ? ev->results : 0;
+}
+
+bool evaluator_ask_values(struct evaluator *ev, const struct jp_request *requests, size_t count,
+                          struct value *const *values)
+{
+  char name[24];
+  bool is_answered;
+  struct jp_chain *chain = ask(ev, requests, count, &is_answered);
+  for (size_t i = 0; i < count; i++) {
+    const struct jp_answer *answer = jp_chain_answer(chain, chain_name_step(i, name));
+    if (answer != NULL && jp_answer_kind(answer) != JP_ANSWER_ERROR && !value_set_answer(values[i], answer))
+      is_answered = false;
+  }
+  jp_chain_destroy(chain);
+  return is_answered;
+}
+
+bool evaluator_make_object(struct evaluator *ev, struct value **value)
+{
+  struct value *object = make_object(ev, 0, *value);
+  bool is_made = object != NULL && evaluator_flush(ev) && scope_define(ev->globals, TEXT("_"), object);
+  if (is_made)
+    *value = object; /* "_" holds it */
+  value_pool_drain(&ev->pool, 0);
+  return is_made;
+}
+
+void evaluator_forget_results(struct evaluator *ev)
+{
+  ev->results = 0;
 }
 
 size_t evaluator_round_trips(const struct evaluator *ev)

@@ -335,6 +335,11 @@ bool value_write_text(const struct value *value, struct buffer *out)
   }
 }
 
+bool value_is_array(const struct value *value)
+{
+  return value->type != NULL && (value->type[0] == '[' || text_ends_with(text_of(value->type), TEXT("[]")));
+}
+
 const char *value_describe(const struct value *value, char out[120])
 {
   static const char *const words[] = {

@@ -87,6 +87,8 @@ struct value *value_of_element(struct value_pool *pool, struct jp_answer *answer
 
 /* Java's text of a BOOLEAN, INTEGER, NUMBER, CHAR, TEXT or NULL; also of an OBJECT with a text. False: of no other. */
 bool value_write_text(const struct value *value, struct buffer *out);
+/* An object that is an array. */
+bool value_is_array(const struct value *value);
 /* "an int", "a java.util.List": for errors. In a static buffer of the caller's. */
 const char *value_describe(const struct value *value, char out[120]);
 

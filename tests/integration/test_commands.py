@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from support.peer import BINARY, FIXTURES, START_SECONDS, environment, eventually, run_to_end
+from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, eventually, run_to_end
 from support.peer_case import PeerCase, allow
 
 HEAP = "java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getCommitted()"
@@ -81,6 +81,7 @@ class Expressions(CommandCase):
                 ("xs = [1, 2, 3]; xs[1:]", "$1 java.util.ArrayList$SubList (2) [2, 3]"),
                 ("\"hello\"[1:] + \"hello\"[:2]", "ellohe"),
                 ("a = new int[3]; a.length", "3"),
+                ("List.of(List.of(Optional.empty()))", "$1 java.util.ImmutableCollections$List12 (1) [[Optional.empty]]"),
                 ("java.util.concurrent.TimeUnit.SECONDS", "$1 java.util.concurrent.TimeUnit SECONDS"),
                 ("IntStream.range(0, 3).iterator().getClass() == 1", "false"),
                 (f"{LIST_OF_TEN}.subList(0, 10)", "$1 java.util.ArrayList$SubList (10) [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"),
@@ -192,6 +193,18 @@ class Output(CommandCase):
         done = self.command("call", "--json", "IntStream.range(0, 25000).boxed().collect(Collectors.toList())")
         self.assertEqual(json.loads(done.stdout), list(range(25000)))
 
+    def test_tables(self):
+        for expression, wanted in (
+                ("[{a: 1, b: \"x\"}, {a: 22}]", " a  | b\n----+------\n  1 | x\n 22 | null\n(2 rows)\n"),
+                ("List.of(new fixtures.Point(1, 2))", " x | y\n---+---\n 1 | 2\n(1 row)\n"),
+                ("Map.of(\"a\", 1)", " key | value\n-----+-------\n a   |     1\n(1 row)\n"),
+                ("List.of(1)", "$1 java.util.ImmutableCollections$List12 (1) [1]\n"),
+                ("Math.abs(-1)", "1\n"),
+        ):
+            with self.subTest(expression):
+                self.assert_prints(wanted, "call", "--table", expression)
+        self.assert_prints("1\n[2]\n", "call", "--ndjson", "List.of(1, [2])")
+
     def test_exceptions(self):
         done = self.command("call", "Integer.parseInt(\"x\")")
         self.assertEqual(done.stderr, "java.lang.NumberFormatException: For input string: \"x\"\n"
@@ -219,7 +232,8 @@ class Output(CommandCase):
         self.assert_fails_with(5, "no answer in 100 ms", "call", "--timeout", "100ms", "Thread.sleep(60000)")
         done = run_to_end("call", "-u", "ws+unix:/no/such/socket", "1")
         self.assertEqual(done.returncode, 4, done.stderr)
-        done = run_to_end("call", "1")
+        with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
+            done = run_to_end("call", "1", env=environment(XDG_RUNTIME_DIR=folder))
         self.assertEqual((done.returncode, done.stderr),
                          (4, "jpeer call: which peer? Name it with -u URL or JPEER_URL, or launch one with -cp PATH\n"))
         peer = self.start_with(allow("java.lang.Math"))
@@ -281,6 +295,114 @@ class Looking(CommandCase):
         self.assert_prints("", "gc")
 
 
+class Messages(CommandCase):
+    def test_a_request_is_printed_and_not_sent(self):
+        call = {"jsonrpc": "2.0", "id": 1, "method": "call",
+                "params": {"type": "java.lang.System", "method": "setProperty", "args": ["cmd.printed", "1"]}}
+        done = self.command("call", "--print-request", "System.setProperty(\"cmd.printed\", \"1\")")
+        self.assertEqual((json.loads(done.stdout), done.stderr, done.returncode), (call, "", 0))
+        done = self.command("call", "--print-request", "System.setProperty(\"cmd.printed\", \"1\"); Math.abs(1)")
+        self.assertEqual((json.loads(done.stdout), done.stderr),
+                         (call, "jpeer call: what follows depends on the answer\n"))
+        done = self.command("call", "--print-request", HEAP)
+        self.assertEqual([step["params"].get("instance") for step in json.loads(done.stdout)],
+                         [None, {"result": 1}, {"result": 2}])
+        self.assertIn("curl -s http://127.0.0.1:", self.command("call", "--curl", "Math.max", "3", "5").stdout)
+        self.assert_prints("null\n", "call", "System.getProperty(\"cmd.printed\")")
+
+    def test_curl_gets_the_answer(self):
+        line = self.command("call", "--curl", "\"it's\".length()").stdout
+        done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=START_SECONDS)
+        self.assertEqual(json.loads(done.stdout)["result"]["value"]["value"], "4")
+
+    def test_rpc_sends_lines_as_they_are(self):
+        sent = [json.dumps({"jsonrpc": "2.0", "id": i, "method": "java.lang.Math.abs", "params": [-i]}) for i in range(3000)]
+        done = self.feed("rpc", "\n".join([*sent, "", json.dumps({"jsonrpc": "2.0", "method": "java.lang.Math.abs",
+                                                                   "params": [1]})]))
+        self.assertEqual((done.stderr, done.returncode), ("", 0))
+        self.assertEqual([(json.loads(line)["id"], json.loads(line)["result"]) for line in done.stdout.splitlines()],
+                         [(i, i) for i in range(3000)])
+        done = self.feed("rpc", "no JSON\n[" + sent[5] + "]")
+        self.assertEqual([type(json.loads(line)) for line in done.stdout.splitlines()], [dict, list])
+        self.assertEqual(done.returncode, 1)
+
+    def feed(self, name, text):
+        return subprocess.run([BINARY, name, "-u", self.peer.address("ws")], input=text, capture_output=True, text=True,
+                              env=environment(leaks=True), timeout=START_SECONDS)
+
+
+class Streams(CommandCase):
+    def test_each_prints_elements(self):
+        for expression, wanted in (
+                ("List.of(1, \"a\", List.of(2, 3))", "1\na\n[2, 3]\n"),
+                ("Map.of(\"a\", Optional.empty())", "a=Optional.empty\n"),
+                ("[1, 2]", "1\n2\n"),
+                ("new int[] {1, 2}", "1\n2\n"),
+                ("IntStream.range(0, 3000)", "".join(f"{i}\n" for i in range(3000))),
+        ):
+            with self.subTest(expression):
+                self.assert_prints(wanted, "each", expression)
+        self.assert_prints("1\n\"a\"\n", "each", "--ndjson", "List.of(1, \"a\")")
+        self.assert_fails_with(1, "an int has no elements", "each", "5")
+
+    def test_the_end_of_the_pipe_ends_the_iteration(self):
+        stream = ("IntStream.iterate(0, i -> i + 1).peek(i -> Thread.sleep(20)).onClose(() -> System.out.println(\"cmd.closed\"))")
+        process = subprocess.Popen([BINARY, "each", "-u", self.peer.address("ws"), stream], env=environment(),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), "0\n")
+        process.stdout.close()
+        self.assertEqual((process.wait(START_SECONDS), process.stderr.read()), (0, ""))
+        process.stderr.close()
+        self.peer.await_stdout("cmd.closed")
+
+    def test_watch_repeats(self):
+        process = subprocess.Popen([BINARY, "call", "--watch", "10ms", "-u", self.peer.address("ws"), "System.nanoTime()"],
+                                   env=environment(), stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        lines = [process.stdout.readline() for _ in range(3)]
+        self.assertEqual(len(set(lines)), 3)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(START_SECONDS), 130)
+        process.stdout.close()
+
+
+class Running(CommandCase):
+    def test_calls_and_cancel(self):
+        process = subprocess.Popen([BINARY, "call", "-u", self.peer.address("ws"), "Thread.sleep(60000)"],
+                                   env=environment(), stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        eventually(lambda: "Thread.sleep" in self.command("calls").stdout, "the call is listed")
+        call, = json.loads(self.command("calls", "--json").stdout)
+        self.assert_prints("", "cancel", str(call["call"]))
+        self.assertEqual(process.wait(START_SECONDS), 1)
+        self.assertIn("cancelled", process.stderr.read())
+        process.stderr.close()
+        self.assert_fails_with(1, "no call 1 runs", "cancel", "1")
+        self.assert_fails_with(2, "takes the number of a call", "cancel", "x")
+
+    def test_the_only_peer_of_the_user_is_found(self):
+        with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
+            own = environment(XDG_RUNTIME_DIR=folder)
+            self.assertEqual(run_to_end("ps", env=own).stdout, "")
+            self.assertEqual(run_to_end("call", "1", env=own).returncode, 4)
+            with Peer("--name", "first", env=own) as first:
+                self.assertEqual(run_to_end("call", "Math.abs(-1)", env=own).stdout, "1\n")
+                shown = json.loads(run_to_end("ps", "--json", env=own).stdout)
+                self.assertEqual((shown["name"], shown["pid"]), ("first", first.process.pid))
+                with Peer("--name", "second", env=own) as second:
+                    done = run_to_end("call", "1", env=own)
+                    self.assertEqual(done.returncode, 4)
+                    self.assertIn(f"-u {second.address('ws')}", done.stderr)
+                    self.assertEqual([line.split()[0] for line in run_to_end("ps", env=own).stdout.splitlines()],
+                                     ["NAME", "first", "second"])
+                    second.process.kill()
+                    second.process.wait()
+                    self.assertEqual(len(run_to_end("ps", env=own).stdout.splitlines()), 2)
+                    self.assertEqual(len(os.listdir(Path(folder, "jpeer"))), 1)
+            self.assertEqual(run_to_end("ps", env=own).stdout, "")
+
+
 class Launching(PeerCase):
     def test_a_command_launches_a_peer(self):
         done = run_to_end("call", "-cp", FIXTURES, "System.out.println(\"hi\"); Class.forName(\"fixtures.Main\").getName()")
@@ -293,11 +415,11 @@ class Launching(PeerCase):
         done = run_to_end("call", "--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         page = (Path(__file__).parents[2] / "docs/command-line.md").read_text(encoding="utf-8")
-        for name in ("call", "ls", "describe", "ping", "stats", "gc"):
+        for name in ("call", "each", "ls", "describe", "ping", "stats", "gc", "rpc", "ps", "calls", "cancel"):
             with self.subTest(name):
                 shown = run_to_end(name, "--help").stdout
                 for option in re.findall(r"^  (-[\w-]+)", shown, re.M):
-                    self.assertIn(f"`{option}`", page)
-        for name in ("shell", "each", "rpc", "ps", "sessions", "end"):
+                    self.assertTrue(f"`{option}`" in page, option)
+        for name in ("shell", "sessions", "end"):
             done = run_to_end(name)
             self.assertEqual((done.returncode, done.stderr), (2, f"jpeer: {name} is not available in this version\n"))
