@@ -182,6 +182,22 @@ bool evaluator_find_nested(struct evaluator *ev, struct text outer, struct text 
   return true;
 }
 
+struct text evaluator_find_class(struct evaluator *ev, struct text name)
+{
+  failure_clear(&ev->failure);
+  return evaluator_resolve_type(ev, 0, name);
+}
+
+const char *evaluator_imported_package(const struct evaluator *ev, size_t index)
+{
+  if (index < DEFAULT_PACKAGES)
+    return default_packages[index];
+  const struct class_name *package = ev->packages;
+  for (index -= DEFAULT_PACKAGES; package != NULL && index > 0; index--)
+    package = package->next;
+  return package == NULL ? NULL : package->full.data;
+}
+
 /* A type as the program writes it: "List", "java.util.List", "int[]". data NULL: failed. */
 struct text evaluator_resolve_type(struct evaluator *ev, size_t at, struct text type)
 {

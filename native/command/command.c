@@ -25,7 +25,8 @@ enum command_bit {
   CALLS = 1 << 8,
   CANCEL = 1 << 9,
   PS = 1 << 10,
-  ALL = (1 << 11) - 1,
+  SHELL = 1 << 11,
+  ALL = (1 << 12) - 1,
   WITH_PEER = ALL & ~PS,
   EVALUATING = CALL | EACH | DESCRIBE
 };
@@ -57,6 +58,11 @@ static const struct command_row {
      "prints the elements of a collection, an iterator or a stream as they come, a line each",
      "\nThe end of the pipe (| head) and Ctrl-C end the iteration in Java, and close a Stream.\n", 1, 1,
      command_each, NEEDS_CLIENT},
+    {"shell", SHELL, "[URL] [ARGUMENT ...]", "reads statements of Java from the terminal, a file or stdin",
+     "\nWithout -f and -e, and if stdin is no terminal, stdin is the script. A script stops at its first "
+     "error. Its\n"
+     "ARGUMENTs are the List args. In the terminal \\? lists the commands of the shell.\n",
+     0, COMMAND_WORDS_MAX, command_shell, NEEDS_CLIENT},
     {"ls", LIST, "[PREFIX]", "lists packages, then classes, that this client may use", NULL, 0, 1,
      command_list, NEEDS_CLIENT},
     {"describe", DESCRIBE, "CLASS | EXPRESSION", "prints the members of a class or an object, as javap does",
@@ -121,14 +127,28 @@ static const struct {
       AT(timeout_ms),
       .min = 1,
       .max = INT_MAX}},
-    {CALL | EACH | LIST | DESCRIBE | STATS | PS | CALLS,
+    {SHELL,
+     {.group = "Scripts",
+      .names = {"-f"},
+      .takes = "FILE",
+      .help = "runs the file; - is stdin",
+      .read = option_read_text,
+      AT(file),
+      .ends = false}},
+    {SHELL,
+     {.names = {"-e"},
+      .takes = "STATEMENTS",
+      .help = "runs these",
+      .read = option_read_text,
+      AT(expression)}},
+    {CALL | EACH | LIST | DESCRIBE | STATS | PS | CALLS | SHELL,
      {.group = "Output", .names = {"--json"}, .help = "prints JSON", .read = option_read_switch, AT(json)}},
     {CALL | EACH,
      {.names = {"--ndjson"},
       .help = "prints each element as JSON, a line each",
       .read = option_read_switch,
       AT(ndjson)}},
-    {CALL,
+    {CALL | SHELL,
      {.names = {"--table"},
       .help = "prints a table: of a List of Maps, records or beans, of a ResultSet, of a Map",
       .read = option_read_switch,
@@ -138,7 +158,7 @@ static const struct {
       .help = "prints the text alone, without a line end",
       .read = option_read_switch,
       AT(raw)}},
-    {CALL | LIST,
+    {CALL | LIST | SHELL,
      {.names = {"-n"},
       .takes = "COUNT",
       .standard = "10; ls 1000",
@@ -152,7 +172,7 @@ static const struct {
       .help = "also the members of superclasses and interfaces",
       .read = option_read_switch,
       AT(inherited)}},
-    {CALL | EACH | LIST | DESCRIBE,
+    {CALL | EACH | LIST | DESCRIBE | SHELL,
      {.names = {"-v", "--verbose"},
       .help = "exceptions have all frames",
       .read = option_read_switch,
@@ -204,6 +224,7 @@ const char *command_summary(size_t index)
 /* ---- Ctrl-C ---- */
 
 static volatile sig_atomic_t interrupts;
+static bool survives_interrupts; /* the shell */
 
 enum pipe_state { PIPE_UNWATCHED, PIPE_WATCHED, PIPE_ENDED };
 static enum pipe_state output_pipe;
@@ -212,7 +233,7 @@ static enum pipe_state output_pipe;
 static void count_interrupt(int number)
 {
   (void)number;
-  if (++interrupts > 1)
+  if (++interrupts > 1 && !survives_interrupts)
     _exit(COMMAND_INTERRUPTED);
 }
 
@@ -468,7 +489,8 @@ static int find_only_peer(struct command *command)
 static int find_peer(struct command *command, enum command_needs needs)
 {
   const struct command_options *options = &command->options;
-  const struct jp_client_config config = {.size = sizeof config, .interrupted = is_interrupted};
+  const struct jp_client_config config = {
+      .size = sizeof config, .interrupted = is_interrupted, .reconnects = command->reconnects};
   struct jp_client_error error = {0};
   bool is_launched = options->class_path != NULL || options->jar != NULL;
   if (options->class_path != NULL && options->jar != NULL)
@@ -488,6 +510,37 @@ static int find_peer(struct command *command, enum command_needs needs)
   return status == JP_CLIENT_OK ? COMMAND_GOOD : fail_connection(command, status, &error);
 }
 
+/* What the prompt of the shell begins with. */
+static void name_peer(struct command *command)
+{
+  const struct command_options *options = &command->options;
+  const char *name = options->jar != NULL ? options->jar : options->url;
+  if (command->peer != NULL && options->jar == NULL)
+    name = "java";
+  for (const struct running_peer *peer = peers_list(&command->peers); peer != NULL && command->peer == NULL;
+       peer = peer->next) {
+    for (const char **address = peer->addresses; *address != NULL; address++) {
+      if (strcmp(*address, options->url) == 0)
+        name = peer->name.data;
+    }
+  }
+  const char *scheme = strstr(name, "://");
+  const char *slash = strrchr(name, '/');
+  name = scheme != NULL ? scheme + 3 : slash != NULL && slash[1] != '\0' ? slash + 1 : name;
+  text_format(command->peer_name, sizeof command->peer_name, "%s", name);
+}
+
+static struct evaluator *create_evaluator(struct command *command)
+{
+  const struct evaluator_config config = {
+      .client = command->client,
+      .timeout_ms = command->options.timeout_ms == 0 ? JP_FOREVER : (int)command->options.timeout_ms,
+      .verbose = command->options.verbose,
+      .interrupted = is_interrupted,
+      .printed = command->options.print_request || command->options.curl ? &command->printed : NULL};
+  return evaluator_create(&config);
+}
+
 static void leave_peer(struct command *command)
 {
   evaluator_destroy(command->evaluator);
@@ -495,6 +548,33 @@ static void leave_peer(struct command *command)
     (void)jp_peer_stop(command->peer, 5000);
   else
     jp_client_close(command->client);
+}
+
+int command_open_peer(struct command *command, const char *url)
+{
+  struct command other = *command;
+  const struct jp_client_config config = {
+      .size = sizeof config, .interrupted = is_interrupted, .reconnects = true};
+  struct jp_client_error error = {0};
+  other.peer = NULL;
+  other.client = NULL;
+  enum jp_client_status status = jp_client_open(url, &config, &other.client, &error);
+  if (status != JP_CLIENT_OK)
+    return fail_connection(command, status, &error);
+  other.evaluator = create_evaluator(&other);
+  const char *kept = arena_printf(&command->peers, "%s", url).data;
+  if (other.evaluator == NULL || kept == NULL) {
+    evaluator_destroy(other.evaluator);
+    jp_client_close(other.client);
+    return COMMAND_FAILED;
+  }
+  leave_peer(command);
+  command->peer = NULL;
+  command->client = other.client;
+  command->evaluator = other.evaluator;
+  command->options.url = kept;
+  name_peer(command);
+  return COMMAND_GOOD;
 }
 
 /* ---- running ---- */
@@ -564,9 +644,30 @@ static int watch(struct command *command, int (*run)(struct command *command))
   return code != COMMAND_GOOD ? code : command_is_interrupted() ? COMMAND_INTERRUPTED : COMMAND_GOOD;
 }
 
+/* The first word is an address, if it looks like one. */
+static void take_address(struct command *command)
+{
+  static const char *const kinds[] = {
+      "ws+unix:", "ws://", "http+unix:", "http://", "shm:", "tcp://", "ipc://", "wss://", "https://"};
+  const char *word = command->word_count == 0 ? "" : command->words[0];
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    if (!text_starts_with(text_of(word), text_of(kinds[i])))
+      continue;
+    command->options.url = word;
+    command->words++;
+    command->word_count--;
+    return;
+  }
+}
+
 static int run_with_peer(const struct command_row *row, struct command *command)
 {
   int code = row->bit == CALL ? command_check_call(command) : COMMAND_GOOD;
+  if (row->bit == SHELL) {
+    take_address(command);
+    survives_interrupts = true;
+    command->reconnects = true;
+  }
   if (code == COMMAND_GOOD)
     code = find_peer(command, row->needs);
   if (code != COMMAND_GOOD)
@@ -576,16 +677,12 @@ static int run_with_peer(const struct command_row *row, struct command *command)
     leave_peer(command);
     return code;
   }
-  const struct evaluator_config config = {
-      .client = command->client,
-      .timeout_ms = command->options.timeout_ms == 0 ? JP_FOREVER : (int)command->options.timeout_ms,
-      .verbose = command->options.verbose,
-      .interrupted = is_interrupted,
-      .printed = command->options.print_request || command->options.curl ? &command->printed : NULL};
   struct timespec begin;
   struct timespec end;
   clock_gettime(CLOCK_MONOTONIC, &begin);
-  command->evaluator = evaluator_create(&config);
+  if (row->bit == SHELL)
+    name_peer(command);
+  command->evaluator = create_evaluator(command);
   if (command->evaluator == NULL) {
     fprintf(stderr, "jpeer %s: out of memory\n", row->name);
     code = COMMAND_FAILED;

@@ -38,6 +38,8 @@ struct command_options {
   int64_t timeout_ms;
   size_t elements; /* the most that are shown of an object */
   int64_t watch_ms;
+  const char *file;       /* of jpeer shell: a script */
+  const char *expression; /* of jpeer shell: instead of a script */
   bool json;
   bool ndjson;
   bool table;
@@ -58,6 +60,7 @@ struct command {
   struct command_options options;
   char *const *words; /* what follows the options */
   size_t word_count;
+  char peer_name[64];
   struct jp_peer *peer; /* launched; NULL: not */
   bool
       is_ready; /* the launched peer has said that it is ready; only the thread that passes its output uses it */
@@ -65,7 +68,8 @@ struct command {
   struct evaluator *evaluator;
   struct arena peers;    /* of find_only_peer */
   struct buffer printed; /* requests, if they are printed and not sent */
-  bool is_terminal;      /* stdout */
+  bool reconnects;
+  bool is_terminal; /* stdout */
   bool has_colour;
 };
 
@@ -79,6 +83,10 @@ int command_gc(struct command *command);
 int command_each(struct command *command);
 int command_calls(struct command *command);
 int command_cancel(struct command *command);
+int command_shell(struct command *command);
+/* Leaves the peer and its variables for another one. Returns an exit status; if it is not COMMAND_GOOD, nothing has
+ * changed. */
+int command_open_peer(struct command *command, const char *url);
 /* These have no client. */
 int command_rpc(struct command *command);
 int command_ps(struct command *command);

@@ -39,6 +39,7 @@ struct failure {
   enum failure_kind kind;
   size_t at;             /* in the source */
   bool has_place;        /* `at` is worth showing */
+  bool is_syntax;        /* the source is no program: nothing has run */
   char type[256];        /* the throwable's class; "": none */
   struct jp_error error; /* the message */
   struct buffer report;  /* lines: class and message, frames, causes */
@@ -55,6 +56,18 @@ void evaluator_destroy(struct evaluator *evaluator);
  * False: *failure says why, until the next run. */
 bool evaluator_run(struct evaluator *evaluator, struct text source, struct value **value,
                    const struct failure **failure);
+
+/* Receives what the statements of a source have given: a value, which is not PENDING, and whether the statement is an
+ * expression; or a command of the shell, its name and its words. False ends the run. */
+struct statement_listener {
+  bool (*value)(struct statement_listener *listener, struct value *value, bool is_expression);
+  bool (*command)(struct statement_listener *listener, struct text command);
+};
+
+/* As evaluator_run, but statement by statement: each is sent before the next one begins. *is_ended: the listener has ended
+ * the run, or the program has returned. */
+bool evaluator_run_statements(struct evaluator *evaluator, struct text source,
+                              struct statement_listener *listener, const struct failure **failure);
 
 /* As evaluator_run; but the name of a class alone is a value of the kind CLASS. */
 bool evaluator_resolve(struct evaluator *evaluator, struct text source, struct value **value,
@@ -86,6 +99,17 @@ size_t evaluator_number_result(struct evaluator *evaluator, struct value *value)
 
 /* Makes a List or Map an object of Java. *value is borrowed from the evaluator until its next run. */
 bool evaluator_make_object(struct evaluator *evaluator, struct value **value);
+
+/* Makes a variable of the program a List of texts. False: no memory. */
+bool evaluator_define_texts(struct evaluator *evaluator, const char *name, char *const *texts, size_t count);
+/* The variables of the program: their names and values, borrowed until the next run. NULL after the last. */
+const char *evaluator_variable(const struct evaluator *evaluator, size_t index, const struct value **value);
+/* Ends a variable. False: there is none. */
+bool evaluator_drop(struct evaluator *evaluator, struct text name);
+/* The full name of a class as the program writes it, without an error if there is none: data NULL. */
+struct text evaluator_find_class(struct evaluator *evaluator, struct text name);
+/* The packages whose classes have simple names: by default, and by imports. NULL after the last. */
+const char *evaluator_imported_package(const struct evaluator *evaluator, size_t index);
 
 /* The next result is "$1" again. */
 void evaluator_forget_results(struct evaluator *evaluator);

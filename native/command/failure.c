@@ -16,6 +16,7 @@ void failure_clear(struct failure *failure)
   failure->thrown = NULL;
   failure->kind = FAILURE_NONE;
   failure->has_place = false;
+  failure->is_syntax = false;
   failure->type[0] = '\0';
   failure->error.text[0] = '\0';
 }

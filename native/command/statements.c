@@ -590,20 +590,83 @@ static struct program *parse_program(struct evaluator *ev, struct text source)
   if (status == JP_NO_MEMORY)
     return evaluator_fail_memory(ev), NULL;
   (void)evaluator_fail(ev, error.at, "", "%s", error.error.text);
+  ev->failure.is_syntax = true;
   return NULL;
 }
 
-static bool run_source(struct evaluator *ev, struct text source, bool may_be_class, struct value **value,
-                       const struct failure **failure)
+/* Parses the source, and makes it the program that runs. */
+static bool begin_program(struct evaluator *ev, struct text source, const struct failure **failure)
 {
   failure_clear(&ev->failure);
   *failure = &ev->failure;
-  *value = NULL;
   struct program *program = parse_program(ev, source);
   if (program == NULL)
     return false;
   program_release(ev->program);
   ev->program = program;
+  return true;
+}
+
+static bool is_expression(const struct node *node)
+{
+  return node->kind < NODE_BLOCK;
+}
+
+static bool run_step(struct evaluator *ev, const struct node *node, struct statement_listener *listener,
+                     bool *goes_on)
+{
+  struct value *value = NULL;
+  enum flow flow = run_statement(ev, node, &value);
+  if (flow == FLOW_FAIL) {
+    settle_failure(ev);
+    return false;
+  }
+  if (!evaluator_flush(ev))
+    return false;
+  while (value != NULL && value->kind == VALUE_CAST)
+    value = value->items[0];
+  *goes_on = flow == FLOW_NEXT;
+  if (value == NULL || value->kind == VALUE_VOID)
+    return true;
+  if (!scope_define(ev->globals, TEXT("_"), value))
+    return evaluator_fail_memory(ev) != NULL;
+  *goes_on = listener->value(listener, value, is_expression(node) || flow == FLOW_RETURN) && *goes_on;
+  return true;
+}
+
+bool evaluator_run_statements(struct evaluator *ev, struct text source, struct statement_listener *listener,
+                              const struct failure **failure)
+{
+  bool is_good = begin_program(ev, source, failure);
+  bool goes_on = true;
+  struct program *program = ev->program;
+  if (!is_good)
+    return false;
+  program->holders++;
+  for (const struct node *node = program->root->items; is_good && goes_on && node != NULL;
+       node = node->next) {
+    if (ev->program != program) { /* a command has run another one */
+      program_release(ev->program);
+      ev->program = program;
+      program->holders++;
+    }
+    if (node->kind == NODE_COMMAND)
+      goes_on = listener->command(listener, node->name);
+    else
+      is_good = run_step(ev, node, listener, &goes_on);
+    value_pool_drain(&ev->pool, 0);
+  }
+  program_release(program);
+  return is_good;
+}
+
+static bool run_source(struct evaluator *ev, struct text source, bool may_be_class, struct value **value,
+                       const struct failure **failure)
+{
+  *value = NULL;
+  if (!begin_program(ev, source, failure))
+    return false;
+  const struct program *program = ev->program;
   struct value *result = NULL;
   const struct node *only = program->root->items;
   bool is_name = only != NULL && only->next == NULL && (only->kind == NODE_NAME || only->kind == NODE_MEMBER);
@@ -783,6 +846,44 @@ bool evaluator_make_object(struct evaluator *ev, struct value **value)
     *value = object; /* "_" holds it */
   value_pool_drain(&ev->pool, 0);
   return is_made;
+}
+
+bool evaluator_define_texts(struct evaluator *ev, const char *name, char *const *texts, size_t count)
+{
+  struct value *list = value_create(&ev->pool, VALUE_LIST);
+  bool is_good = list != NULL;
+  for (size_t i = 0; is_good && i < count; i++) {
+    struct value *item = value_text(&ev->pool, text_of(texts[i]));
+    is_good = item != NULL && value_append(list, item);
+  }
+  is_good = is_good && scope_define(ev->globals, text_of(name), list);
+  value_pool_drain(&ev->pool, 0);
+  return is_good;
+}
+
+const char *evaluator_variable(const struct evaluator *ev, size_t index, const struct value **value)
+{
+  const struct variable *variable = ev->globals->variables;
+  for (; variable != NULL && index > 0; index--)
+    variable = variable->next;
+  if (variable == NULL)
+    return NULL;
+  *value = variable->value;
+  return variable->name;
+}
+
+bool evaluator_drop(struct evaluator *ev, struct text name)
+{
+  for (struct variable **at = &ev->globals->variables; *at != NULL; at = &(*at)->next) {
+    struct variable *variable = *at;
+    if (!text_equal(text_of(variable->name), name))
+      continue;
+    *at = variable->next;
+    value_release(variable->value);
+    free(variable);
+    return true;
+  }
+  return false;
 }
 
 void evaluator_forget_results(struct evaluator *ev)

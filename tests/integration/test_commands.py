@@ -415,11 +415,11 @@ class Launching(PeerCase):
         done = run_to_end("call", "--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         page = (Path(__file__).parents[2] / "docs/command-line.md").read_text(encoding="utf-8")
-        for name in ("call", "each", "ls", "describe", "ping", "stats", "gc", "rpc", "ps", "calls", "cancel"):
+        for name in ("call", "shell", "each", "ls", "describe", "ping", "stats", "gc", "rpc", "ps", "calls", "cancel"):
             with self.subTest(name):
                 shown = run_to_end(name, "--help").stdout
                 for option in re.findall(r"^  (-[\w-]+)", shown, re.M):
                     self.assertTrue(f"`{option}`" in page, option)
-        for name in ("shell", "sessions", "end"):
+        for name in ("sessions", "end"):
             done = run_to_end(name)
             self.assertEqual((done.returncode, done.stderr), (2, f"jpeer: {name} is not available in this version\n"))
