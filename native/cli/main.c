@@ -18,8 +18,6 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
     {"run", subcommand_run, "launches a JVM with an application and serves its objects (jpeer run --help)"},
     {"policy", subcommand_policy, "checks a policy file, and explains what it decides (jpeer policy --help)"},
-    {"sessions", NULL, NULL},
-    {"end", NULL, NULL},
     {"log", NULL, NULL},
 };
 enum { SUBCOMMANDS = sizeof subcommands / sizeof subcommands[0] };

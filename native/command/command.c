@@ -1,7 +1,9 @@
 #include "command/command.h"
 
+#include "client/client_sessions.h"
 #include "client/transports/client_url.h"
 #include "command/peers.h"
+#include "command/session_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -26,8 +28,10 @@ enum command_bit {
   CANCEL = 1 << 9,
   PS = 1 << 10,
   SHELL = 1 << 11,
-  ALL = (1 << 12) - 1,
-  WITH_PEER = ALL & ~PS,
+  SESSIONS = 1 << 12,
+  END = 1 << 13,
+  ALL = (1 << 14) - 1,
+  WITH_PEER = ALL & ~(PS | SESSIONS | END),
   EVALUATING = CALL | EACH | DESCRIBE
 };
 
@@ -63,6 +67,9 @@ static const struct command_row {
      "error. Its\n"
      "ARGUMENTs are the List args. In the terminal \\? lists the commands of the shell.\n",
      0, COMMAND_WORDS_MAX, command_shell, NEEDS_CLIENT},
+    {"sessions", SESSIONS, "", "lists the sessions that -s keeps between commands", NULL, 0, 0,
+     command_sessions, NEEDS_NOTHING},
+    {"end", END, "NAME", "ends a session: its objects are released", NULL, 1, 1, command_end, NEEDS_NOTHING},
     {"ls", LIST, "[PREFIX]", "lists packages, then classes, that this client may use", NULL, 0, 1,
      command_list, NEEDS_CLIENT},
     {"describe", DESCRIBE, "CLASS | EXPRESSION", "prints the members of a class or an object, as javap does",
@@ -127,6 +134,12 @@ static const struct {
       AT(timeout_ms),
       .min = 1,
       .max = INT_MAX}},
+    {CALL | EACH | DESCRIBE | SHELL,
+     {.names = {"-s", "--session"},
+      .takes = "NAME",
+      .help = "keeps the variables for further commands with that name, until jpeer end NAME",
+      .read = option_read_text,
+      AT(session)}},
     {SHELL,
      {.group = "Scripts",
       .names = {"-f"},
@@ -489,8 +502,10 @@ static int find_only_peer(struct command *command)
 static int find_peer(struct command *command, enum command_needs needs)
 {
   const struct command_options *options = &command->options;
-  const struct jp_client_config config = {
-      .size = sizeof config, .interrupted = is_interrupted, .reconnects = command->reconnects};
+  const struct jp_client_config config = {.size = sizeof config,
+                                          .interrupted = is_interrupted,
+                                          .reconnects = command->reconnects,
+                                          .peer_id = command->session_id};
   struct jp_client_error error = {0};
   bool is_launched = options->class_path != NULL || options->jar != NULL;
   if (options->class_path != NULL && options->jar != NULL)
@@ -625,7 +640,7 @@ static int watch(struct command *command, int (*run)(struct command *command))
       code = COMMAND_FAILED;
       break;
     }
-    evaluator_forget_results(command->evaluator);
+    evaluator_set_results(command->evaluator, 0);
     code = run(command);
     fclose(stdout);
     stdout = terminal;
@@ -642,6 +657,34 @@ static int watch(struct command *command, int (*run)(struct command *command))
   }
   free(last);
   return code != COMMAND_GOOD ? code : command_is_interrupted() ? COMMAND_INTERRUPTED : COMMAND_GOOD;
+}
+
+/* -s NAME: the session's own address counts if none is given. */
+static int open_session(struct command *command)
+{
+  struct command_options *options = &command->options;
+  const char *url = NULL;
+  if (options->class_path != NULL || options->jar != NULL)
+    return command_fail_usage(command, "-s is for a peer that runs on: it excludes -cp and -jar");
+  int code = session_file_open(command, options->session, &command->session, &command->session_id, &url);
+  if (code != COMMAND_GOOD)
+    return code;
+  if (url != NULL && options->url != NULL && strcmp(url, options->url) != 0)
+    return command_fail_usage(command, "the session %s is of the peer at %s: jpeer end %s ends it",
+                              options->session, url, options->session);
+  options->url = url != NULL ? url : options->url;
+  return COMMAND_GOOD;
+}
+
+/* Leaves the session's objects in the peer. */
+static int save_session(struct command *command, int code)
+{
+  int saved = session_file_save(command->session, command, command->options.url);
+  client_leave_session(command->client);
+  evaluator_destroy(command->evaluator);
+  command->client = NULL;
+  command->evaluator = NULL;
+  return code == COMMAND_GOOD ? saved : code;
 }
 
 /* The first word is an address, if it looks like one. */
@@ -668,6 +711,8 @@ static int run_with_peer(const struct command_row *row, struct command *command)
     survives_interrupts = true;
     command->reconnects = true;
   }
+  if (code == COMMAND_GOOD && command->options.session != NULL)
+    code = open_session(command);
   if (code == COMMAND_GOOD)
     code = find_peer(command, row->needs);
   if (code != COMMAND_GOOD)
@@ -687,6 +732,8 @@ static int run_with_peer(const struct command_row *row, struct command *command)
     fprintf(stderr, "jpeer %s: out of memory\n", row->name);
     code = COMMAND_FAILED;
   } else {
+    if (command->session != NULL)
+      code = session_file_load(command->session, command);
     code = command->options.watch_ms > 0 ? watch(command, row->run) : row->run(command);
     if (command->peer != NULL)
       jp_peer_await_output(command->peer);
@@ -702,6 +749,8 @@ static int run_with_peer(const struct command_row *row, struct command *command)
     fprintf(stderr, "jpeer %s: cannot write the output: %s\n", row->name, strerror(errno));
     code = COMMAND_FAILED;
   }
+  if (command->session != NULL && command->evaluator != NULL)
+    return save_session(command, code);
   leave_peer(command);
   return code;
 }
@@ -746,6 +795,7 @@ static int run_row(const struct command_row *row, char *const *args, size_t arg_
       code = row->needs == NEEDS_NOTHING ? row->run(&command) : run_with_peer(row, &command);
     }
   }
+  session_file_close(command.session);
   buffer_fini(&command.printed);
   arena_fini(&command.peers);
   option_list_fini(&command.options.run);

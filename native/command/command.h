@@ -30,6 +30,8 @@ const char *command_summary(size_t index);
 
 enum { COMMAND_WORDS_MAX = 1000 };
 
+struct session_file;
+
 struct command_options {
   const char *url;
   const char *class_path;
@@ -38,6 +40,7 @@ struct command_options {
   int64_t timeout_ms;
   size_t elements; /* the most that are shown of an object */
   int64_t watch_ms;
+  const char *session;    /* between commands; NULL: none */
   const char *file;       /* of jpeer shell: a script */
   const char *expression; /* of jpeer shell: instead of a script */
   bool json;
@@ -66,8 +69,10 @@ struct command {
       is_ready; /* the launched peer has said that it is ready; only the thread that passes its output uses it */
   struct jp_client *client;
   struct evaluator *evaluator;
-  struct arena peers;    /* of find_only_peer */
-  struct buffer printed; /* requests, if they are printed and not sent */
+  struct arena peers;           /* of find_only_peer */
+  struct buffer printed;        /* requests, if they are printed and not sent */
+  struct session_file *session; /* NULL: none */
+  const char *session_id;
   bool reconnects;
   bool is_terminal; /* stdout */
   bool has_colour;
@@ -90,6 +95,8 @@ int command_open_peer(struct command *command, const char *url);
 /* These have no client. */
 int command_rpc(struct command *command);
 int command_ps(struct command *command);
+int command_sessions(struct command *command);
+int command_end(struct command *command);
 /* Before there is a client: COMMAND_GOOD, or prints what is wrong with the words. */
 int command_check_call(const struct command *command);
 

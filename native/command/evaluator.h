@@ -94,7 +94,7 @@ bool evaluator_ask_texts(struct evaluator *evaluator, const struct jp_request *r
 bool evaluator_ask_values(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
                           struct value *const *values);
 
-/* Makes the value "$1", "$2", ... and returns the number. */
+/* Makes the value "$1", "$2", ... and returns the number; an object that has one keeps it. */
 size_t evaluator_number_result(struct evaluator *evaluator, struct value *value);
 
 /* Makes a List or Map an object of Java. *value is borrowed from the evaluator until its next run. */
@@ -111,8 +111,11 @@ struct text evaluator_find_class(struct evaluator *evaluator, struct text name);
 /* The packages whose classes have simple names: by default, and by imports. NULL after the last. */
 const char *evaluator_imported_package(const struct evaluator *evaluator, size_t index);
 
-/* The next result is "$1" again. */
-void evaluator_forget_results(struct evaluator *evaluator);
+/* Makes a variable of the program. False: no memory. */
+bool evaluator_define(struct evaluator *evaluator, struct text name, struct value *value);
+/* The number of the last "$N". */
+size_t evaluator_results(const struct evaluator *evaluator);
+void evaluator_set_results(struct evaluator *evaluator, size_t results);
 
 /* How many messages were sent. */
 size_t evaluator_round_trips(const struct evaluator *evaluator);

@@ -819,6 +819,10 @@ bool evaluator_ask_texts(struct evaluator *ev, const struct jp_request *requests
 size_t evaluator_number_result(struct evaluator *ev, struct value *value)
 {
   char name[24];
+  for (const struct variable *known = ev->globals->variables; known != NULL; known = known->next) {
+    if (known->name[0] == '$' && value->ref != NULL && known->value->ref == value->ref)
+      return strtoul(known->name + 1, NULL, 10);
+  }
   text_format(name, sizeof name, "$%zu", ++ev->results);
   return scope_define(ev->globals, text_of(name), value) ? ev->results : 0;
 }
@@ -886,9 +890,19 @@ bool evaluator_drop(struct evaluator *ev, struct text name)
   return false;
 }
 
-void evaluator_forget_results(struct evaluator *ev)
+bool evaluator_define(struct evaluator *ev, struct text name, struct value *value)
 {
-  ev->results = 0;
+  return scope_define(ev->globals, name, value);
+}
+
+size_t evaluator_results(const struct evaluator *ev)
+{
+  return ev->results;
+}
+
+void evaluator_set_results(struct evaluator *ev, size_t results)
+{
+  ev->results = results;
 }
 
 size_t evaluator_round_trips(const struct evaluator *ev)

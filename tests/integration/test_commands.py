@@ -403,6 +403,63 @@ class Running(CommandCase):
             self.assertEqual(run_to_end("ps", env=own).stdout, "")
 
 
+class Sessions(CommandCase):
+    def setUp(self):
+        super().setUp()
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-run-"))
+        self.own = environment(leaks=True, XDG_RUNTIME_DIR=folder)
+
+    def in_session(self, *words, peer=None):
+        done = self.command(words[0], "-s", "w", *words[1:], env=self.own, peer=peer)
+        return done.stdout + done.stderr
+
+    def test_variables_between_commands(self):
+        self.assertEqual(self.in_session("call", "new ArrayList()"), "$1 java.util.ArrayList (0) []\n")
+        self.assertEqual(self.in_session("call", "$1.add(3)"), "true\n")
+        self.assertEqual(self.in_session("call", "$1"), "$1 java.util.ArrayList (1) [3]\n")
+        self.assertEqual(self.in_session("call", "x = 2.5f; c = \"q\".charAt(0); s = \"a\\n\"; n = null; y = $1; l = 5l; b = true"), "")
+        self.assertEqual(self.in_session("call", "x + y.size() + l + c + s + n + b"), "121.5a\nnulltrue\n")
+        self.assertEqual(self.in_session("each", "y"), "3\n")
+        self.assertIn("the variable f is not kept", self.in_session("call", "f = a -> a"))
+        self.assertIn("9 variables", run_to_end("sessions", env=self.own).stdout)
+        self.assertEqual(run_to_end("call", "-s", "w", "$1.size()", env=self.own).stdout, "1\n")
+        self.assertEqual(run_to_end("end", "w", env=self.own).returncode, 0)
+        self.assertIn("there is no variable $1", self.in_session("call", "$1"))
+        self.assertEqual(run_to_end("end", "no", env=self.own).returncode, 1)
+
+    def test_objects_are_released_when_no_variable_holds_them(self):
+        self.in_session("call", "o = new Object(); p = o; w = new java.lang.ref.WeakReference(o)")
+        self.assertEqual(self.in_session("call", "p = 5; System.gc(); w.get() == null"), "false\n")
+        self.in_session("call", "o = 5; _ = 5")
+        self.assertEqual(self.in_session("call", "System.gc(); w.get() == null"), "true\n")
+        self.in_session("call", "v = new java.lang.ref.WeakReference(new Object())")
+        self.assertEqual(self.in_session("call", "System.gc(); v.get() == null"), "true\n")
+        self.in_session("call", "k = new ArrayList(); u = new java.lang.ref.WeakReference(k); k")
+        run_to_end("end", "w", env=self.own)
+        self.assert_prints("0\n", "call", "0")
+
+    def test_a_session_of_a_peer_that_has_ended(self):
+        with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
+            options = ("--json-rpc", f"unix:{folder}/s")
+            url = f"ws+unix:{folder}/s"
+            run = lambda expression: run_to_end("call", "-s", "old", "-u", url, expression, env=self.own)
+            with Peer(*options, addresses=False):
+                self.assertEqual(run("x = 5; new ArrayList()").returncode, 0)
+            self.assertEqual(run("x").returncode, 4)
+            with Peer(*options, addresses=False):
+                done = run("x + 1")
+                self.assertEqual(done.stdout, "6\n")
+                self.assertIn("has ended the session: ", done.stderr)
+                self.assertIn("there is no variable $1", run("$1").stderr)
+
+    def test_names_and_addresses(self):
+        self.assert_fails_with(2, "a session's name has letters", "call", "-s", "../x", "1", env=self.own)
+        self.in_session("call", "1")
+        done = run_to_end("call", "-s", "w", "-u", "ws://127.0.0.1:1", "1", env=self.own)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("the session w is of the peer at", done.stderr)
+
+
 class Launching(PeerCase):
     def test_a_command_launches_a_peer(self):
         done = run_to_end("call", "-cp", FIXTURES, "System.out.println(\"hi\"); Class.forName(\"fixtures.Main\").getName()")
@@ -415,11 +472,8 @@ class Launching(PeerCase):
         done = run_to_end("call", "--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         page = (Path(__file__).parents[2] / "docs/command-line.md").read_text(encoding="utf-8")
-        for name in ("call", "shell", "each", "ls", "describe", "ping", "stats", "gc", "rpc", "ps", "calls", "cancel"):
+        for name in ("call", "shell", "each", "ls", "describe", "ping", "stats", "gc", "rpc", "ps", "calls", "cancel", "sessions", "end"):
             with self.subTest(name):
                 shown = run_to_end(name, "--help").stdout
                 for option in re.findall(r"^  (-[\w-]+)", shown, re.M):
                     self.assertTrue(f"`{option}`" in page, option)
-        for name in ("sessions", "end"):
-            done = run_to_end(name)
-            self.assertEqual((done.returncode, done.stderr), (2, f"jpeer: {name} is not available in this version\n"))
