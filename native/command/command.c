@@ -234,6 +234,33 @@ const char *command_summary(size_t index)
   return commands[index].summary;
 }
 
+size_t command_select_options(const char *name, struct option *selected)
+{
+  for (size_t i = 0; i < COMMANDS; i++) {
+    if (strcmp(commands[i].name, name) == 0)
+      return select_rows(commands[i].bit, selected);
+  }
+  return 0;
+}
+
+bool command_print_manual(const char *name)
+{
+  for (size_t i = 0; i < COMMANDS; i++) {
+    const struct command_row *row = &commands[i];
+    struct option options[ROWS];
+    char title[64];
+    char synopsis[200];
+    if (strcmp(row->name, name) != 0)
+      continue;
+    text_format(title, sizeof title, "jpeer %s", name);
+    text_format(synopsis, sizeof synopsis, "jpeer %s [options] %s", name, row->arguments);
+    options_print_manual(stdout, title, row->summary, synopsis, row->help, options,
+                         select_rows(row->bit, options));
+    return true;
+  }
+  return false;
+}
+
 /* ---- Ctrl-C ---- */
 
 static volatile sig_atomic_t interrupts;
@@ -590,6 +617,30 @@ int command_open_peer(struct command *command, const char *url)
   command->options.url = kept;
   name_peer(command);
   return COMMAND_GOOD;
+}
+
+bool command_open_for_completion(struct command *command, const char *url)
+{
+  const struct jp_client_config config = {.size = sizeof config, .connect_timeout_ms = 1000};
+  struct jp_client_error error;
+  *command = (struct command){.name = "complete", .options = {.url = url, .timeout_ms = 1000}};
+  arena_init(&command->peers);
+  buffer_init(&command->printed);
+  if (url == NULL) {
+    const struct running_peer *first = peers_list(&command->peers);
+    url = first == NULL || first->next != NULL ? NULL : peers_choose_address(first);
+  }
+  if (url != NULL && jp_client_open(url, &config, &command->client, &error) == JP_CLIENT_OK)
+    command->evaluator = create_evaluator(command);
+  return command->evaluator != NULL;
+}
+
+void command_close_for_completion(struct command *command)
+{
+  evaluator_destroy(command->evaluator);
+  jp_client_close(command->client);
+  buffer_fini(&command->printed);
+  arena_fini(&command->peers);
 }
 
 /* ---- running ---- */

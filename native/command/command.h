@@ -26,6 +26,22 @@ bool command_run(const char *name, char *const *args, size_t arg_count, int *exi
 const char *command_name(size_t index);
 const char *command_summary(size_t index);
 
+/* What the caller completes: its own subcommands. */
+struct completion_of_others {
+  const char *const *names; /* NULL after the last */
+  const struct option *run_options;
+  size_t run_option_count;
+  const char *presets; /* of policies: "deny-unsafe, deny-files" */
+};
+
+/* Prints the command's man page. False: there is no such command. */
+bool command_print_manual(const char *name);
+/* Prints what the last of the words, which follow "jpeer", may become, one a line: subcommands, options and their values,
+ * and names of the peer at hand. */
+void command_complete(char *const *words, size_t count, const struct completion_of_others *others);
+/* Prints the completion script for a shell. Returns an exit status. */
+int command_print_completion(const char *shell);
+
 /* ---- for the files of this folder ---- */
 
 enum { COMMAND_WORDS_MAX = 1000 };
@@ -77,6 +93,13 @@ struct command {
   bool is_terminal; /* stdout */
   bool has_colour;
 };
+
+/* The options of a command by its name; 0: there is none. */
+size_t command_select_options(const char *name, struct option *selected);
+enum { COMMAND_OPTIONS_MAX = 64 };
+/* A command that has parsed nothing, with an open client and an evaluator for completion. False: there is no peer. */
+bool command_open_for_completion(struct command *command, const char *url);
+void command_close_for_completion(struct command *command);
 
 /* Each runs with an open client. They return an exit status, after they have printed what failed. */
 int command_call(struct command *command);

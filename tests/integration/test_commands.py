@@ -460,6 +460,70 @@ class Sessions(CommandCase):
         self.assertIn("the session w is of the peer at", done.stderr)
 
 
+class Completing(CommandCase):
+    def complete(self, *words, **changes):
+        done = run_to_end("complete", "--", *words, env=environment(leaks=True, JPEER_URL=self.peer.address("ws"), **changes))
+        self.assertEqual((done.stderr, done.returncode), ("", 0))
+        return done.stdout.split()
+
+    def test_words(self):
+        for words, wanted in (
+                (["pi"], ["ping"]),
+                (["ru"], ["run"]),
+                (["call", "--print-r"], ["--print-request"]),
+                (["run", "--rpc-threads-"], ["--rpc-threads-max"]),
+                (["run", "--rpc-policy-preset", "deny-files,deny-un"], ["deny-files,deny-unsafe"]),
+                (["call", "Math.floorM"], ["Math.floorMod"]),
+                (["call", "java.lang.Math.floorM"], ["java.lang.Math.floorMod"]),
+                (["each", "ArrL"], ["ArrayList"]),
+                (["describe", "java.util.concurrent.ato"], ["java.util.concurrent.atomic."]),
+                (["call", "-cp", "x"], []),
+                (["nope", "x"], []),
+        ):
+            with self.subTest(words):
+                self.assertEqual(self.complete(*words), wanted)
+        self.assertEqual(run_to_end("complete", "--", "call", "Math.m", env=environment(JPEER_URL="ws://127.0.0.1:1")).stdout, "")
+
+    def test_addresses_and_sessions(self):
+        with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
+            own = environment(XDG_RUNTIME_DIR=folder)
+            with Peer("--name", "here", env=own) as peer:
+                run_to_end("call", "-s", "kept", "1", env=own)
+                self.assertIn(peer.address("ws"), self.complete("call", "-u", "ws", XDG_RUNTIME_DIR=folder))
+                self.assertEqual(self.complete("end", "k", XDG_RUNTIME_DIR=folder), ["kept"])
+
+    def test_the_script_of_bash_obeys_its_word_breaks(self):
+        script = run_to_end("completion", "bash").stdout
+        lines = []
+        with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder, \
+                Peer("--json-rpc", f"unix:{folder}/s", env=environment(XDG_RUNTIME_DIR=folder), addresses=False):
+            for line, words in (("jpeer call Math.floorM", "jpeer call Math.floorM"),
+                                (f"jpeer call -u ws+unix:{folder}/", f"jpeer call -u ws+unix : {folder}/")):
+                done = subprocess.run(
+                    ["bash", "-c", script + f"\nCOMP_LINE='{line}'; "
+                     f"COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); "
+                     "_jpeer 2>/dev/null; echo \"${COMPREPLY[*]}\""], capture_output=True, text=True, timeout=START_SECONDS,
+                    env=environment(XDG_RUNTIME_DIR=folder, PATH=f"{BINARY.parent}:{os.environ['PATH']}"))
+                lines.append(done.stdout)
+            self.assertEqual(lines, ["Math.floorMod\n", f"{folder}/s\n"])
+        for shell in ("zsh", "fish"):
+            self.assertIn("jpeer complete", run_to_end("completion", shell).stdout)
+        self.assertEqual(run_to_end("completion", "csh").returncode, 2)
+
+    def test_man_pages_have_the_options_of_help(self):
+        shown = run_to_end("--help").stdout
+        for name in (*re.findall(r"^  (\w+)  ", shown, re.M), "run"):
+            if name in ("policy", "completion", "man", "help"):
+                continue
+            with self.subTest(name):
+                page = run_to_end("man", name).stdout
+                self.assertTrue(page.startswith(f".TH \"jpeer-{name}\" 1\n"))
+                plain = page.replace("\\fB", "").replace("\\fR", "").replace("\\fI", "").replace("\\-", "-")
+                for options in re.findall(r"^  (-.*?)(?:  |$)", run_to_end(name, "--help").stdout, re.M):
+                    self.assertIn(f".TP\n{options.strip()}\n", plain)
+        self.assertEqual(run_to_end("man", "nope").returncode, 2)
+
+
 class Launching(PeerCase):
     def test_a_command_launches_a_peer(self):
         done = run_to_end("call", "-cp", FIXTURES, "System.out.println(\"hi\"); Class.forName(\"fixtures.Main\").getName()")
