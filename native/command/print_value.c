@@ -30,13 +30,27 @@ void command_write_text(const struct command *command, struct text text)
 enum shape { SHAPE_OTHER, SHAPE_ARRAY, SHAPE_COLLECTION, SHAPE_MAP };
 
 /* Streams and iterators are not read: their elements could be read once only. False: the connection failed. */
+/* By the names of java.util: without a round trip, and also if the policy denies the question. */
+static enum shape guess_shape(const struct value *object)
+{
+  static const char *const ends[] = {"List", "Set", "Deque", "Queue", "Vector", "Stack"};
+  struct text type = text_of(object->type == NULL ? "" : object->type);
+  if (!text_starts_with(type, TEXT("java.util.")))
+    return SHAPE_OTHER;
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    if (text_ends_with(type, text_of(ends[i])))
+      return SHAPE_COLLECTION;
+  }
+  return text_ends_with(type, TEXT("Map")) ? SHAPE_MAP : SHAPE_OTHER;
+}
+
 static bool find_shape(struct command *command, const struct value *object, enum shape *shape)
 {
   static const struct {
     const char *type;
     enum shape shape;
   } shapes[] = {{"java.util.Collection", SHAPE_COLLECTION}, {"java.util.Map", SHAPE_MAP}};
-  *shape = SHAPE_OTHER;
+  *shape = guess_shape(object);
   if (value_is_array(object)) {
     *shape = SHAPE_ARRAY;
     return true;
@@ -44,6 +58,8 @@ static bool find_shape(struct command *command, const struct value *object, enum
   struct jp_argument argument = jp_object(object->ref);
   struct jp_request requests[2];
   bool truths[2];
+  if (*shape != SHAPE_OTHER)
+    return true;
   for (size_t i = 0; i < 2; i++)
     requests[i] = jp_build_instance_method_call(
         NULL, "isInstance", jp_text_of_type("java.lang.Class", shapes[i].type), &argument, 1);
@@ -123,7 +139,10 @@ static bool append_text(struct command *command, const struct value *object, str
     buffer_append_text(out, object->text);
     return true;
   }
-  if (!evaluator_request(command->evaluator, &request, &answer, &failure))
+  struct jp_request own =
+      jp_build_instance_method_call(NULL, "toString", jp_object(object->ref), JP_NO_ARGUMENTS);
+  if (!evaluator_request(command->evaluator, &request, &answer, &failure) &&
+      !evaluator_request(command->evaluator, &own, &answer, &failure)) /* the policy may deny String */
     return false;
   struct jp_text text = jp_answer_text(answer);
   struct text cut = text_cut((struct text){text.data == NULL ? "" : text.data, text.len}, 1000);
@@ -148,12 +167,12 @@ static int print_object(struct command *command, struct value *object)
   if (shape == SHAPE_OTHER) {
     is_good = is_good && append_text(command, object, &out);
   } else {
-    is_good = append_elements(command, object, shape, &out);
+    is_good = append_elements(command, object, shape, &out) || append_text(command, object, &out);
   }
   /* What cannot be shown has no value, but is not wrong. */
   printf("$%zu %s%s%s", number, command->has_colour ? "\033[36m" : "",
          object->type == NULL ? "" : object->type, command->has_colour ? "\033[0m" : "");
-  command_write_text(command, is_good || out.len > 1 ? buffer_text(&out) : TEXT(""));
+  command_write_text(command, out.len > 1 ? buffer_text(&out) : TEXT(""));
   putchar('\n');
   buffer_fini(&out);
   return COMMAND_GOOD;
