@@ -36,8 +36,9 @@ bool evaluator_note_class(struct evaluator *ev, struct class_name **list, struct
   struct class_name *known = arena_calloc(&ev->names, 1, sizeof *known);
   if (known == NULL)
     return false;
-  *known = (struct class_name){
-      .next = *list, .simple = arena_text(&ev->names, simple), .full = arena_text(&ev->names, full)};
+  *known = (struct class_name){.next = *list,
+                               .simple = arena_text(&ev->names, simple),
+                               .full = arena_printf(&ev->names, "%.*s", TEXT_ARGS(full))};
   if (known->simple.data == NULL || known->full.data == NULL)
     return false;
   *list = known;

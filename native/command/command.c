@@ -623,7 +623,7 @@ bool command_open_for_completion(struct command *command, const char *url)
 {
   const struct jp_client_config config = {.size = sizeof config, .connect_timeout_ms = 1000};
   struct jp_client_error error;
-  *command = (struct command){.name = "complete", .options = {.url = url, .timeout_ms = 1000}};
+  *command = (struct command){.name = "complete", .options = {.url = url, .timeout_ms = 3000}};
   arena_init(&command->peers);
   buffer_init(&command->printed);
   if (url == NULL) {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { NAMES_MAX = 300, TIMEOUT_MS = 1000 };
+enum { NAMES_MAX = 300, TIMEOUT_MS = 3000 };
 
 /* The members of a class, as jpeer.describe gives them, and what was asked for. */
 struct known_class {
@@ -189,7 +189,7 @@ static struct jp_json describe(struct completer *completer, struct text type)
     known = arena_calloc(&completer->names, 1, sizeof *known);
     if (known == NULL)
       return (struct jp_json){.kind = JP_JSON_ABSENT};
-    known->name = arena_text(&completer->names, type);
+    known->name = arena_printf(&completer->names, "%.*s", TEXT_ARGS(type));
     struct jp_request request = jp_build_describe_type(known->name.data);
     request.members_only = true;
     if (known->name.data == NULL || jp_client_call(completer->command->client, &request, TIMEOUT_MS,

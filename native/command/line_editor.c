@@ -361,8 +361,9 @@ static void begin_editing(struct line_editor *editor)
   library->set(editor->edit, EL_PROMPT, show_prompt);
   library->set(editor->edit, EL_HIST, library->history, editor->history);
   library->wset(editor->edit, EL_GETCFN, read_character);
-  library->set(editor->edit, EL_ADDFN, "jpeer-complete", "completes", complete);
-  library->set(editor->edit, EL_ADDFN, "jpeer-paste", "inserts a paste", take_paste);
+  /* el_set would leak its copies of the names */
+  library->wset(editor->edit, EL_ADDFN, L"jpeer-complete", L"completes", complete);
+  library->wset(editor->edit, EL_ADDFN, L"jpeer-paste", L"inserts a paste", take_paste);
   library->set(editor->edit, EL_BIND, "^I", "jpeer-complete", NULL);
   library->set(editor->edit, EL_BIND, "\\e[200~", "jpeer-paste", NULL);
   library->set(editor->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
@@ -401,8 +402,6 @@ void line_editor_destroy(struct line_editor *editor)
     editor->library.end(editor->edit);
   if (editor->history != NULL)
     editor->library.history_end(editor->history);
-  if (editor->library.handle != NULL)
-    dlclose(editor->library.handle);
   current = NULL;
   free(editor->last);
   free(editor);

@@ -22,6 +22,7 @@ struct shell {
   struct command *command;
   struct line_editor *editor; /* NULL: a script */
   struct completer *completer;
+  char *next_url;     /* of \open; NULL: none */
   const char *file;   /* of the script that runs; NULL: the terminal */
   struct text source; /* that runs */
   FILE *terminal;     /* stdout itself */
@@ -356,13 +357,29 @@ static void run_program(struct shell *shell, const char *words)
   (void)shell;
 }
 
+/* The evaluator that runs the line ends with the old peer: open_next opens the new one after the line. */
 static void run_open(struct shell *shell, const char *words)
 {
-  shell->status = command_open_peer(shell->command, words);
-  if (shell->status != COMMAND_GOOD)
+  if (shell->editor == NULL || shell->file != NULL) {
+    fputs("\\open is for lines of the terminal\n", stderr);
+    shell->status = COMMAND_USAGE;
     return;
-  completer_destroy(shell->completer);
-  shell->completer = completer_create(shell->command);
+  }
+  free(shell->next_url);
+  shell->next_url = strdup(words);
+}
+
+static void open_next(struct shell *shell)
+{
+  char *url = shell->next_url;
+  shell->next_url = NULL;
+  if (url != NULL)
+    shell->status = command_open_peer(shell->command, url);
+  if (url != NULL && shell->status == COMMAND_GOOD) {
+    completer_destroy(shell->completer);
+    shell->completer = completer_create(shell->command);
+  }
+  free(url);
 }
 
 static void run_quit(struct shell *shell, const char *words)
@@ -507,6 +524,7 @@ static void run_entry(struct shell *shell, struct text entry)
     run_piped(shell, text_slice(entry, 0, pipe), text_slice(entry, pipe + 1, entry.len));
   else
     (void)run_source(shell, NULL, entry);
+  open_next(shell);
 }
 
 static bool is_blank(struct text entry)
