@@ -48,11 +48,22 @@ bool batch_begin(struct evaluator *ev, struct batch *batch)
   return batch->chain != NULL;
 }
 
-void batch_end(struct batch *batch)
+/* The steps were sent, or are not sent any more. */
+static void release_steps(struct batch *batch)
 {
   for (size_t i = 0; i < batch->count; i++)
     value_release(batch->pending[i]);
+  for (size_t i = 0; i < batch->operand_count; i++)
+    value_release(batch->operands[i]);
+  batch->count = 0;
+  batch->operand_count = 0;
+}
+
+void batch_end(struct batch *batch)
+{
+  release_steps(batch);
   free(batch->pending);
+  free(batch->operands);
   jp_chain_destroy(batch->chain);
 }
 
@@ -165,9 +176,7 @@ bool evaluator_flush(struct evaluator *ev)
     evaluator_take_failure(ev, 0, false, status, &error, NULL);
     is_good = false;
   }
-  for (size_t i = 0; i < batch->count; i++)
-    value_release(batch->pending[i]);
-  batch->count = 0;
+  release_steps(batch);
   (void)!jp_chain_send(batch->chain, 0, NULL); /* empty: only frees the answers, which hold objects */
   return is_good;
 }
@@ -395,6 +404,14 @@ static struct value *add_step(struct evaluator *ev, size_t at, struct jp_request
   if (result == NULL || pending == NULL)
     return evaluator_fail_memory(ev);
   batch->pending = pending;
+  for (size_t i = 0; i < count; i++) {
+    struct value **held =
+        array_grow(batch->operands, batch->operand_count, &batch->operand_capacity, sizeof(struct value *));
+    if (held == NULL)
+      return evaluator_fail_memory(ev);
+    batch->operands = held;
+    batch->operands[batch->operand_count++] = value_keep(operands[i]);
+  }
   result->step = batch->count;
   result->at = at;
   result->is_field = request->operation == JP_GET;

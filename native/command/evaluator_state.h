@@ -51,6 +51,9 @@ struct batch {
   struct value **pending; /* held */
   size_t count;
   size_t capacity;
+  struct value **operands; /* held: the messages name their objects, which must not be released before */
+  size_t operand_count;
+  size_t operand_capacity;
 };
 
 struct class_name {

@@ -96,6 +96,8 @@ class Expressions(CommandCase):
                 ("s = \"\"\nfor (e : Map.of(\"a\", 1)) s = s + e.getKey() + e.getValue()\ns", "a1"),
                 ("s = 0; for (i : IntStream.range(0, 2500).boxed().iterator()) s = s + i; s", str(sum(range(2500)))),
                 ("s = 0; for (i : new int[] {1, 2}) s = s + i; s", "3"),
+                ("s = []; for (o : IntStream.range(0, 300).boxed().map(i -> new fixtures.Point(i, i)).collect(Collectors.toList()))"
+                 " s.add({x: o.x, y: String.valueOf(o.y).length()}); s.size()", "300"),
                 ("i = 0\nwhile (i < 5) { i = i + 1 }\ni", "5"),
                 ("f = (n) -> { if (n < 2) return 1; n * f(n - 1) }; f(5)", "120"),
                 ("try { Integer.parseInt(\"x\") } catch (NumberFormatException e) { e.getMessage() }",
