@@ -676,7 +676,7 @@ static void print_watched(const struct command *command, struct text shown, stru
 }
 
 /* Runs it again and again. */
-static int watch(struct command *command, int (*run)(struct command *command))
+static int repeat_command(struct command *command, int (*run)(struct command *command))
 {
   char *last = NULL;
   size_t last_length = 0;
@@ -758,7 +758,8 @@ static int run_with_peer(const struct command_row *row, struct command *command)
 {
   int code = row->bit == CALL ? command_check_call(command) : COMMAND_GOOD;
   if (row->bit == SHELL) {
-    take_address(command);
+    if (command->options.file == NULL && command->options.expression == NULL)
+      take_address(command); /* the words of a script are its arguments */
     survives_interrupts = true;
     command->reconnects = true;
   }
@@ -785,7 +786,7 @@ static int run_with_peer(const struct command_row *row, struct command *command)
   } else {
     if (command->session != NULL)
       code = session_file_load(command->session, command);
-    code = command->options.watch_ms > 0 ? watch(command, row->run) : row->run(command);
+    code = command->options.watch_ms > 0 ? repeat_command(command, row->run) : row->run(command);
     if (command->peer != NULL)
       jp_peer_await_output(command->peer);
     clock_gettime(CLOCK_MONOTONIC, &end);

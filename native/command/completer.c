@@ -50,7 +50,7 @@ void completer_destroy(struct completer *completer)
   free(completer);
 }
 
-static void add(struct completer *completer, struct text item, struct text shown)
+static void add_candidate(struct completer *completer, struct text item, struct text shown)
 {
   for (size_t i = 0; i < completer->count; i++) {
     if (text_equal(completer->shown[i], shown))
@@ -91,7 +91,7 @@ static void add_names(struct completer *completer, struct jp_json names, bool si
     struct text name = read_string(&completer->arena, item);
     struct text shown = arena_printf(&completer->arena, "%.*s.", TEXT_ARGS(name));
     if (shown.data != NULL)
-      add(completer, shown, shown);
+      add_candidate(completer, shown, shown);
   }
   for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(names, "classes"));
        jp_json_next(&cursor, NULL, &item);) {
@@ -102,7 +102,7 @@ static void add_names(struct completer *completer, struct jp_json names, bool si
     if (simple && dot != SIZE_MAX)
       name = text_slice(name, dot + 1, name.len);
     if (memchr(name.data, '$', name.len) == NULL)
-      add(completer, name, name);
+      add_candidate(completer, name, name);
   }
   (void)jp_json_boolean(jp_json_member(names, "complete"), &is_complete);
   completer->is_cut |= !is_complete;
@@ -145,11 +145,11 @@ static void add_variables(struct completer *completer, struct text typed)
   const char *name;
   for (size_t i = 0; (name = evaluator_variable(completer->command->evaluator, i, &value)) != NULL; i++) {
     if (text_starts_with(text_of(name), typed))
-      add(completer, text_of(name), text_of(name));
+      add_candidate(completer, text_of(name), text_of(name));
   }
   for (size_t i = 0; typed.len > 0 && i < sizeof words / sizeof words[0]; i++) {
     if (text_starts_with(text_of(words[i]), typed))
-      add(completer, text_of(words[i]), text_of(words[i]));
+      add_candidate(completer, text_of(words[i]), text_of(words[i]));
   }
 }
 
@@ -250,12 +250,12 @@ static void add_members(struct completer *completer, struct text type, bool is_s
                                       : jp_json_count(jp_json_member(member, "parameters")) == 0 ? "()"
                                                                                                  : "(");
       if (item.data != NULL)
-        add(completer, item, list == 0 ? name : write_signature(completer, member, name));
+        add_candidate(completer, item, list == 0 ? name : write_signature(completer, member, name));
     }
   }
   struct text item = arena_printf(&completer->arena, "%.*sclass", TEXT_ARGS(before));
   if (is_static && completer->count > 0 && item.data != NULL && text_starts_with(TEXT("class"), typed))
-    add(completer, item, TEXT("class"));
+    add_candidate(completer, item, TEXT("class"));
 }
 
 /* The class of the object that a variable holds; data NULL: none. */

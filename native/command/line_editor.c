@@ -234,7 +234,7 @@ static void list_candidates(FILE *out, const struct completion *found)
   fflush(out);
 }
 
-static unsigned char complete(EditLine *edit, int key)
+static unsigned char complete_word(EditLine *edit, int key)
 {
   struct line_editor *editor = editor_of(edit);
   const LineInfo *info = editor->library.line(editor->edit);
@@ -362,7 +362,7 @@ static void begin_editing(struct line_editor *editor)
   library->set(editor->edit, EL_HIST, library->history, editor->history);
   library->wset(editor->edit, EL_GETCFN, read_character);
   /* el_set would leak its copies of the names */
-  library->wset(editor->edit, EL_ADDFN, L"jpeer-complete", L"completes", complete);
+  library->wset(editor->edit, EL_ADDFN, L"jpeer-complete", L"completes", complete_word);
   library->wset(editor->edit, EL_ADDFN, L"jpeer-paste", L"inserts a paste", take_paste);
   library->set(editor->edit, EL_BIND, "^I", "jpeer-complete", NULL);
   library->set(editor->edit, EL_BIND, "\\e[200~", "jpeer-paste", NULL);

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static void propose(struct text typed, const char *candidate)
+static void propose_word(struct text typed, const char *candidate)
 {
   if (text_starts_with(text_of(candidate), typed))
     puts(candidate);
@@ -18,7 +18,7 @@ static void propose_option_names(struct text typed, const struct option *options
 {
   for (size_t row = 0; row < count; row++) {
     for (size_t i = 0; i < OPTION_NAMES && options[row].names[i] != NULL; i++)
-      propose(typed, options[row].names[i]);
+      propose_word(typed, options[row].names[i]);
   }
 }
 
@@ -28,7 +28,7 @@ static void propose_addresses(struct text typed)
   arena_init(&arena);
   for (const struct running_peer *peer = peers_list(&arena); peer != NULL; peer = peer->next) {
     for (const char **address = peer->addresses; *address != NULL; address++)
-      propose(typed, *address);
+      propose_word(typed, *address);
   }
   arena_fini(&arena);
 }
@@ -43,7 +43,7 @@ static void propose_sessions(struct text typed)
   DIR *files = opendir(path);
   for (const struct dirent *entry; files != NULL && (entry = readdir(files)) != NULL;) {
     if (entry->d_name[0] != '.')
-      propose(typed, entry->d_name);
+      propose_word(typed, entry->d_name);
   }
   if (files != NULL)
     closedir(files);
@@ -135,9 +135,9 @@ void command_complete(char *const *words, size_t count, const struct completion_
     return;
   if (count == 1) {
     for (size_t i = 0; command_name(i) != NULL; i++)
-      propose(text_of(words[0]), command_name(i));
+      propose_word(text_of(words[0]), command_name(i));
     for (size_t i = 0; others->names[i] != NULL; i++)
-      propose(text_of(words[0]), others->names[i]);
+      propose_word(text_of(words[0]), others->names[i]);
   } else if (strcmp(words[0], "run") == 0) {
     complete_argument(words, count, others->run_options, others->run_option_count, others->presets);
   } else {

@@ -774,8 +774,8 @@ bool evaluator_request(struct evaluator *ev, const struct jp_request *request, s
 }
 
 /* Sends the requests as steps; the caller destroys the chain. */
-static struct jp_chain *ask(struct evaluator *ev, const struct jp_request *requests, size_t count,
-                            bool *is_answered)
+static struct jp_chain *send_questions(struct evaluator *ev, const struct jp_request *requests, size_t count,
+                                       bool *is_answered)
 {
   struct jp_client_error error;
   char name[24];
@@ -792,7 +792,7 @@ bool evaluator_ask(struct evaluator *ev, const struct jp_request *requests, size
 {
   char name[24];
   bool is_answered;
-  struct jp_chain *chain = ask(ev, requests, count, &is_answered);
+  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
   for (size_t i = 0; i < count; i++) {
     truths[i] = false;
     (void)jp_answer_boolean(jp_chain_answer(chain, chain_name_step(i, name)), &truths[i]);
@@ -806,7 +806,7 @@ bool evaluator_ask_texts(struct evaluator *ev, const struct jp_request *requests
 {
   char name[24];
   bool is_answered;
-  struct jp_chain *chain = ask(ev, requests, count, &is_answered);
+  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
   for (size_t i = 0; i < count; i++) {
     struct jp_text text = jp_answer_text(jp_chain_answer(chain, chain_name_step(i, name)));
     if (text.data != NULL && !value_set_text(values[i], (struct text){text.data, text.len}))
@@ -832,7 +832,7 @@ bool evaluator_ask_values(struct evaluator *ev, const struct jp_request *request
 {
   char name[24];
   bool is_answered;
-  struct jp_chain *chain = ask(ev, requests, count, &is_answered);
+  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
   for (size_t i = 0; i < count; i++) {
     const struct jp_answer *answer = jp_chain_answer(chain, chain_name_step(i, name));
     if (answer != NULL && jp_answer_kind(answer) != JP_ANSWER_ERROR && !value_set_answer(values[i], answer))

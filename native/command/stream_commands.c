@@ -261,8 +261,8 @@ static bool read_lines(struct relay *relay)
 
 enum { AWAITED_MAX = 1000 }; /* more lines are read when answers have arrived */
 
-static enum jp_client_status step(struct relay *relay, int timeout_ms, bool *is_timed_out,
-                                  struct jp_client_error *error)
+static enum jp_client_status pass_messages(struct relay *relay, int timeout_ms, bool *is_timed_out,
+                                           struct jp_client_error *error)
 {
   struct client_transport *transport = relay->transport;
   enum jp_client_status status = transport->kind->flush(transport, error);
@@ -292,7 +292,7 @@ static int run_relay(struct command *command, struct relay *relay)
   enum jp_client_status status = JP_CLIENT_OK;
   while (status == JP_CLIENT_OK && relay->is_written && !(relay->input_has_ended && relay->awaited == 0)) {
     bool is_timed_out = false;
-    status = step(relay, relay->awaited > 0 ? timeout_ms : -1, &is_timed_out, &error);
+    status = pass_messages(relay, relay->awaited > 0 ? timeout_ms : -1, &is_timed_out, &error);
     if (command_is_interrupted())
       return COMMAND_INTERRUPTED;
     if (is_timed_out) {

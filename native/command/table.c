@@ -66,8 +66,8 @@ static struct text read_cell(struct table *table, struct jp_json json)
 
 /* ---- where rows come from ---- */
 
-static bool fetch(struct command *command, struct table *table, const struct value *object,
-                  const struct jp_options *options, struct jp_answer **answer, struct jp_json *elements)
+static bool fetch_rows(struct command *command, struct table *table, const struct value *object,
+                       const struct jp_options *options, struct jp_answer **answer, struct jp_json *elements)
 {
   size_t most = command->options.elements == 0 ? ROWS_STANDARD : command->options.elements;
   struct jp_request request = jp_build_fetch(jp_object(object->ref), (int64_t)most, 0);
@@ -241,7 +241,7 @@ static bool fill_from_beans(struct command *command, struct table *table, const 
   struct accessor accessors[COLUMNS_MAX];
   struct jp_json item;
   struct text type = TEXT_ABSENT;
-  bool is_one = fetch(command, table, object, &with_types, &answer, &elements);
+  bool is_one = fetch_rows(command, table, object, &with_types, &answer, &elements);
   if (!is_one)
     return false;
   for (struct jp_json_cursor cursor = jp_json_enter(elements); jp_json_next(&cursor, NULL, &item);) {
@@ -442,7 +442,8 @@ static void append_wide(struct table *table, struct buffer *out)
   }
 }
 
-static bool fill(struct command *command, struct table *table, const struct value *object, bool *is_table)
+static bool fill_table(struct command *command, struct table *table, const struct value *object,
+                       bool *is_table)
 {
   struct jp_answer *answer = NULL;
   struct jp_json elements;
@@ -460,7 +461,7 @@ static bool fill(struct command *command, struct table *table, const struct valu
     return (*is_table = fill_from_result_set(command, table, object));
   if (!truths[0] && !(truths[1] && command->options.table))
     return true;
-  if (!fetch(command, table, object, NULL, &answer, &elements))
+  if (!fetch_rows(command, table, object, NULL, &answer, &elements))
     return false;
   if (truths[1])
     *is_table = fill_from_map(table, elements);
@@ -480,7 +481,7 @@ int command_print_table(struct command *command, const struct value *object, boo
     return COMMAND_FAILED;
   arena_init(&table->arena);
   buffer_init(&out);
-  (void)fill(command, table, object, is_table);
+  (void)fill_table(command, table, object, is_table);
   if (*is_table) {
     if (command->options.wide)
       append_wide(table, &out);
