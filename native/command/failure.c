@@ -109,6 +109,37 @@ static void note_types(struct failure *failure, struct jp_json data)
   }
 }
 
+/* The class java.util.Map, not the constant java.lang.Math.PI. */
+static bool ends_with_class(struct text name)
+{
+  const char *last = name.data + text_find_last(name, '.') + 1;
+  bool has_lower = false;
+  for (const char *c = last; c < name.data + name.len; c++)
+    has_lower |= *c >= 'a' && *c <= 'z';
+  return last < name.data + name.len && *last >= 'A' && *last <= 'Z' && has_lower;
+}
+
+/* The rule of a policy that would allow what the message says is denied: "RPC access denied: CLASS.MEMBER via CHANNEL". */
+static void write_rule(struct buffer *out, const char *message)
+{
+  static const char before[] = "RPC access denied: ";
+  const char *via = strstr(message, " via ");
+  buffer_append_char(out, '\n');
+  if (strncmp(message, before, sizeof before - 1) != 0 || via == NULL || strstr(via, ": ") != NULL)
+    return; /* the message itself says what to do */
+  struct text name = {message + sizeof before - 1, (size_t)(via - message) - (sizeof before - 1)};
+  size_t dot = text_find_last(name, '.');
+  char rule[1000];
+  if (dot == SIZE_MAX || ends_with_class(name))
+    text_format(rule, sizeof rule, "{class: \"%.*s\", action: ALLOW}", TEXT_ARGS(name));
+  else
+    text_format(rule, sizeof rule, "{class: \"%.*s\", method: \"%.*s\", action: ALLOW}", (int)dot, name.data,
+                (int)(name.len - dot - 1), name.data + dot + 1);
+  BUFFER_LITERAL(out, "a rule that allows it: ");
+  write_shown(out, rule);
+  buffer_append_char(out, '\n');
+}
+
 enum { CODE_DENIED = -32001, CODE_REFUSED_MOST = -32602 };
 
 static void set_remote(struct failure *failure, const struct jp_client_error *error,
@@ -124,9 +155,7 @@ static void set_remote(struct failure *failure, const struct jp_client_error *er
   note_types(failure, data);
   if (code == CODE_DENIED) {
     write_shown(&failure->report, message);
-    BUFFER_LITERAL(&failure->report,
-                   "\na rule of the policy that allows this class or member would allow it (jpeer "
-                   "policy explain FILE CLASS.MEMBER says which one decides)\n");
+    write_rule(&failure->report, message);
   } else if (code <= -32600 && code >= CODE_REFUSED_MOST) { /* nothing has run, so there are no frames */
     if (throwable->type != NULL)
       buffer_printf(&failure->report, "%s: ", failure->type);

@@ -240,7 +240,9 @@ class Output(CommandCase):
                          (4, "jpeer call: which peer? Name it with -u URL or JPEER_URL, or launch one with -cp PATH\n"))
         peer = self.start_with(allow("java.lang.Math"))
         self.assert_prints("5\n", "call", "Math.max(3, 5)", peer=peer)
-        self.assert_fails_with(3, "java.lang.System.exit", "call", "System.exit(1)", peer=peer)
+        self.assert_fails_with(3, "{class: \"java.lang.System\", method: \"exit\", action: ALLOW}", "call", "System.exit(1)",
+                               peer=peer)
+        self.assert_fails_with(3, "method: \"<init>\", action: ALLOW}", "call", "new ArrayList()", peer=peer)
 
     def test_ctrl_c_cancels_the_call_in_java(self):
         begun = "cmd.sleeping"
