@@ -70,7 +70,7 @@ static const struct command_row {
     {"sessions", SESSIONS, "", "lists the sessions that -s keeps between commands", NULL, 0, 0,
      command_sessions, NEEDS_NOTHING},
     {"end", END, "NAME", "ends a session: its objects are released", NULL, 1, 1, command_end, NEEDS_NOTHING},
-    {"ls", LIST, "[PREFIX]", "lists packages, then classes, that this client may use", NULL, 0, 1,
+    {"ls", LIST, "[PREFIX | PATTERN]", "lists packages, then classes, that this client may use", NULL, 0, 1,
      command_list, NEEDS_CLIENT},
     {"describe", DESCRIBE, "CLASS | EXPRESSION", "prints the members of a class or an object, as javap does",
      NULL, 1, 1, command_describe, NEEDS_CLIENT},

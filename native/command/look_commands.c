@@ -5,6 +5,7 @@
 #include "json/writer.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -24,18 +25,22 @@ static void write_line(const struct command *command, struct text text)
 
 /* ---- ls ---- */
 
-enum { NAMES_STANDARD = 1000 };
+enum { NAMES_STANDARD = 1000, NAMES_MAX = 65536 };
 
+/* pattern: of the names that are shown; NULL: all. */
 static void print_names(const struct command *command, struct jp_json names, const char *member,
-                        const char *end)
+                        const char *end, const char *pattern)
 {
   struct jp_json item;
   struct arena arena;
   arena_init(&arena);
   for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(names, member));
        jp_json_next(&cursor, NULL, &item);) {
-    command_write_text(command, read_string(&arena, item));
-    puts(end);
+    struct text name = read_string(&arena, item);
+    if (pattern == NULL || (name.len > 0 && fnmatch(pattern, name.data, 0) == 0)) {
+      command_write_text(command, name);
+      puts(end);
+    }
     arena_reset(&arena);
   }
   arena_fini(&arena);
@@ -54,7 +59,9 @@ static bool is_package_alone(struct jp_json names, struct text prefix)
 static bool list_names(struct command *command, const char *prefix, struct jp_answer **answer,
                        struct jp_json *names, int *code)
 {
-  size_t most = command->options.elements == 0 ? NAMES_STANDARD : command->options.elements;
+  size_t most = command->options.elements != 0 ? command->options.elements
+                : command->word_count == 0 || strchr(command->words[0], '*') == NULL ? NAMES_STANDARD
+                                                                                     : NAMES_MAX;
   struct jp_request request = jp_build_list_names(prefix, (int64_t)most);
   const struct failure *failure;
   if (!evaluator_request(command->evaluator, &request, answer, &failure)) {
@@ -70,14 +77,20 @@ static bool list_names(struct command *command, const char *prefix, struct jp_an
 int command_list(struct command *command)
 {
   const char *prefix = command->word_count == 0 ? "" : command->words[0];
+  const char *pattern = strchr(prefix, '*') == NULL ? NULL : prefix;
   struct jp_answer *answer;
   struct jp_json names;
   struct arena arena;
   bool is_complete = true;
-  int code;
+  int code = COMMAND_FAILED;
+  if (pattern != NULL && command->options.json)
+    return command_fail_usage(command, "--json takes a prefix, not the pattern \"%.*s\"",
+                              OPTION_SHOWN(prefix));
   arena_init(&arena);
-  bool is_listed = list_names(command, prefix, &answer, &names, &code);
-  if (is_listed && is_package_alone(names, text_of(prefix))) {
+  if (pattern != NULL)
+    prefix = arena_printf(&arena, "%.*s", (int)strcspn(pattern, "*?["), pattern).data;
+  bool is_listed = prefix != NULL && list_names(command, prefix, &answer, &names, &code);
+  if (is_listed && pattern == NULL && is_package_alone(names, text_of(prefix))) {
     jp_answer_free(answer);
     prefix = arena_printf(&arena, "%s.", prefix).data;
     is_listed = list_names(command, prefix == NULL ? "" : prefix, &answer, &names, &code);
@@ -87,8 +100,8 @@ int command_list(struct command *command)
     if (command->options.json) {
       write_line(command, (struct text){names.text.data == NULL ? "" : names.text.data, names.text.len});
     } else {
-      print_names(command, names, "packages", ".");
-      print_names(command, names, "classes", "");
+      print_names(command, names, "packages", ".", pattern);
+      print_names(command, names, "classes", "", pattern);
     }
     if (!is_complete && !command->options.json)
       fputs("jpeer ls: there are more names (-n COUNT)\n", stderr);

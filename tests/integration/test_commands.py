@@ -272,6 +272,10 @@ class Looking(CommandCase):
     def test_ls(self):
         self.assertIn("java.util.concurrent.\n", self.command("ls", "java.util").stdout)
         self.assertIn("java.util.ArrayList\n", self.command("ls", "java.util.ArrL").stdout)
+        names = self.command("ls", "java.util.*Map").stdout.split()
+        self.assertIn("java.util.TreeMap", names)
+        self.assertTrue(all(re.fullmatch(r"java\.util\..*Map", name) for name in names), names)
+        self.assert_fails_with(2, "--json takes a prefix", "ls", "--json", "java.*")
         done = self.command("ls", "-n", "2", "java.util.")
         self.assertEqual((len(done.stdout.splitlines()), done.stderr), (2, "jpeer ls: there are more names (-n COUNT)\n"))
         self.assertEqual(json.loads(self.command("ls", "--json", "java.lang.Runnab").stdout)["classes"],
