@@ -41,15 +41,15 @@ enum command_needs { NEEDS_CLIENT, NEEDS_ADDRESS, NEEDS_NOTHING };
 static const struct command_row {
   const char *name;
   enum command_bit bit;
+  enum command_needs needs;
   const char *arguments;
   const char *summary;
   const char *help; /* after the options; NULL: none */
   size_t words_min;
   size_t words_max;
   int (*run)(struct command *command);
-  enum command_needs needs;
 } commands[] = {
-    {"call", CALL, "EXPRESSION | NAME [WORD ...]", "evaluates an expression of Java on a peer",
+    {"call", CALL, NEEDS_CLIENT, "EXPRESSION | NAME [WORD ...]", "evaluates an expression of Java on a peer",
      "\nAn EXPRESSION is one argument, in quotes: jpeer call 'Math.max(3, 5) + 1'.\n"
      "With WORDs, NAME is a static method or CLASS.new: jpeer call java.lang.Math.max 3 5. A WORD that is "
      "JSON\n"
@@ -57,37 +57,39 @@ static const struct command_row {
      "@FILE is the text of a file, - that of stdin.\n"
      "\nExit status: 0; 1 Java threw, or another error; 2 usage; 3 denied by the policy; 4 no peer or no\n"
      "connection; 5 timed out; 130 Ctrl-C.\n",
-     1, COMMAND_WORDS_MAX, command_call, NEEDS_CLIENT},
-    {"each", EACH, "EXPRESSION",
+     1, COMMAND_WORDS_MAX, command_call},
+    {"each", EACH, NEEDS_CLIENT, "EXPRESSION",
      "prints the elements of a collection, an iterator or a stream as they come, a line each",
      "\nThe end of the pipe (| head) and Ctrl-C end the iteration in Java, and close a Stream.\n", 1, 1,
-     command_each, NEEDS_CLIENT},
-    {"shell", SHELL, "[URL] [ARGUMENT ...]", "reads statements of Java from the terminal, a file or stdin",
+     command_each},
+    {"shell", SHELL, NEEDS_CLIENT, "[URL] [ARGUMENT ...]",
+     "reads statements of Java from the terminal, a file or stdin",
      "\nWithout -f and -e, and if stdin is no terminal, stdin is the script. A script stops at its first "
      "error. Its\n"
      "ARGUMENTs are the List args. In the terminal \\? lists the commands of the shell.\n",
-     0, COMMAND_WORDS_MAX, command_shell, NEEDS_CLIENT},
-    {"sessions", SESSIONS, "", "lists the sessions that -s keeps between commands", NULL, 0, 0,
-     command_sessions, NEEDS_NOTHING},
-    {"end", END, "NAME", "ends a session: its objects are released", NULL, 1, 1, command_end, NEEDS_NOTHING},
-    {"ls", LIST, "[PREFIX | PATTERN]", "lists packages, then classes, that this client may use", NULL, 0, 1,
-     command_list, NEEDS_CLIENT},
-    {"describe", DESCRIBE, "CLASS | EXPRESSION", "prints the members of a class or an object, as javap does",
-     NULL, 1, 1, command_describe, NEEDS_CLIENT},
-    {"ping", PING, "", "asks a peer for a sign of life", NULL, 0, 0, command_ping, NEEDS_CLIENT},
-    {"stats", STATS, "", "prints what this client has and has called, as JSON", NULL, 0, 0, command_stats,
-     NEEDS_CLIENT},
-    {"gc", GC, "", "runs Java's garbage collector", NULL, 0, 0, command_gc, NEEDS_CLIENT},
-    {"rpc", RPC, "", "sends the JSON-RPC messages of stdin, one a line, and prints the answers in order",
+     0, COMMAND_WORDS_MAX, command_shell},
+    {"sessions", SESSIONS, NEEDS_NOTHING, "", "lists the sessions that -s keeps between commands", NULL, 0, 0,
+     command_sessions},
+    {"end", END, NEEDS_NOTHING, "NAME", "ends a session: its objects are released", NULL, 1, 1, command_end},
+    {"ls", LIST, NEEDS_CLIENT, "[PREFIX | PATTERN]", "lists packages, then classes, that this client may use",
+     NULL, 0, 1, command_list},
+    {"describe", DESCRIBE, NEEDS_CLIENT, "CLASS | EXPRESSION",
+     "prints the members of a class or an object, as javap does", NULL, 1, 1, command_describe},
+    {"ping", PING, NEEDS_CLIENT, "", "asks a peer for a sign of life", NULL, 0, 0, command_ping},
+    {"stats", STATS, NEEDS_CLIENT, "", "prints what this client has and has called, as JSON", NULL, 0, 0,
+     command_stats},
+    {"gc", GC, NEEDS_CLIENT, "", "runs Java's garbage collector", NULL, 0, 0, command_gc},
+    {"rpc", RPC, NEEDS_ADDRESS, "",
+     "sends the JSON-RPC messages of stdin, one a line, and prints the answers in order",
      "\nMessages are sent as they are, without a wait for the answers before. Exit status 1: an answer is an "
      "error.\n",
-     0, 0, command_rpc, NEEDS_ADDRESS},
-    {"ps", PS, "", "lists the running peers of this user: name, process, start, UUID, addresses", NULL, 0, 0,
-     command_ps, NEEDS_NOTHING},
-    {"calls", CALLS, "", "lists the calls of Java members that run in a peer, of all clients", NULL, 0, 0,
-     command_calls, NEEDS_CLIENT},
-    {"cancel", CANCEL, "NUMBER", "ends a call that jpeer calls lists", NULL, 1, 1, command_cancel,
-     NEEDS_CLIENT},
+     0, 0, command_rpc},
+    {"ps", PS, NEEDS_NOTHING, "",
+     "lists the running peers of this user: name, process, start, UUID, addresses", NULL, 0, 0, command_ps},
+    {"calls", CALLS, NEEDS_CLIENT, "", "lists the calls of Java members that run in a peer, of all clients",
+     NULL, 0, 0, command_calls},
+    {"cancel", CANCEL, NEEDS_CLIENT, "NUMBER", "ends a call that jpeer calls lists", NULL, 1, 1,
+     command_cancel},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -454,7 +456,8 @@ static const char **split_run_options(const struct option_list *run, char **copi
   size_t count = 0;
   for (size_t i = 0; i < run->count; i++) {
     char *rest;
-    char *word = strtok_r(strcpy(copy, run->items[i]), " \t\n", &rest);
+    memcpy(copy, run->items[i], strlen(run->items[i]) + 1);
+    char *word = strtok_r(copy, " \t\n", &rest);
     for (; word != NULL; word = strtok_r(NULL, " \t\n", &rest))
       words[count++] = word;
     copy += strlen(run->items[i]) + 1;
@@ -785,7 +788,7 @@ static int run_with_peer(const struct command_row *row, struct command *command)
     code = COMMAND_FAILED;
   } else {
     if (command->session != NULL)
-      code = session_file_load(command->session, command);
+      session_file_load(command->session, command);
     code = command->options.watch_ms > 0 ? repeat_command(command, row->run) : row->run(command);
     if (command->peer != NULL)
       jp_peer_await_output(command->peer);

@@ -322,7 +322,7 @@ void completer_complete(void *context, struct text line, size_t cursor, struct c
   struct text word = text_slice(line, from, cursor);
   size_t dot = text_find_last(word, '.');
   if (word.len > 0 && (word.data[0] == '.' || (word.data[0] >= '0' && word.data[0] <= '9')))
-    dot = from = cursor; /* after a call or a number: the class is not known */
+    from = cursor; /* after a call or a number: the class is not known */
   else if (dot == SIZE_MAX)
     add_simple_names(completer, word);
   else

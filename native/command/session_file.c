@@ -161,7 +161,7 @@ static struct value *read_variable(struct session_file *file, struct value_pool 
   return value;
 }
 
-int session_file_load(struct session_file *file, struct command *command)
+void session_file_load(struct session_file *file, struct command *command)
 {
   struct value_pool pool = {0};
   struct jp_json item;
@@ -190,7 +190,6 @@ int session_file_load(struct session_file *file, struct command *command)
     fprintf(stderr, "jpeer %s: the peer of the session has ended, or has ended the session: %.*s are gone\n",
             command->name, (int)lost.len, lost.data);
   buffer_fini(&lost);
-  return COMMAND_GOOD;
 }
 
 static void write_variable(struct buffer *out, const char *name, const struct value *value, bool is_repeated)
@@ -231,7 +230,7 @@ static void write_variable(struct buffer *out, const char *name, const struct va
 /* Two variables of one object share a handle: the first one has its count. */
 static bool is_repeated(const struct evaluator *evaluator, size_t index, const struct value *value)
 {
-  const struct value *other;
+  const struct value *other = NULL;
   for (size_t i = 0; value->ref != NULL && i < index; i++) {
     if (evaluator_variable(evaluator, i, &other) != NULL && other->ref == value->ref)
       return true;

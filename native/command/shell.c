@@ -471,14 +471,13 @@ static size_t find_pipe(struct text line)
   char quote = 0;
   for (size_t i = 0; i < line.len; i++) {
     char c = line.data[i];
-    if (quote != 0 && c == '\\')
+    bool is_or = quote == 0 && c == '|' && i + 1 < line.len && line.data[i + 1] == '|';
+    if (is_or || (quote != 0 && c == '\\'))
       i++;
     else if (quote != 0)
       quote = c == quote ? 0 : quote;
     else if (c == '"' || c == '\'')
       quote = c;
-    else if (c == '|' && i + 1 < line.len && line.data[i + 1] == '|')
-      i++;
     else if (c == '|')
       return i;
   }

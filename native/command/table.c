@@ -377,7 +377,7 @@ static struct text prepare_cell(struct table *table, struct text cell)
     return TEXT("");
   text_escape(cut, "", "\n\t", shown, cut.len * 6 + 1);
   if (cut.len < cell.len)
-    strcat(shown, "...");
+    memcpy(shown + strlen(shown), "...", sizeof "...");
   return text_of(shown);
 }
 
