@@ -303,8 +303,8 @@ int command_sessions(struct command *command)
 int command_end(struct command *command)
 {
   struct session_file *file;
-  const char *id;
-  const char *url;
+  const char *id = NULL;
+  const char *url = NULL;
   struct jp_client *client = NULL;
   struct jp_client_error error;
   int code = session_file_open(command, command->words[0], &file, &id, &url);
