@@ -460,6 +460,14 @@ class Sessions(CommandCase):
                 self.assertIn("has ended the session: ", done.stderr)
                 self.assertIn("there is no variable $1", run("$1").stderr)
 
+    def test_a_command_waits_for_the_session(self):
+        begun = subprocess.Popen([BINARY, "call", "-s", "w", "-u", self.peer.address("ws"),
+                                  "System.out.println(\"cmd.held\"); Thread.sleep(1000); x = 7"], env=self.own)
+        self.peer.await_stdout("cmd.held")
+        self.assertEqual(run_to_end("sessions", env=self.own).returncode, 0)
+        self.assertEqual(self.in_session("call", "x"), "7\njpeer call: waits for another command of the session w\n")
+        self.assertEqual(begun.wait(START_SECONDS), 0)
+
     def test_names_and_addresses(self):
         self.assert_fails_with(2, "a session's name has letters", "call", "-s", "../x", "1", env=self.own)
         self.in_session("call", "1")
