@@ -4,7 +4,7 @@
  * The values of --json-rpc and --zmq-rpc: addresses, each a TCP port or the path of a Unix socket. Pure
  * functions, main's thread.
  */
-#include "cli/options.h"
+#include "base/options.h"
 #include "net/server.h"
 
 enum { RUN_ENDPOINTS_MAX = NET_ENDPOINTS_MAX };
@@ -16,7 +16,7 @@ struct run_endpoint {
 };
 
 struct run_endpoints {
-  struct option_list texts; /* the first member, as cli/options.h requires of a repeated option's value */
+  struct option_list texts; /* the first member, as base/options.h requires of a repeated option's value */
   size_t count;
   struct run_endpoint items[RUN_ENDPOINTS_MAX];
 };

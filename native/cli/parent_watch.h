@@ -5,7 +5,7 @@
  * or socket, which the kernel then closes (--stop-on-eof). A signal of the parent's death (PR_SET_PDEATHSIG)
  * would depend on the thread that forked.
  */
-#include "cli/options.h"
+#include "base/options.h"
 
 /* int: a descriptor that is open for reading. It is not inherited by programs that the application starts. */
 option_reader parent_watch_read;

@@ -1,7 +1,7 @@
 #ifndef JPEER_CLI_POLICY_OPTIONS_H
 #define JPEER_CLI_POLICY_OPTIONS_H
 /* The values of the policy's options in `jpeer run` and `jpeer policy`. Main's thread. */
-#include "cli/options.h"
+#include "base/options.h"
 #include "jni/jvm.h"
 
 /* int, an enum policy_action; the row's words are policy_option_actions. */

@@ -1,6 +1,6 @@
 /* `jpeer policy` checks a policy file and explains its decisions, without a JVM. */
 #include "base/buffer.h"
-#include "cli/options.h"
+#include "base/options.h"
 #include "cli/policy_options.h"
 #include "cli/subcommands.h"
 #include "policy/explain.h"

@@ -120,7 +120,7 @@ enum jp_status ready_announce(struct ready *ready, const struct ready_facts *fac
     status = out.failed ? jp_fail_memory(error, NULL)
                         : replace_file(ready->path, buffer_text(&out), &ready->file, error);
   }
-  if (status == JP_OK) {
+  if (status == JP_OK && !ready->is_silent) {
     char uuid[UUID_TEXT_LENGTH + 1];
     uuid_format(&facts->uuid, uuid);
     buffer_clear(&out);

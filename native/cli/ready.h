@@ -22,6 +22,7 @@ struct ready {
   const char *path; /* borrowed; NULL: no ready file */
   int file;         /* the file as this peer has written it; -1: not written */
   bool is_withdrawn;
+  bool is_silent; /* no line on stderr: only the file */
 };
 
 /*

@@ -313,7 +313,7 @@ static void log_unknown_variables(char *const *environment)
 {
   for (; *environment != NULL; environment++) {
     struct text name = {*environment, strcspn(*environment, "=")};
-    if (!text_starts_with(name, TEXT("JPEER_")))
+    if (!text_starts_with(name, TEXT("JPEER_")) || text_equal(name, TEXT("JPEER_URL"))) /* of jpeer call */
       continue;
     struct near_name search;
     near_name_init(&search, name);

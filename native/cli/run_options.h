@@ -9,9 +9,9 @@
  */
 #include "base/arena.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "base/uuid.h"
 #include "cli/endpoints.h"
-#include "cli/options.h"
 #include "cli/socket_options.h"
 #include "jni/executors.h"
 #include "rpc/peer.h"
@@ -90,7 +90,7 @@ struct run_options {
 };
 
 /* Sets the defaults and reads the arguments after `run` and the environment (for variable see
- * cli/options.h). JP_INVALID: a usage error in one line. If help or version is set, nothing else was
+ * base/options.h). JP_INVALID: a usage error in one line. If help or version is set, nothing else was
  * checked. Caller calls run_options_fini in any case. */
 enum jp_status run_options_read(char *const *args, size_t arg_count,
                                 const char *(*variable)(const char *name), struct run_options *options,

@@ -1,5 +1,6 @@
 /* `jpeer run` starts options, policy, sockets, peer and JVM. Cheap steps that often fail come first. */
 #include "base/log.h"
+#include "base/runtime_folder.h"
 #include "classfile/catalog.h"
 #include "classfile/class_path.h"
 #include "cli/java_command.h"
@@ -16,6 +17,7 @@
 #include "principal/principals.h"
 #include "rpc/peer.h"
 
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,8 @@ struct run {
   struct net_server *server;
   struct rpc_peer *peer;
   struct ready ready;
+  struct ready presence; /* the file for `jpeer ps` */
+  char presence_path[PATH_MAX];
   bool has_begun; /* the main class was found, and the peer has begun to serve */
 };
 
@@ -167,6 +171,9 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
 static enum jp_status announce_peer(struct run *run, struct jp_error *error)
 {
   struct ready_facts facts = {run->uuid, run->options.name, net_addresses(run->server)};
+  if (run->presence.path != NULL && ready_announce(&run->presence, &facts, error) != JP_OK)
+    log_debug("jpeer ps will not show this peer: %s", error->text);
+  *error = (struct jp_error){0};
   return ready_announce(&run->ready, &facts, error);
 }
 
@@ -193,6 +200,7 @@ static enum jp_status reach_stage(void *context, enum jvm_stage stage, struct jp
 static void drain_requests(void *context)
 {
   struct run *run = context;
+  ready_withdraw(&run->presence);
   ready_withdraw(&run->ready);
   net_drain(run->server, run->options.grace_ms);
   catalog_stop(run->catalog);
@@ -227,6 +235,7 @@ enum { LOG_FINISH_MS = 500 }; /* for lines that a slow reader of stderr has not 
 static void end_process(void *context, int status)
 {
   struct run *run = context;
+  ready_withdraw(&run->presence);
   ready_withdraw(&run->ready);
   fflush(stderr);
   log_debug("the process ends with status %d", status);
@@ -296,6 +305,22 @@ static void announce_policy(const struct run *run)
     log_warn("neither --json-rpc nor --zmq-rpc is given: nothing can call this peer");
 }
 
+/* A peer without the file runs all the same. */
+static void choose_presence(struct run *run)
+{
+  char folder[PATH_MAX];
+  char uuid[UUID_TEXT_LENGTH + 1];
+  struct jp_error error = {0};
+  if (runtime_folder_make(folder, sizeof folder, &error) != JP_OK) {
+    log_debug("jpeer ps will not show this peer: %s", error.text);
+    return;
+  }
+  uuid_format(&run->uuid, uuid);
+  text_format(run->presence_path, sizeof run->presence_path, "%s/%s.json", folder, uuid);
+  run->presence.path = run->presence_path;
+  run->presence.is_silent = true;
+}
+
 /* glibc makes up to eight arenas for each core, and each keeps the memory that the largest requests of its
  * threads have needed. One for each core is enough, because no more threads run at once. A user who has
  * tuned glibc has priority. */
@@ -328,6 +353,7 @@ static int run_peer(struct run *run, struct jp_error *error)
     run->uuid = options->uuid;
   else
     uuid_random(&run->uuid);
+  choose_presence(run);
   if (load_policy(run, error) != JP_OK)
     return EXIT_USAGE;
   enum jp_status status = JP_OK;
@@ -366,6 +392,8 @@ static void run_fini(struct run *run)
   policy_watch_stop(run->policy_watch);
   principals_destroy(run->principals);
   policy_source_destroy(run->policies);
+  ready_withdraw(&run->presence);
+  ready_fini(&run->presence);
   ready_withdraw(&run->ready);
   ready_fini(&run->ready);
   run_options_fini(&run->options);
@@ -387,6 +415,7 @@ int subcommand_run(char *const *args, size_t arg_count)
   run_options_print_variable(&run.options);
   /* Before any error: the ready file of an earlier peer must not look like that of this start. */
   bool runs_java = run.options.help || run.options.version || run.options.show != NULL || run.options.dry_run;
+  (void)!ready_init(&run.presence, NULL, NULL);
   struct jp_error *first = status == JP_OK ? &error : NULL;
   enum jp_status removed = ready_init(&run.ready, runs_java ? NULL : run.options.ready_file, first);
   if (status != JP_OK) {

@@ -5,12 +5,12 @@
  * sockets. Users and groups are names, which are looked up when the option is read, or numbers, which need no name. Main's
  * thread.
  */
-#include "cli/options.h"
+#include "base/options.h"
 #include "net/server.h"
 
 /* The value of --allow-user or --allow-group. */
 struct run_accounts {
-  struct option_list texts; /* first: a repeated option's value begins with it (cli/options.h) */
+  struct option_list texts; /* first: a repeated option's value begins with it (base/options.h) */
   size_t count;
   unsigned ids[ADMISSION_MAX];
 };

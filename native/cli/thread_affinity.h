@@ -2,7 +2,7 @@
 #define JPEER_CLI_THREAD_AFFINITY_H
 /* The options that name executors: --thread-affinity and --fx-thread. Pure functions, main's thread. */
 #include "base/arena.h"
-#include "cli/options.h"
+#include "base/options.h"
 #include "jni/executors.h"
 
 /* struct option_list: appends a text NAME=CLASS.MEMBER. */

@@ -1,5 +1,6 @@
 /* The table of refs, and the functions for handles. */
 #include "client/client_refs.h"
+#include "client/client_sessions.h"
 #include "client/client_state.h"
 
 #include <assert.h>
@@ -222,6 +223,35 @@ uint64_t ref_epoch_parse(struct text digits)
 }
 
 /* ---- handles ---- */
+
+struct jp_ref *client_adopt_ref(struct jp_client *client, uint32_t number, const char *type, uint64_t epoch,
+                                uint32_t sent_count)
+{
+  struct jp_ref *ref = NULL;
+  client_lock(client);
+  if (epoch != EPOCH_UNKNOWN && epoch == ref_table_epoch(&client->refs) && number != 0)
+    ref = receive_ref(&client->refs.refs, number, text_of(type));
+  if (ref != NULL)
+    ref->sent_count += sent_count - 1;
+  client_unlock(client);
+  return ref;
+}
+
+uint32_t client_sent_count(struct jp_ref *ref)
+{
+  client_lock(ref->client);
+  uint32_t count = ref->sent_count;
+  client_unlock(ref->client);
+  return count;
+}
+
+uint64_t client_session_epoch(struct jp_client *client)
+{
+  client_lock(client);
+  uint64_t epoch = ref_table_epoch(&client->refs);
+  client_unlock(client);
+  return epoch;
+}
 
 struct jp_ref *jp_ref_keep(struct jp_ref *ref)
 {

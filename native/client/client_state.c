@@ -4,6 +4,7 @@
 #include "base/transitions.h"
 #include "client/callback_group.h"
 #include "client/client_open.h"
+#include "client/client_sessions.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -540,6 +541,16 @@ static void end_session(struct jp_client *client)
   struct jp_answer *answer = NULL;
   (void)!jp_client_call(client, &request, END_SESSION_MS, &answer, NULL); /* on failure the TTL ends it */
   jp_answer_free(answer);
+}
+
+void client_leave_session(struct jp_client *client)
+{
+  (void)jp_client_flush(client);
+  client_lock(client);
+  client->session_owner =
+      SESSION_OF_CONNECTION; /* the end of a connection that owns its session sends nothing */
+  client_unlock(client);
+  jp_client_close(client);
 }
 
 /* After fork, the copied descriptors belong to this process and everything else to the parent. */

@@ -46,7 +46,7 @@ class CommandLine(PeerCase):
     def test_no_subcommand_and_unknown_ones(self):
         self.check([], 2, "usage: jpeer")
         self.check(["rnu"], 2, 'jpeer: unknown subcommand "rnu": did you mean run? (--help lists them)\n')
-        self.check(["call"], 2, "call is not available in this version")
+        self.check(["log"], 2, "log is not available in this version")
 
     def test_usage_errors_are_one_line_and_2(self):
         for arguments, text in (

@@ -1,5 +1,5 @@
-#ifndef JPEER_CLI_OPTIONS_H
-#define JPEER_CLI_OPTIONS_H
+#ifndef JPEER_BASE_OPTIONS_H
+#define JPEER_BASE_OPTIONS_H
 /*
  * Command-line options from a table: one row drives parsing, the variable in the environment, help and
  * errors.
@@ -110,6 +110,9 @@ bool options_take_next(const struct option *options, size_t count, const char *a
 /* True if the argument is an option of the table, also with a value attached. */
 bool options_have(const struct option *options, size_t count, const char *argument);
 
+/* Prints a man page (man(7), section 1) with the options. name: "jpeer call"; synopsis and text may have several lines. */
+void options_print_manual(FILE *out, const char *name, const char *summary, const char *synopsis,
+                          const char *text, const struct option *options, size_t count);
 /* Prints one or two lines for each row, under the groups' headings. */
 void options_print_help(FILE *out, const struct option *options, size_t count);
 

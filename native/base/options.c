@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "base/options.h"
 
 #include "base/near_name.h"
 
@@ -351,6 +351,72 @@ enum jp_status options_parse(const struct option_input *input, void *values, str
 /* ---- help ---- */
 
 enum { HELP_COLUMN = 34 };
+
+/* Text for troff: no line is a request, and hyphens and backslashes are themselves. */
+static void print_roff(FILE *out, const char *text)
+{
+  bool begins_line = true;
+  for (; *text != '\0'; text++) {
+    if (begins_line && (*text == '.' || *text == '\''))
+      fputs("\\&", out);
+    if (*text == '\\')
+      fputs("\\e", out);
+    else if (*text == '-')
+      fputs("\\-", out);
+    else
+      fputc(*text, out);
+    begins_line = *text == '\n';
+  }
+}
+
+void options_print_manual(FILE *out, const char *name, const char *summary, const char *synopsis,
+                          const char *text, const struct option *options, size_t count)
+{
+  char title[64];
+  text_format(title, sizeof title, "%s", name);
+  for (char *c = title; *c != '\0'; c++)
+    *c = *c == ' ' ? '-' : *c;
+  fprintf(out, ".TH \"%s\" 1\n.SH NAME\n%s \\- ", title, title);
+  print_roff(out, summary);
+  fputs("\n.SH SYNOPSIS\n.nf\n", out);
+  print_roff(out, synopsis);
+  fputs("\n.fi\n", out);
+  if (text != NULL && *text != '\0') {
+    fputs(".SH DESCRIPTION\n.nf\n", out);
+    print_roff(out, text + strspn(text, "\n"));
+    fputs("\n.fi\n", out);
+  }
+  if (count > 0)
+    fputs(".SH OPTIONS\n", out);
+  for (size_t row = 0; row < count; row++) {
+    const struct option *option = &options[row];
+    if (option->group != NULL) {
+      fputs(".SS ", out);
+      print_roff(out, option->group);
+      fputc('\n', out);
+    }
+    fputs(".TP\n", out);
+    for (size_t i = 0; i < OPTION_NAMES && option->names[i] != NULL; i++) {
+      fputs(i == 0 ? "\\fB" : ", \\fB", out);
+      print_roff(out, option->names[i]);
+      fputs("\\fR", out);
+    }
+    if (option->takes != NULL) {
+      fputs(" \\fI", out);
+      print_roff(out, option->takes);
+      fputs("\\fR", out);
+    }
+    fputc('\n', out);
+    print_roff(out, option->help);
+    if (option->standard != NULL) {
+      fputs(" [", out);
+      print_roff(out, option->standard);
+      fputc(']', out);
+    }
+    fputc('\n', out);
+  }
+  fputs(".SH SEE ALSO\njpeer(1)\n", out);
+}
 
 void options_print_help(FILE *out, const struct option *options, size_t count)
 {

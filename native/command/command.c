@@ -1,0 +1,869 @@
+#include "command/command.h"
+
+#include "client/client_sessions.h"
+#include "client/transports/client_url.h"
+#include "command/peers.h"
+#include "command/session_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- the table of commands, and their options ---- */
+
+enum command_bit {
+  CALL = 1 << 0,
+  LIST = 1 << 1,
+  DESCRIBE = 1 << 2,
+  PING = 1 << 3,
+  STATS = 1 << 4,
+  GC = 1 << 5,
+  EACH = 1 << 6,
+  RPC = 1 << 7,
+  CALLS = 1 << 8,
+  CANCEL = 1 << 9,
+  PS = 1 << 10,
+  SHELL = 1 << 11,
+  SESSIONS = 1 << 12,
+  END = 1 << 13,
+  ALL = (1 << 14) - 1,
+  WITH_PEER = ALL & ~(PS | SESSIONS | END),
+  EVALUATING = CALL | EACH | DESCRIBE
+};
+
+/* What a command needs before it runs. */
+enum command_needs { NEEDS_CLIENT, NEEDS_ADDRESS, NEEDS_NOTHING };
+
+static const struct command_row {
+  const char *name;
+  enum command_bit bit;
+  enum command_needs needs;
+  const char *arguments;
+  const char *summary;
+  const char *help; /* after the options; NULL: none */
+  size_t words_min;
+  size_t words_max;
+  int (*run)(struct command *command);
+} commands[] = {
+    {"call", CALL, NEEDS_CLIENT, "EXPRESSION | NAME [WORD ...]", "evaluates an expression of Java on a peer",
+     "\nAn EXPRESSION is one argument, in quotes: jpeer call 'Math.max(3, 5) + 1'.\n"
+     "With WORDs, NAME is a static method or CLASS.new: jpeer call java.lang.Math.max 3 5. A WORD that is "
+     "JSON\n"
+     "is JSON, else text; int:5, java.lang.Long:7, ref:3, null:String, int[]:1,2,3 and text:@a have types;\n"
+     "@FILE is the text of a file, - that of stdin.\n"
+     "\nExit status: 0; 1 Java threw, or another error; 2 usage; 3 denied by the policy; 4 no peer or no\n"
+     "connection; 5 timed out; 130 Ctrl-C.\n",
+     1, COMMAND_WORDS_MAX, command_call},
+    {"each", EACH, NEEDS_CLIENT, "EXPRESSION",
+     "prints the elements of a collection, an iterator or a stream as they come, a line each",
+     "\nThe end of the pipe (| head) and Ctrl-C end the iteration in Java, and close a Stream.\n", 1, 1,
+     command_each},
+    {"shell", SHELL, NEEDS_CLIENT, "[URL] [ARGUMENT ...]",
+     "reads statements of Java from the terminal, a file or stdin",
+     "\nWithout -f and -e, and if stdin is no terminal, stdin is the script. A script stops at its first "
+     "error. Its\n"
+     "ARGUMENTs are the List args. In the terminal \\? lists the commands of the shell.\n",
+     0, COMMAND_WORDS_MAX, command_shell},
+    {"sessions", SESSIONS, NEEDS_NOTHING, "", "lists the sessions that -s keeps between commands", NULL, 0, 0,
+     command_sessions},
+    {"end", END, NEEDS_NOTHING, "NAME", "ends a session: its objects are released", NULL, 1, 1, command_end},
+    {"ls", LIST, NEEDS_CLIENT, "[PREFIX | PATTERN]", "lists packages, then classes, that this client may use",
+     NULL, 0, 1, command_list},
+    {"describe", DESCRIBE, NEEDS_CLIENT, "CLASS | EXPRESSION",
+     "prints the members of a class or an object, as javap does", NULL, 1, 1, command_describe},
+    {"ping", PING, NEEDS_CLIENT, "", "asks a peer for a sign of life", NULL, 0, 0, command_ping},
+    {"stats", STATS, NEEDS_CLIENT, "", "prints what this client has and has called, as JSON", NULL, 0, 0,
+     command_stats},
+    {"gc", GC, NEEDS_CLIENT, "", "runs Java's garbage collector", NULL, 0, 0, command_gc},
+    {"rpc", RPC, NEEDS_ADDRESS, "",
+     "sends the JSON-RPC messages of stdin, one a line, and prints the answers in order",
+     "\nMessages are sent as they are, without a wait for the answers before. Exit status 1: an answer is an "
+     "error.\n",
+     0, 0, command_rpc},
+    {"ps", PS, NEEDS_NOTHING, "",
+     "lists the running peers of this user: name, process, start, UUID, addresses", NULL, 0, 0, command_ps},
+    {"calls", CALLS, NEEDS_CLIENT, "", "lists the calls of Java members that run in a peer, of all clients",
+     NULL, 0, 0, command_calls},
+    {"cancel", CANCEL, NEEDS_CLIENT, "NUMBER", "ends a call that jpeer calls lists", NULL, 1, 1,
+     command_cancel},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+#define AT(member) .offset = offsetof(struct command_options, member)
+
+static const struct {
+  unsigned commands;
+  struct option option;
+} rows[] = {
+    {WITH_PEER,
+     {.group = "The peer",
+      .names = {"-u", "--url"},
+      .variable = "JPEER_URL",
+      .takes = "URL",
+      .help = "its address: ws://HOST:PORT, ws+unix:PATH, shm:PATH, http://HOST:PORT, tcp://HOST:PORT; "
+              "without it, "
+              "the only peer of this user that runs",
+      .read = option_read_text,
+      AT(url)}},
+    {WITH_PEER,
+     {.names = {"-cp", "--class-path", "-classpath"},
+      .takes = "PATH",
+      .help = "launches a peer with this class path, for the time of the command",
+      .read = option_read_text,
+      AT(class_path)}},
+    {WITH_PEER,
+     {.names = {"-jar"},
+      .takes = "FILE",
+      .help = "launches a peer with the classes of this jar, whose main class does not run",
+      .read = option_read_text,
+      AT(jar)}},
+    {WITH_PEER,
+     {.names = {"--run"},
+      .takes = "OPTIONS",
+      .help = "options of jpeer run for the launched peer, split at blanks; may be repeated",
+      .read = option_read_list,
+      AT(run),
+      .repeats = true}},
+    {WITH_PEER,
+     {.names = {"--timeout"},
+      .takes = "MS",
+      .help = "how long to wait for each answer (2s, 500ms); without it, for ever",
+      .read = option_read_duration,
+      AT(timeout_ms),
+      .min = 1,
+      .max = INT_MAX}},
+    {CALL | EACH | DESCRIBE | SHELL,
+     {.names = {"-s", "--session"},
+      .takes = "NAME",
+      .help = "keeps the variables for further commands with that name, until jpeer end NAME",
+      .read = option_read_text,
+      AT(session)}},
+    {SHELL,
+     {.group = "Scripts",
+      .names = {"-f"},
+      .takes = "FILE",
+      .help = "runs the file; - is stdin",
+      .read = option_read_text,
+      AT(file),
+      .ends = false}},
+    {SHELL,
+     {.names = {"-e"},
+      .takes = "STATEMENTS",
+      .help = "runs these",
+      .read = option_read_text,
+      AT(expression)}},
+    {CALL | EACH | LIST | DESCRIBE | STATS | PS | CALLS | SHELL,
+     {.group = "Output", .names = {"--json"}, .help = "prints JSON", .read = option_read_switch, AT(json)}},
+    {CALL | EACH,
+     {.names = {"--ndjson"},
+      .help = "prints each element as JSON, a line each",
+      .read = option_read_switch,
+      AT(ndjson)}},
+    {CALL | SHELL,
+     {.names = {"--table"},
+      .help = "prints a table: of a List of Maps, records or beans, of a ResultSet, of a Map",
+      .read = option_read_switch,
+      AT(table)}},
+    {CALL,
+     {.names = {"--raw"},
+      .help = "prints the text alone, without a line end",
+      .read = option_read_switch,
+      AT(raw)}},
+    {CALL | LIST | SHELL,
+     {.names = {"-n"},
+      .takes = "COUNT",
+      .standard = "10; ls 1000",
+      .help = "how many elements of an object, or names, are shown at most",
+      .read = option_read_count,
+      AT(elements),
+      .min = 1,
+      .max = 65536}},
+    {DESCRIBE,
+     {.names = {"--inherited"},
+      .help = "also the members of superclasses and interfaces",
+      .read = option_read_switch,
+      AT(inherited)}},
+    {CALL | EACH | LIST | DESCRIBE | SHELL,
+     {.names = {"-v", "--verbose"},
+      .help = "exceptions have all frames",
+      .read = option_read_switch,
+      AT(verbose)}},
+    {EVALUATING,
+     {.names = {"--print-request"},
+      .help = "prints the first message of JSON-RPC that would be sent, and does not send it",
+      .read = option_read_switch,
+      AT(print_request)}},
+    {EVALUATING,
+     {.names = {"--curl"}, .help = "the same as a command of curl", .read = option_read_switch, AT(curl)}},
+    {CALL,
+     {.names = {"--watch"},
+      .takes = "MS",
+      .help = "repeats it at that interval until Ctrl-C, and marks what has changed (2s)",
+      .read = option_read_duration,
+      AT(watch_ms),
+      .min = 10,
+      .max = INT_MAX}},
+    {WITH_PEER & ~RPC,
+     {.names = {"--time"},
+      .help = "prints time, round trips and the objects that variables hold to stderr",
+      .read = option_read_switch,
+      AT(time)}},
+    {ALL, {.names = {"--help", "-h"}, .help = "shows this", .read = option_read_switch, AT(help)}},
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static size_t select_rows(unsigned bit, struct option *selected)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < ROWS; i++) {
+    if ((rows[i].commands & bit) != 0)
+      selected[count++] = rows[i].option;
+  }
+  return count;
+}
+
+const char *command_name(size_t index)
+{
+  return index < COMMANDS ? commands[index].name : NULL;
+}
+
+const char *command_summary(size_t index)
+{
+  return commands[index].summary;
+}
+
+size_t command_select_options(const char *name, struct option *selected)
+{
+  for (size_t i = 0; i < COMMANDS; i++) {
+    if (strcmp(commands[i].name, name) == 0)
+      return select_rows(commands[i].bit, selected);
+  }
+  return 0;
+}
+
+bool command_print_manual(const char *name)
+{
+  for (size_t i = 0; i < COMMANDS; i++) {
+    const struct command_row *row = &commands[i];
+    struct option options[ROWS];
+    char title[64];
+    char synopsis[200];
+    if (strcmp(row->name, name) != 0)
+      continue;
+    text_format(title, sizeof title, "jpeer %s", name);
+    text_format(synopsis, sizeof synopsis, "jpeer %s [options] %s", name, row->arguments);
+    options_print_manual(stdout, title, row->summary, synopsis, row->help, options,
+                         select_rows(row->bit, options));
+    return true;
+  }
+  return false;
+}
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t interrupts;
+static bool survives_interrupts; /* the shell */
+
+enum pipe_state { PIPE_UNWATCHED, PIPE_WATCHED, PIPE_ENDED };
+static enum pipe_state output_pipe;
+
+/* The first one ends the wait, and with it the call in Java; the second one ends the program. */
+static void count_interrupt(int number)
+{
+  (void)number;
+  if (++interrupts > 1 && !survives_interrupts)
+    _exit(COMMAND_INTERRUPTED);
+}
+
+static bool is_interrupted(void *context)
+{
+  (void)context;
+  struct pollfd output = {.fd = STDOUT_FILENO};
+  if (output_pipe == PIPE_WATCHED && poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
+    output_pipe = PIPE_ENDED;
+  return interrupts > 0 || output_pipe == PIPE_ENDED;
+}
+
+bool command_is_interrupted(void)
+{
+  return is_interrupted(NULL);
+}
+
+void command_forget_interrupt(void)
+{
+  interrupts = 0;
+  output_pipe = PIPE_UNWATCHED;
+}
+
+void command_watch_pipe(void)
+{
+  output_pipe = PIPE_WATCHED;
+}
+
+bool command_pipe_has_ended(void)
+{
+  return output_pipe == PIPE_ENDED;
+}
+
+static void handle_interrupts(void)
+{
+  struct sigaction action = {.sa_handler = count_interrupt};
+  sigemptyset(&action.sa_mask);
+  (void)sigaction(SIGINT, &action, NULL);
+  (void)signal(SIGPIPE, SIG_IGN); /* the end of a pipe is seen where it is written to */
+}
+
+/* ---- errors ---- */
+
+int command_fail_usage(const struct command *command, const char *format, ...)
+{
+  char message[1200];
+  va_list args;
+  va_start(args, format);
+  text_format_va(message, sizeof message, format, args);
+  va_end(args);
+  fprintf(stderr, "jpeer %s: %s (jpeer %s --help)\n", command->name, message, command->name);
+  return COMMAND_USAGE;
+}
+
+static const int exit_of_failure[] = {
+    [FAILURE_NONE] = COMMAND_FAILED,
+    [FAILURE_PROGRAM] = COMMAND_FAILED,
+    [FAILURE_THROWN] = COMMAND_FAILED,
+    [FAILURE_DENIED] = COMMAND_DENIED,
+    [FAILURE_CONNECTION] = COMMAND_UNREACHED,
+    [FAILURE_TIMEOUT] = COMMAND_TIMED_OUT,
+    [FAILURE_INTERRUPTED] = COMMAND_INTERRUPTED,
+    [FAILURE_PRINTED] = COMMAND_GOOD,
+    [FAILURE_MEMORY] = COMMAND_FAILED,
+};
+
+/* A text for a POSIX shell, in single quotes. */
+static void append_quoted(struct buffer *out, struct text word)
+{
+  buffer_append_char(out, '\'');
+  for (size_t i = 0; i < word.len; i++) {
+    if (word.data[i] == '\'')
+      BUFFER_LITERAL(out, "'\\''");
+    else
+      buffer_append_char(out, word.data[i]);
+  }
+  buffer_append_char(out, '\'');
+}
+
+static int print_curl(const struct command *command, struct text message)
+{
+  const char *url = command->peer != NULL ? jp_peer_url(command->peer) : command->options.url;
+  const struct transport_kind *kind;
+  struct client_url parts;
+  struct jp_client_error error;
+  struct buffer out;
+  if (client_url_parse(url, &parts, &kind, &error) != JP_CLIENT_OK ||
+      text_starts_with(parts.whole, TEXT("tcp:")) || text_starts_with(parts.whole, TEXT("ipc:")))
+    return command_fail_usage(command, "curl does not reach %s: it speaks HTTP", url);
+  buffer_init(&out);
+  BUFFER_LITERAL(&out, "curl -s ");
+  if (parts.host.data == NULL) {
+    BUFFER_LITERAL(&out, "--unix-socket ");
+    append_quoted(&out, parts.path);
+    BUFFER_LITERAL(&out, " http://localhost/rpc");
+  } else {
+    BUFFER_LITERAL(&out, "http://");
+    client_url_write_host(&parts, &out);
+    buffer_append_text(&out, client_url_request_path(&parts));
+  }
+  BUFFER_LITERAL(&out, " -H 'Content-Type: application/json' -d ");
+  append_quoted(&out, message);
+  command_write_text(command, buffer_text(&out));
+  putchar('\n');
+  buffer_fini(&out);
+  return COMMAND_GOOD;
+}
+
+static int print_request(const struct command *command, const struct failure *failure)
+{
+  struct text message = buffer_text(&command->printed);
+  struct buffer batch;
+  int code = COMMAND_GOOD;
+  buffer_init(&batch);
+  if (memmem(message.data, message.len, ",\n ", 3) != NULL) {
+    buffer_printf(&batch, "[%.*s]", TEXT_ARGS(message));
+    message = buffer_text(&batch);
+  }
+  if (command->options.curl) {
+    code = print_curl(command, message);
+  } else {
+    command_write_text(command, message);
+    putchar('\n');
+  }
+  buffer_fini(&batch);
+  if (code == COMMAND_GOOD && failure->has_place)
+    fprintf(stderr, "jpeer %s: what follows depends on the answer\n", command->name);
+  return code;
+}
+
+int command_report(const struct command *command, const struct failure *failure, struct text source)
+{
+  struct buffer out;
+  if (failure->kind == FAILURE_PRINTED)
+    return print_request(command, failure);
+  buffer_init(&out);
+  if (failure->kind == FAILURE_PROGRAM && failure->has_place && source.data != NULL)
+    language_write_fault(&out, NULL, source, failure->at, failure->error.text);
+  else
+    buffer_append_text(&out, buffer_text(&failure->report));
+  if (failure->kind == FAILURE_INTERRUPTED)
+    fputc('\n', stderr); /* after the terminal's ^C */
+  if (failure->kind == FAILURE_PROGRAM || failure->kind == FAILURE_CONNECTION ||
+      failure->kind == FAILURE_TIMEOUT || failure->kind == FAILURE_DENIED ||
+      failure->kind == FAILURE_INTERRUPTED)
+    fprintf(stderr, "jpeer %s: ", command->name);
+  fwrite(out.data, 1, out.len, stderr);
+  buffer_fini(&out);
+  return exit_of_failure[failure->kind];
+}
+
+/* ---- the peer ---- */
+
+static int fail_connection(const struct command *command, enum jp_client_status status,
+                           const struct jp_client_error *error)
+{
+  struct failure failure;
+  failure_init(&failure);
+  failure_set(&failure, status, error, NULL, false);
+  int code = command_report(command, &failure, TEXT_ABSENT);
+  failure_fini(&failure);
+  return status == JP_CLIENT_INVALID ? COMMAND_USAGE : code == COMMAND_INTERRUPTED ? code : COMMAND_UNREACHED;
+}
+
+/* Splits the values of --run at blanks; the words are in *copies, which the caller frees. NULL: no memory. */
+static const char **split_run_options(const struct option_list *run, char **copies)
+{
+  size_t length = 1;
+  for (size_t i = 0; i < run->count; i++)
+    length += strlen(run->items[i]) + 1;
+  const char **words = calloc(length + 1, sizeof *words);
+  char *copy = calloc(length, 1);
+  *copies = copy;
+  if (words == NULL || copy == NULL) {
+    free(words);
+    return NULL;
+  }
+  size_t count = 0;
+  for (size_t i = 0; i < run->count; i++) {
+    char *rest;
+    memcpy(copy, run->items[i], strlen(run->items[i]) + 1);
+    char *word = strtok_r(copy, " \t\n", &rest);
+    for (; word != NULL; word = strtok_r(NULL, " \t\n", &rest))
+      words[count++] = word;
+    copy += strlen(run->items[i]) + 1;
+  }
+  return words;
+}
+
+/* What Java prints appears where the command runs, without the line that says that the peer is ready. */
+static void pass_output(void *context, int descriptor, struct jp_text bytes)
+{
+  struct text rest = {bytes.data, bytes.len};
+  bool *is_ready = context;
+  while (rest.len > 0) {
+    const char *feed = memchr(rest.data, '\n', rest.len);
+    size_t length = feed == NULL ? rest.len : (size_t)(feed - rest.data) + 1;
+    if (descriptor == STDERR_FILENO && !*is_ready && text_starts_with(rest, TEXT("jpeer ready: ")))
+      *is_ready = true;
+    else if (write(descriptor, rest.data, length) < 0)
+      return; /* nobody reads it any more */
+    rest = text_slice(rest, length, rest.len);
+  }
+}
+
+static int launch_peer(struct command *command, const struct jp_client_config *client)
+{
+  const struct command_options *options = &command->options;
+  char program[PATH_MAX];
+  char *copies = NULL;
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  const char **words = split_run_options(&options->run, &copies);
+  struct jp_client_error error = {0};
+  enum jp_client_status status = JP_CLIENT_NO_MEMORY;
+  if (words != NULL) {
+    program[length < 0 ? 0 : length] = '\0';
+    const struct jp_launch_config config = {.size = sizeof config,
+                                            .program = length < 0 ? NULL : program,
+                                            .class_path =
+                                                options->jar != NULL ? options->jar : options->class_path,
+                                            .options = words,
+                                            .on_output = pass_output,
+                                            .output_context = &command->is_ready,
+                                            .client = client};
+    status = jp_launch(&config, &command->peer, &error);
+  }
+  free(words);
+  free(copies);
+  if (status != JP_CLIENT_OK)
+    return fail_connection(command, status, &error);
+  command->client = jp_peer_client(command->peer);
+  return COMMAND_GOOD;
+}
+
+/* Without an address: the only peer of this user. */
+static int find_only_peer(struct command *command)
+{
+  struct running_peer *first = peers_list(&command->peers);
+  const char *url = first == NULL ? NULL : peers_choose_address(first);
+  if (url != NULL && first->next == NULL) {
+    command->options.url = url;
+    return COMMAND_GOOD;
+  }
+  fprintf(stderr, "jpeer %s: which peer? Name it with -u URL or JPEER_URL, or launch one with -cp PATH\n",
+          command->name);
+  for (const struct running_peer *peer = first; peer != NULL; peer = peer->next) {
+    url = peers_choose_address(peer);
+    if (url != NULL)
+      fprintf(stderr, "  -u %-40s %.*s, process %lld\n", url, TEXT_ARGS(peer->name), (long long)peer->pid);
+  }
+  return COMMAND_UNREACHED;
+}
+
+static int find_peer(struct command *command, enum command_needs needs)
+{
+  const struct command_options *options = &command->options;
+  const struct jp_client_config config = {.size = sizeof config,
+                                          .interrupted = is_interrupted,
+                                          .reconnects = command->reconnects,
+                                          .peer_id = command->session_id};
+  struct jp_client_error error = {0};
+  bool is_launched = options->class_path != NULL || options->jar != NULL;
+  if (options->class_path != NULL && options->jar != NULL)
+    return command_fail_usage(command, "-cp and -jar exclude each other");
+  if (!is_launched && options->run.count > 0)
+    return command_fail_usage(command, "--run is for a peer that -cp or -jar launches");
+  if (is_launched)
+    return launch_peer(command, &config);
+  if (options->url == NULL) {
+    int code = find_only_peer(command);
+    if (code != COMMAND_GOOD)
+      return code;
+  }
+  if (needs == NEEDS_ADDRESS)
+    return COMMAND_GOOD;
+  enum jp_client_status status = jp_client_open(options->url, &config, &command->client, &error);
+  return status == JP_CLIENT_OK ? COMMAND_GOOD : fail_connection(command, status, &error);
+}
+
+/* What the prompt of the shell begins with. */
+static void name_peer(struct command *command)
+{
+  const struct command_options *options = &command->options;
+  const char *name = options->jar != NULL ? options->jar : options->url;
+  if (command->peer != NULL && options->jar == NULL)
+    name = "java";
+  for (const struct running_peer *peer = peers_list(&command->peers); peer != NULL && command->peer == NULL;
+       peer = peer->next) {
+    for (const char **address = peer->addresses; *address != NULL; address++) {
+      if (strcmp(*address, options->url) == 0)
+        name = peer->name.data;
+    }
+  }
+  const char *scheme = strstr(name, "://");
+  const char *slash = strrchr(name, '/');
+  name = scheme != NULL ? scheme + 3 : slash != NULL && slash[1] != '\0' ? slash + 1 : name;
+  text_format(command->peer_name, sizeof command->peer_name, "%s", name);
+}
+
+static struct evaluator *create_evaluator(struct command *command)
+{
+  const struct evaluator_config config = {
+      .client = command->client,
+      .timeout_ms = command->options.timeout_ms == 0 ? JP_FOREVER : (int)command->options.timeout_ms,
+      .verbose = command->options.verbose,
+      .interrupted = is_interrupted,
+      .printed = command->options.print_request || command->options.curl ? &command->printed : NULL};
+  return evaluator_create(&config);
+}
+
+static void leave_peer(struct command *command)
+{
+  evaluator_destroy(command->evaluator);
+  if (command->peer != NULL)
+    (void)jp_peer_stop(command->peer, 5000);
+  else
+    jp_client_close(command->client);
+}
+
+int command_open_peer(struct command *command, const char *url)
+{
+  struct command other = *command;
+  const struct jp_client_config config = {
+      .size = sizeof config, .interrupted = is_interrupted, .reconnects = true};
+  struct jp_client_error error = {0};
+  other.peer = NULL;
+  other.client = NULL;
+  enum jp_client_status status = jp_client_open(url, &config, &other.client, &error);
+  if (status != JP_CLIENT_OK)
+    return fail_connection(command, status, &error);
+  other.evaluator = create_evaluator(&other);
+  const char *kept = arena_printf(&command->peers, "%s", url).data;
+  if (other.evaluator == NULL || kept == NULL) {
+    evaluator_destroy(other.evaluator);
+    jp_client_close(other.client);
+    return COMMAND_FAILED;
+  }
+  leave_peer(command);
+  command->peer = NULL;
+  command->client = other.client;
+  command->evaluator = other.evaluator;
+  command->options.url = kept;
+  name_peer(command);
+  return COMMAND_GOOD;
+}
+
+bool command_open_for_completion(struct command *command, const char *url)
+{
+  const struct jp_client_config config = {.size = sizeof config, .connect_timeout_ms = 1000};
+  struct jp_client_error error;
+  *command = (struct command){.name = "complete", .options = {.url = url, .timeout_ms = 3000}};
+  arena_init(&command->peers);
+  buffer_init(&command->printed);
+  if (url == NULL) {
+    const struct running_peer *first = peers_list(&command->peers);
+    url = first == NULL || first->next != NULL ? NULL : peers_choose_address(first);
+  }
+  if (url != NULL && jp_client_open(url, &config, &command->client, &error) == JP_CLIENT_OK)
+    command->evaluator = create_evaluator(command);
+  return command->evaluator != NULL;
+}
+
+void command_close_for_completion(struct command *command)
+{
+  evaluator_destroy(command->evaluator);
+  jp_client_close(command->client);
+  buffer_fini(&command->printed);
+  arena_fini(&command->peers);
+}
+
+/* ---- running ---- */
+
+static void print_help(const struct command_row *row, const struct option *options, size_t count)
+{
+  printf("usage: jpeer %s [options] %s\n\n%s\n", row->name, row->arguments, row->summary);
+  options_print_help(stdout, options, count);
+  if (row->help != NULL)
+    fputs(row->help, stdout);
+}
+
+/* Prints what the run prints; on a terminal in the place of the last one, with the changed lines marked. */
+static void print_watched(const struct command *command, struct text shown, struct text last)
+{
+  if (!command->is_terminal) {
+    if (!text_equal(shown, last))
+      fwrite(shown.data, 1, shown.len, stdout);
+    fflush(stdout);
+    return;
+  }
+  fputs("\033[H\033[2J", stdout);
+  for (size_t at = 0; at < shown.len;) {
+    size_t end = at;
+    while (end < shown.len && shown.data[end] != '\n')
+      end++;
+    struct text line = text_slice(shown, at, end);
+    bool is_changed = last.data != NULL && !text_has_line(last, line);
+    printf("%s%.*s%s\n", is_changed ? "\033[7m" : "", TEXT_ARGS(line), is_changed ? "\033[0m" : "");
+    at = end + 1;
+  }
+  fflush(stdout);
+}
+
+/* Runs it again and again. */
+static int repeat_command(struct command *command, int (*run)(struct command *command))
+{
+  char *last = NULL;
+  size_t last_length = 0;
+  int code = COMMAND_GOOD;
+  while (code == COMMAND_GOOD && !command_is_interrupted()) {
+    FILE *terminal = stdout;
+    char *shown = NULL;
+    size_t length = 0;
+    stdout = open_memstream(&shown, &length);
+    if (stdout == NULL) {
+      stdout = terminal;
+      code = COMMAND_FAILED;
+      break;
+    }
+    evaluator_set_results(command->evaluator, 0);
+    code = run(command);
+    fclose(stdout);
+    stdout = terminal;
+    print_watched(command, (struct text){shown, length}, (struct text){last, last_length});
+    free(last);
+    last = shown;
+    last_length = length;
+    const struct timespec pause = {.tv_sec = command->options.watch_ms / 1000,
+                                   .tv_nsec = command->options.watch_ms % 1000 * 1000000};
+    if (code == COMMAND_GOOD)
+      nanosleep(&pause, NULL); /* Ctrl-C ends it */
+    if (ferror(stdout))
+      break; /* the pipe has ended */
+  }
+  free(last);
+  return code != COMMAND_GOOD ? code : command_is_interrupted() ? COMMAND_INTERRUPTED : COMMAND_GOOD;
+}
+
+/* -s NAME: the session's own address counts if none is given. */
+static int open_session(struct command *command)
+{
+  struct command_options *options = &command->options;
+  const char *url = NULL;
+  if (options->class_path != NULL || options->jar != NULL)
+    return command_fail_usage(command, "-s is for a peer that runs on: it excludes -cp and -jar");
+  int code = session_file_open(command, options->session, &command->session, &command->session_id, &url);
+  if (code != COMMAND_GOOD)
+    return code;
+  if (url != NULL && options->url != NULL && strcmp(url, options->url) != 0)
+    return command_fail_usage(command, "the session %s is of the peer at %s: jpeer end %s ends it",
+                              options->session, url, options->session);
+  options->url = url != NULL ? url : options->url;
+  return COMMAND_GOOD;
+}
+
+/* Leaves the session's objects in the peer. */
+static int save_session(struct command *command, int code)
+{
+  int saved = session_file_save(command->session, command, command->options.url);
+  client_leave_session(command->client);
+  evaluator_destroy(command->evaluator);
+  command->client = NULL;
+  command->evaluator = NULL;
+  return code == COMMAND_GOOD ? saved : code;
+}
+
+/* The first word is an address, if it looks like one. */
+static void take_address(struct command *command)
+{
+  static const char *const kinds[] = {
+      "ws+unix:", "ws://", "http+unix:", "http://", "shm:", "tcp://", "ipc://", "wss://", "https://"};
+  const char *word = command->word_count == 0 ? "" : command->words[0];
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    if (!text_starts_with(text_of(word), text_of(kinds[i])))
+      continue;
+    command->options.url = word;
+    command->words++;
+    command->word_count--;
+    return;
+  }
+}
+
+static int run_with_peer(const struct command_row *row, struct command *command)
+{
+  int code = row->bit == CALL ? command_check_call(command) : COMMAND_GOOD;
+  if (row->bit == SHELL) {
+    if (command->options.file == NULL && command->options.expression == NULL)
+      take_address(command); /* the words of a script are its arguments */
+    survives_interrupts = true;
+    command->reconnects = true;
+  }
+  if (code == COMMAND_GOOD && command->options.session != NULL)
+    code = open_session(command);
+  if (code == COMMAND_GOOD)
+    code = find_peer(command, row->needs);
+  if (code != COMMAND_GOOD)
+    return code;
+  if (row->needs == NEEDS_ADDRESS) {
+    code = row->run(command);
+    leave_peer(command);
+    return code;
+  }
+  struct timespec begin;
+  struct timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  if (row->bit == SHELL)
+    name_peer(command);
+  command->evaluator = create_evaluator(command);
+  if (command->evaluator == NULL) {
+    fprintf(stderr, "jpeer %s: out of memory\n", row->name);
+    code = COMMAND_FAILED;
+  } else {
+    if (command->session != NULL)
+      session_file_load(command->session, command);
+    code = command->options.watch_ms > 0 ? repeat_command(command, row->run) : row->run(command);
+    if (command->peer != NULL)
+      jp_peer_await_output(command->peer);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    if (command->options.time)
+      fprintf(stderr, "%.1f ms, %zu round trip%s, %zu object%s held\n",
+              (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6,
+              evaluator_round_trips(command->evaluator),
+              evaluator_round_trips(command->evaluator) == 1 ? "" : "s", jp_client_ref_count(command->client),
+              jp_client_ref_count(command->client) == 1 ? "" : "s");
+  }
+  if (fflush(stdout) != 0 && errno != EPIPE && code == COMMAND_GOOD) {
+    fprintf(stderr, "jpeer %s: cannot write the output: %s\n", row->name, strerror(errno));
+    code = COMMAND_FAILED;
+  }
+  if (command->session != NULL && command->evaluator != NULL)
+    return save_session(command, code);
+  leave_peer(command);
+  return code;
+}
+
+static const char *read_variable(const char *name)
+{
+  return getenv(name);
+}
+
+static int run_row(const struct command_row *row, char *const *args, size_t arg_count)
+{
+  struct option options[ROWS];
+  struct command command = {.name = row->name};
+  struct jp_error error = {0};
+  struct option_result result;
+  const struct option_input input = {.options = options,
+                                     .option_count = select_rows(row->bit, options),
+                                     .args = args,
+                                     .arg_count = arg_count,
+                                     .variable = read_variable};
+  int code;
+  buffer_init(&command.printed);
+  arena_init(&command.peers);
+  command.is_terminal = isatty(STDOUT_FILENO) == 1;
+  const char *no_colour = getenv("NO_COLOR");
+  command.has_colour = command.is_terminal && (no_colour == NULL || *no_colour == '\0');
+  if (options_parse(&input, &command.options, &result, &error) != JP_OK) {
+    code = command_fail_usage(&command, "%s", error.text);
+  } else if (command.options.help) {
+    print_help(row, options, input.option_count);
+    code = COMMAND_GOOD;
+  } else {
+    command.words = args + result.used;
+    command.word_count = arg_count - result.used;
+    if (command.word_count < row->words_min)
+      code = command_fail_usage(&command, "needs %s", row->arguments);
+    else if (command.word_count > row->words_max)
+      code = command_fail_usage(&command, "\"%.*s\" is one argument too many",
+                                OPTION_SHOWN(command.words[row->words_max]));
+    else {
+      handle_interrupts();
+      code = row->needs == NEEDS_NOTHING ? row->run(&command) : run_with_peer(row, &command);
+    }
+  }
+  session_file_close(command.session);
+  buffer_fini(&command.printed);
+  arena_fini(&command.peers);
+  option_list_fini(&command.options.run);
+  return code;
+}
+
+bool command_run(const char *name, char *const *args, size_t arg_count, int *exit_status)
+{
+  for (size_t i = 0; i < COMMANDS; i++) {
+    if (strcmp(commands[i].name, name) == 0) {
+      *exit_status = run_row(&commands[i], args, arg_count);
+      return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,26 @@
+#ifndef JPEER_COMMAND_PEERS_H
+#define JPEER_COMMAND_PEERS_H
+/*
+ * The running peers of this user: each has a file in the runtime folder, which it holds a lock on. Any thread.
+ */
+#include "base/arena.h"
+#include "base/buffer.h"
+
+#include <stdbool.h>
+#include <time.h>
+
+struct running_peer {
+  struct running_peer *next;
+  struct text name;
+  struct text uuid;
+  int64_t pid;
+  time_t since;
+  const char **addresses; /* NULL-terminated */
+};
+
+/* The peers, by name, in the arena; files of peers that have ended are removed. Adds none if there is no folder. */
+struct running_peer *peers_list(struct arena *arena);
+/* The address that commands use: a Unix socket before others, WebSocket before others. NULL: it has none. */
+const char *peers_choose_address(const struct running_peer *peer);
+
+#endif

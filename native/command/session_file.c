@@ -1,0 +1,355 @@
+#include "command/session_file.h"
+
+#include "base/number_format.h"
+#include "base/runtime_folder.h"
+#include "base/uuid.h"
+#include "client/client_sessions.h"
+#include "json/writer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 64 << 20 };
+
+struct session_file {
+  const char *name;
+  char path[PATH_MAX];
+  int file;
+  char id[UUID_TEXT_LENGTH + 1];
+  struct arena arena;
+  struct jp_json json; /* absent: a new session */
+  const char *url;
+};
+
+static struct text read_string(struct arena *arena, struct jp_json json)
+{
+  char *room = arena_alloc(arena, json.text.len + 1);
+  size_t length = room == NULL ? SIZE_MAX : jp_json_string(json, room, json.text.len + 1);
+  return length == SIZE_MAX ? TEXT("") : (struct text){room, length};
+}
+
+static bool is_name(const char *name)
+{
+  size_t length = strlen(name);
+  return length > 0 && length <= 64 && name[0] != '.' &&
+         strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == length;
+}
+
+/* $folder/sessions. False: an error was printed. */
+static bool find_folder(char *out, size_t size)
+{
+  struct jp_error error = {0};
+  char folder[PATH_MAX];
+  if (runtime_folder_make(folder, sizeof folder, &error) != JP_OK) {
+    fprintf(stderr, "jpeer: %s\n", error.text);
+    return false;
+  }
+  text_format(out, size, "%s/sessions", folder);
+  if (mkdir(out, 0700) == 0 || errno == EEXIST)
+    return true;
+  fprintf(stderr, "jpeer: cannot create %s: %s\n", out, strerror(errno));
+  return false;
+}
+
+/* JSON that is not a session's begins a new one. */
+static void read_session(struct session_file *file, struct text content)
+{
+  if (jp_json_parse((struct jp_text){content.data, content.len}, 8, &file->json, NULL) != JP_JSONRPC_OK) {
+    file->json = (struct jp_json){.kind = JP_JSON_ABSENT};
+    return;
+  }
+  struct uuid uuid;
+  struct text id = read_string(&file->arena, jp_json_member(file->json, "session"));
+  file->url = read_string(&file->arena, jp_json_member(file->json, "url")).data;
+  if (uuid_parse(id, &uuid))
+    uuid_format(&uuid, file->id);
+  else
+    file->json = (struct jp_json){.kind = JP_JSON_ABSENT};
+}
+
+/* Waits for other commands of the session; Ctrl-C ends the wait. */
+static bool lock_file(const struct command *command, const struct session_file *file)
+{
+  if (flock(file->file, LOCK_EX | LOCK_NB) == 0)
+    return true;
+  if (errno == EWOULDBLOCK)
+    fprintf(stderr, "jpeer %s: waits for another command of the session %s\n", command->name, file->name);
+  return errno == EWOULDBLOCK && flock(file->file, LOCK_EX) == 0;
+}
+
+/* The content, in the arena. data NULL: it cannot be read. */
+static struct text read_content(struct session_file *file)
+{
+  struct stat found;
+  if (fstat(file->file, &found) != 0 || found.st_size > FILE_MAX)
+    return TEXT_ABSENT;
+  char *content = arena_alloc(&file->arena, (size_t)found.st_size + 1);
+  ssize_t length = content == NULL ? -1 : pread(file->file, content, (size_t)found.st_size, 0);
+  return length < 0 ? TEXT_ABSENT : (struct text){content, (size_t)length};
+}
+
+int session_file_open(const struct command *command, const char *name, struct session_file **opened,
+                      const char **session_id, const char **url)
+{
+  char folder[PATH_MAX];
+  struct stat found;
+  struct uuid uuid;
+  *opened = NULL;
+  if (!is_name(name))
+    return command_fail_usage(
+        command, "a session's name has letters, digits, \".\", \"_\" and \"-\", at most 64: not \"%.*s\"",
+        OPTION_SHOWN(name));
+  if (!find_folder(folder, sizeof folder))
+    return COMMAND_FAILED;
+  struct session_file *file = calloc(1, sizeof *file);
+  if (file == NULL)
+    return COMMAND_FAILED;
+  *opened = file;
+  arena_init(&file->arena);
+  file->name = name;
+  text_format(file->path, sizeof file->path, "%s/%s", folder, name);
+  do { /* the file may be removed while its lock is awaited */
+    if (file->file > 0)
+      close(file->file);
+    file->file = open(file->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file->file < 0 || !lock_file(command, file) || fstat(file->file, &found) != 0) {
+      fprintf(stderr, "jpeer %s: cannot open %s: %s\n", command->name, file->path, strerror(errno));
+      return COMMAND_FAILED;
+    }
+  } while (found.st_nlink == 0);
+  struct text content = read_content(file);
+  if (content.len > 0)
+    read_session(file, content);
+  if (file->json.kind == JP_JSON_ABSENT) {
+    uuid_random(&uuid);
+    uuid_format(&uuid, file->id);
+  }
+  *session_id = file->id;
+  *url = file->url;
+  return COMMAND_GOOD;
+}
+
+/* ---- variables ---- */
+
+static struct value *read_variable(struct session_file *file, struct value_pool *pool,
+                                   struct command *command, struct jp_json json, uint64_t epoch)
+{
+  struct text kind = read_string(&file->arena, jp_json_member(json, "kind"));
+  struct text type = read_string(&file->arena, jp_json_member(json, "type"));
+  struct text text = read_string(&file->arena, jp_json_member(json, "text"));
+  struct jp_json boxed = jp_json_member(json, "boxed");
+  int64_t number = 0;
+  int64_t sent = 0;
+  struct value *value = value_create(pool, VALUE_NULL);
+  if (value == NULL)
+    return NULL;
+  (void)jp_json_integer(jp_json_member(json, "number"), &number);
+  (void)jp_json_integer(jp_json_member(json, "sent"), &sent);
+  value->is_boxed = boxed.kind == JP_JSON_TRUE;
+  value->primitive = type.len == 1 ? type.data[0] : 0;
+  value->integer = number;
+  if (text_equal(kind, TEXT("object"))) {
+    value->kind = VALUE_OBJECT;
+    value->primitive = 0;
+    value->ref = client_adopt_ref(command->client, (uint32_t)number, type.data, epoch, (uint32_t)sent);
+    return value->ref != NULL && value_set_type(value, type) &&
+                   (jp_json_member(json, "text").kind == JP_JSON_ABSENT || value_set_text(value, text))
+               ? value
+               : NULL;
+  }
+  if (text_equal(kind, TEXT("text"))) {
+    value->kind = VALUE_TEXT;
+    value->primitive = 0;
+    return value_set_text(value, text) && (type.len == 0 || value_set_type(value, type)) ? value : NULL;
+  }
+  if (text_equal(kind, TEXT("number"))) {
+    value->kind = VALUE_NUMBER;
+    value->number = strtod(text.data, NULL);
+  } else {
+    value->kind = text_equal(kind, TEXT("boolean")) ? VALUE_BOOLEAN
+                  : text_equal(kind, TEXT("char"))  ? VALUE_CHAR
+                  : text_equal(kind, TEXT("null"))  ? VALUE_NULL
+                                                    : VALUE_INTEGER;
+  }
+  return value;
+}
+
+void session_file_load(struct session_file *file, struct command *command)
+{
+  struct value_pool pool = {0};
+  struct jp_json item;
+  struct buffer lost;
+  int64_t results = 0;
+  uint64_t epoch = strtoull(read_string(&file->arena, jp_json_member(file->json, "epoch")).data, NULL, 16);
+  if (client_session_epoch(command->client) == 0) { /* the first answer has it */
+    struct jp_request ping = jp_build_ping();
+    struct jp_answer *answer = NULL;
+    struct jp_client_error error;
+    (void)!jp_client_call(command->client, &ping, 10000, &answer, &error);
+    jp_answer_free(answer);
+  }
+  buffer_init(&lost);
+  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(file->json, "variables"));
+       jp_json_next(&cursor, NULL, &item);) {
+    struct text name = read_string(&file->arena, jp_json_member(item, "name"));
+    struct value *value = read_variable(file, &pool, command, item, epoch);
+    if (value == NULL || !evaluator_define(command->evaluator, name, value))
+      buffer_printf(&lost, "%s%.*s", lost.len == 0 ? "" : ", ", TEXT_ARGS(name));
+  }
+  value_pool_fini(&pool);
+  (void)jp_json_integer(jp_json_member(file->json, "results"), &results);
+  evaluator_set_results(command->evaluator, (size_t)results);
+  if (lost.len > 0)
+    fprintf(stderr, "jpeer %s: the peer of the session has ended, or has ended the session: %.*s are gone\n",
+            command->name, (int)lost.len, lost.data);
+  buffer_fini(&lost);
+}
+
+static void write_variable(struct buffer *out, const char *name, const struct value *value, bool is_repeated)
+{
+  static const char *const kinds[] = {
+      [VALUE_NULL] = "null",     [VALUE_BOOLEAN] = "boolean", [VALUE_INTEGER] = "integer",
+      [VALUE_NUMBER] = "number", [VALUE_CHAR] = "char",       [VALUE_TEXT] = "text",
+      [VALUE_OBJECT] = "object", [VALUE_PENDING] = NULL};
+  char digits[NUMBER_TEXT_MAX];
+  if (kinds[value->kind] == NULL) {
+    if (strcmp(name, "_") != 0)
+      fprintf(stderr, "jpeer: the variable %s is not kept: only values and objects are\n", name);
+    return;
+  }
+  buffer_printf(out, "%s\n{\"name\":", out->data[out->len - 1] == '[' ? "" : ",");
+  json_write_string(out, text_of(name));
+  buffer_printf(out, ",\"kind\":\"%s\",\"boxed\":%s", kinds[value->kind], value->is_boxed ? "true" : "false");
+  if (value->type != NULL) {
+    BUFFER_LITERAL(out, ",\"type\":");
+    json_write_string(out, text_of(value->type));
+  } else if (value->primitive != 0) {
+    buffer_printf(out, ",\"type\":\"%c\"", value->primitive);
+  }
+  if (value->text.data != NULL) {
+    BUFFER_LITERAL(out, ",\"text\":");
+    json_write_string(out, value->text);
+  }
+  if (value->kind == VALUE_NUMBER)
+    buffer_printf(out, ",\"text\":\"%.*s\"", (int)number_format_double(value->number, digits), digits);
+  else if (value->ref != NULL)
+    buffer_printf(out, ",\"number\":%" PRIu32 ",\"sent\":%" PRIu32, jp_ref_number(value->ref),
+                  is_repeated ? 0 : client_sent_count(value->ref));
+  else
+    buffer_printf(out, ",\"number\":%" PRId64, value->integer);
+  buffer_append_char(out, '}');
+}
+
+/* Two variables of one object share a handle: the first one has its count. */
+static bool is_repeated(const struct evaluator *evaluator, size_t index, const struct value *value)
+{
+  const struct value *other = NULL;
+  for (size_t i = 0; value->ref != NULL && i < index; i++) {
+    if (evaluator_variable(evaluator, i, &other) != NULL && other->ref == value->ref)
+      return true;
+  }
+  return false;
+}
+
+int session_file_save(struct session_file *file, const struct command *command, const char *url)
+{
+  struct buffer out;
+  const struct value *value;
+  const char *name;
+  buffer_init(&out);
+  BUFFER_LITERAL(&out, "{\"url\":");
+  json_write_string(&out, text_of(url));
+  buffer_printf(&out, ",\"session\":\"%s\",\"epoch\":\"%016" PRIx64 "\",\"results\":%zu,\"variables\":[",
+                file->id, client_session_epoch(command->client), evaluator_results(command->evaluator));
+  for (size_t i = 0; (name = evaluator_variable(command->evaluator, i, &value)) != NULL; i++) {
+    write_variable(&out, name, value, is_repeated(command->evaluator, i, value));
+  }
+  BUFFER_LITERAL(&out, "\n]}\n");
+  bool is_written = !out.failed && pwrite(file->file, out.data, out.len, 0) == (ssize_t)out.len &&
+                    ftruncate(file->file, (off_t)out.len) == 0;
+  buffer_fini(&out);
+  if (is_written)
+    return COMMAND_GOOD;
+  fprintf(stderr, "jpeer %s: cannot write %s: %s\n", command->name, file->path, strerror(errno));
+  return COMMAND_FAILED;
+}
+
+void session_file_remove(struct session_file *file)
+{
+  unlink(file->path);
+}
+
+void session_file_close(struct session_file *file)
+{
+  if (file == NULL)
+    return;
+  if (file->file >= 0)
+    close(file->file);
+  arena_fini(&file->arena);
+  free(file);
+}
+
+/* ---- sessions, end ---- */
+
+int command_sessions(struct command *command)
+{
+  char folder[PATH_MAX];
+  (void)command;
+  if (!find_folder(folder, sizeof folder))
+    return COMMAND_FAILED;
+  DIR *files = opendir(folder);
+  for (const struct dirent *entry; files != NULL && (entry = readdir(files)) != NULL;) {
+    struct session_file file = {.file = is_name(entry->d_name) ? openat(dirfd(files), entry->d_name,
+                                                                        O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+                                                               : -1};
+    if (file.file < 0)
+      continue;
+    arena_init(&file.arena);
+    struct text content = read_content(&file); /* without its lock: a command may use it for long */
+    if (content.len > 0)
+      read_session(&file, content);
+    if (file.url != NULL)
+      printf("%-20s %s  %zu variables\n", entry->d_name, file.url,
+             jp_json_count(jp_json_member(file.json, "variables")));
+    arena_fini(&file.arena);
+    close(file.file);
+  }
+  if (files != NULL)
+    closedir(files);
+  return COMMAND_GOOD;
+}
+
+int command_end(struct command *command)
+{
+  struct session_file *file;
+  const char *id = NULL;
+  const char *url = NULL;
+  struct jp_client *client = NULL;
+  struct jp_client_error error;
+  int code = session_file_open(command, command->words[0], &file, &id, &url);
+  if (code == COMMAND_GOOD && url == NULL) {
+    fprintf(stderr, "jpeer end: there is no session %s\n", command->words[0]);
+    code = COMMAND_FAILED;
+  }
+  if (code == COMMAND_GOOD) {
+    const struct jp_client_config config = {.size = sizeof config, .peer_id = id};
+    if (jp_client_open(url, &config, &client, &error) == JP_CLIENT_OK) {
+      struct jp_request request = jp_build_delete_session();
+      struct jp_answer *answer = NULL;
+      (void)!jp_client_call(client, &request, 5000, &answer, &error);
+      jp_answer_free(answer);
+      jp_client_close(client);
+    } /* else the session has ended with its peer */
+  }
+  if (file != NULL && code != COMMAND_USAGE)
+    session_file_remove(file);
+  session_file_close(file);
+  return code;
+}

@@ -1,0 +1,226 @@
+"""jpeer shell: in a terminal, as a person types, and as the interpreter of scripts."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+import unittest
+from pathlib import Path
+
+from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, run_to_end
+from support.peer_case import PeerCase
+
+EDITS = any(Path(folder).glob("libedit.so.2*") for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                                                              "/usr/lib64", "/usr/lib"))
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[()][A-Z0-9]|[\x07\r]")
+
+
+class Terminal:
+    """A jpeer in a terminal of 100 columns."""
+
+    def __init__(self, *words, home, **changes):
+        parent, child = pty.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        self.process = subprocess.Popen([BINARY, *map(str, words)], stdin=child, stdout=child, stderr=child,
+                                        preexec_fn=take_terminal,
+                                        env=environment(leaks=True, HOME=home, XDG_STATE_HOME=f"{home}/state", TERM="xterm",
+                                                        LC_ALL="C.UTF-8", PAGER="cat", NO_COLOR="1", **changes))
+        os.close(child)
+        self.parent = parent
+        self.seen = ""
+
+    def type(self, text):
+        os.write(self.parent, text.encode())
+
+    def read_until(self, wanted):
+        """What was shown up to and with the text, without what moves the cursor."""
+        deadline = time.monotonic() + START_SECONDS
+        while wanted not in self.seen:
+            ready, _, _ = select.select([self.parent], [], [], max(0, deadline - time.monotonic()))
+            if not ready:
+                raise AssertionError(f"{wanted!r} was not shown: {self.seen!r}")
+            self.seen = CONTROL.sub("", self.seen + os.read(self.parent, 65536).decode(errors="replace"))
+        shown, self.seen = self.seen.split(wanted, 1)
+        return shown + wanted
+
+    def run(self, line, wanted):
+        self.type(line + "\r")
+        return self.read_until(wanted)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.parent)
+
+
+@unittest.skipUnless(EDITS, "needs libedit")
+class Typing(PeerCase):
+    options = ("--name", "demo")
+
+    def open(self, *words, home=None):
+        home = home or self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-home-"))
+        terminal = Terminal("shell", *(words or ("-u", self.peer.address("ws"))), home=home)
+        self.addCleanup(terminal.close)
+        terminal.read_until("> ")
+        return terminal
+
+    def test_values_exceptions_and_lines_that_go_on(self):
+        shell = self.open()
+        shell.run("xs = [3, 1, 2]; xs.sort((a, b) -> b.compareTo(a)); xs", "$1 java.util.ArrayList (3) [3, 2, 1]")
+        shell.run("for (x : xs) {", "..> ")
+        shell.run("  y = x", "..> ")
+        shell.run("}; y + 41", "42\n")
+        shell.run("Integer.parseInt(\"x\")", "java.lang.NumberFormatException: For input string: \"x\"")
+        shell.run("1 / 0", "/ by zero")
+        shell.run("[{a: 1, b: \"x\"}, {a: 2, b: \"y\"}]", "(2 rows)")
+        shell.run("\"\u00e9\u65e5\".length() + 100", "102\n")
+        shell.run("\\q", "\\q")
+        self.assertEqual(shell.process.wait(START_SECONDS), 0)
+
+    def test_completion(self):
+        shell = self.open()
+        shell.run("xs = new ArrayList()", "> ")
+        shell.type("ArrL\t")
+        shell.run(".class.getSimpleName().length() + 90", "99\n")
+        shell.type("xs.ensureC\t")
+        shell.read_until("apacity(")
+        shell.type("\t")
+        shell.read_until("ensureCapacity(int minCapacity) void")
+        shell.run("5); 41 + 1", "42\n")
+        shell.type("Math.floorMo\t")
+        shell.read_until("d(")
+        shell.type("\t")
+        shell.read_until("floorMod(long x, int y) int")
+        shell.run("7, 4) + 94", "97\n")
+        shell.type("java.util.concurrent.atomic.AtomicBool\t")
+        shell.run(".class.getSimpleName().length() + 80", "93\n")
+
+    def test_history_outlives_the_shell(self):
+        home = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-home-"))
+        first = self.open("-u", self.peer.address("ws"), home=home)
+        first.run("40 + 2", "42\n")
+        first.run("  50 + 2", "52\n")
+        first.read_until("> ")  # before the prompt the terminal itself would take the key
+        first.type("\x04")
+        self.assertEqual(first.process.wait(START_SECONDS), 0)
+        second = self.open("-u", self.peer.address("ws"), home=home)
+        second.type("\x1b[A\r")
+        second.read_until("42\n")
+        second.read_until("> ")
+        second.type("\x12+ 2\r")
+        second.read_until("42\n")
+        self.assertEqual(Path(home, "state/jpeer/history").read_text(), "40 + 2\n")
+
+    def test_a_paste_of_several_lines_is_one_entry(self):
+        shell = self.open()
+        shell.type("\x1b[200~s = 0\nfor (x : [1, 2]) {\n\ts = s + x\n}\ns + 100\x1b[201~")
+        shell.read_until("s + 100")
+        shell.run("", "103\n")
+
+    def test_ctrl_c_ends_the_call_and_keeps_the_variables(self):
+        shell = self.open()
+        shell.run("x = 41", "> ")
+        shell.run("System.out.println(\"cmd.asleep\"); Thread.sleep(60000)", "60000)")
+        self.peer.await_stdout("cmd.asleep")
+        shell.type("\x03")
+        shell.read_until("> ")
+        shell.type("not this\x03")
+        shell.read_until("> ")
+        shell.run("x + 1", "42\n")
+
+    def test_objects_without_a_variable_are_released(self):
+        shell = self.open()
+        shell.run("o = new Object(); w = new java.lang.ref.WeakReference(o)", "> ")
+        shell.run("v = new java.lang.ref.WeakReference(new Object()); for (x : [new Object()]) y = x.hashCode()", "> ")
+        shell.run("System.gc(); (v.get() == null) + \" \" + (w.get() == null)", "true false")
+        shell.run("\\refs", "java.lang.Object")
+        shell.run("\\drop o", "> ")
+        shell.run("System.gc(); w.get() == null", "true\n")
+        shell.run("o", "there is no variable o")
+
+    def test_the_peer_goes_and_comes_back(self):
+        with tempfile.TemporaryDirectory(prefix="jpeer-back-") as folder:
+            path = f"{folder}/s"
+            first = Peer("--json-rpc", f"unix:{path}", addresses=False)
+            self.addCleanup(first.close)
+            shell = self.open(f"ws+unix:{path}")
+            shell.run("m = new HashMap()", "> ")
+            first.process.send_signal(signal.SIGKILL)
+            first.process.wait()
+            shell.run("m.size()", "The objects of the variables m are gone.")
+            shell.read_until("> ")
+            with Peer("--json-rpc", f"unix:{path}", addresses=False):
+                time.sleep(0.2)  # the client waits between two attempts
+                shell.run("m.size()", "of a peer that has ended")
+                shell.run("Math.max(41, 42)", "42\n")
+                shell.run("m.size()", "of a peer that has ended")
+
+    def test_commands(self):
+        shell = self.open()
+        shell.run("\\?", "\\drop NAME ...")
+        shell.run("\\d Runnable", "public abstract void run();")
+        shell.run("\\x", "a column a line")
+        shell.run("[{a: 1}]", "a | 1")
+        shell.run("\\set json", "> ")
+        shell.run("[1, {a: 2}]", "[1,{\"a\":2}]")
+        shell.run("[1, 2] | tr 1 7", "[7,2]")
+        shell.run("\\! echo $((6 * 7))", "42\n")
+        with tempfile.NamedTemporaryFile("w+", suffix=".jp") as file:
+            shell.run(f"\\o {file.name}", "> ")
+            shell.run("1 + 1", "> ")
+            shell.run("\\o", "> ")
+            self.assertEqual(Path(file.name).read_text(), "2\n")
+            Path(file.name).write_text("z = 41\n\nz + \n", encoding="utf-8")
+            shell.run(f"\\i {file.name}", f"{file.name}:4:1: expected an expression")
+        shell.run("\\nope", "there is no command \\nope")
+        other = Peer("--name", "other")
+        self.addCleanup(other.close)
+        shell.run(f"\\open {other.address('ws')}", "> ")
+        shell.run("\\open ws://127.0.0.1:1", "jpeer shell: ")
+
+
+class Scripts(PeerCase):
+    options = ()
+
+    def script(self, text, *words, stdin=False):
+        with tempfile.NamedTemporaryFile("w", suffix=".jp") as file:
+            file.write(text)
+            file.flush()
+            done = subprocess.run([BINARY, "shell", "-u", self.peer.address("ws"),
+                                   *(() if stdin else ("-f", file.name)), *words], input=text if stdin else None,
+                                  capture_output=True, text=True, env=environment(leaks=True), timeout=START_SECONDS)
+            return done.stdout, done.stderr.replace(file.name, "FILE"), done.returncode
+
+    def test_a_script_stops_at_its_first_error(self):
+        for stdin, name in ((False, "FILE"), (True, "stdin")):
+            self.assertEqual(self.script("x = 41\nx + 1\n\nx / 0\n\"never\"\n", stdin=stdin),
+                             ("42\n", f"{name}:4:3: / by zero\n  x / 0\n    ^\n", 1))
+            self.assertEqual(self.script("1\n2 +", stdin=stdin)[2], 2)
+        out, errors, status = self.script("1\nInteger.parseInt(\"x\")\n2")
+        self.assertEqual((out, status), ("1\n", 1))
+        self.assertTrue(errors.startswith("FILE:2:9: java.lang.NumberFormatException"), errors)
+
+    def test_arguments_and_the_first_line(self):
+        self.assertEqual(self.script("#!/usr/bin/env -S jpeer shell -f\nargs[1] + args.size()\n", "a", "b"), ("b2\n", "", 0))
+
+    def test_statements_of_the_command_line(self):
+        done = run_to_end("shell", "-u", self.peer.address("ws"), "-e", "x = 1; x + 1; \"a\"")
+        self.assertEqual((done.stdout, done.stderr, done.returncode), ("2\na\n", "", 0))
+        self.assertEqual(run_to_end("shell", "-u", self.peer.address("ws"), "-f", "/no/such").returncode, 2)
+
+    def test_output_of_a_launched_peer(self):
+        done = run_to_end("shell", "-cp", FIXTURES, "-e", "System.out.println(\"of Java\"); 1; System.out.println(\"again\"); 2")
+        self.assertEqual((done.stdout, done.returncode), ("of Java\n1\nagain\n2\n", 0))
