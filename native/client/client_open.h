@@ -5,6 +5,12 @@
 
 #include <stdbool.h>
 
+/* Copies the configuration of a program that may have been built with an earlier version of jpeer/client.h, whose struct
+ * ended sooner. JP_CLIENT_INVALID, JP_CLIENT_UNSUPPORTED: its size is that of no version, or of a later one. */
+enum jp_client_status client_copy_config(const struct jp_client_config *given,
+                                         struct jp_client_config *config,
+                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+
 /* As jp_client_open. memory_is_optional: if the peer of a shm: URL offers no shared memory, for any reason,
  * the connection is a WebSocket over the same socket. */
 enum jp_client_status client_open(const char *url, const struct jp_client_config *config,

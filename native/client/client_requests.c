@@ -644,6 +644,46 @@ void client_write_all_releases(struct jp_client *client)
     write_releases(client, releases, count, TEXT_ABSENT);
 }
 
+/* ---- tokens ---- */
+
+/* Reads the token of the request, which is not sent after the deadline. */
+static enum jp_client_status ask_in_time(struct jp_client *client, int64_t deadline_ns, char **token,
+                                         struct jp_client_error *error)
+{
+  if (client_credentials_are_asked(&client->credentials))
+    return client_fail(error, JP_CLIENT_NO_TOKEN,
+                       "a token function cannot use the client that asks for the token");
+  enum jp_client_status status = client_ask_for_token(client, token, error);
+  if (status != JP_CLIENT_OK || deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns)
+    return status;
+  client_drop_token(*token);
+  return client_fail(error, JP_CLIENT_TIMEOUT, "there was no token in time; the request was not sent");
+}
+
+/* Without the lock: the token's function is the program's. */
+static inline enum jp_client_status begin_request(struct jp_client *client, int64_t deadline_ns, char **token,
+                                                  struct jp_client_error *error)
+{
+  *token = NULL;
+  enum jp_client_status status = client_check_process(client, error);
+  if (status != JP_CLIENT_OK || atomic_load_explicit(&client->keeps_token, memory_order_relaxed))
+    return status;
+  return ask_in_time(client, deadline_ns, token, error);
+}
+
+/* Takes the token. */
+static inline enum jp_client_status connect_with_token(struct jp_client *client, int64_t deadline_ns,
+                                                       char *token, struct jp_client_error *error)
+{
+  enum jp_client_status status = client_connect(client, deadline_ns, error);
+  if (token == NULL && client->token == NULL)
+    return status;
+  if (status == JP_CLIENT_OK)
+    return client_use_token(client, token, error);
+  client_drop_token(token);
+  return status;
+}
+
 /* ---- messages that a thread waits for ---- */
 
 static enum jp_client_status check_pending(const struct jp_client *client, size_t count,
@@ -744,8 +784,9 @@ static void abandon_requests(struct jp_client *client, uint64_t first_id, size_t
     send_cancel(client, unanswered);
 }
 
-static enum jp_client_status run_exchange(struct exchange *exchange, int timeout_ms,
-                                          struct jp_client_error *error)
+/* token: as client_ask_for_token gives it; takes it. */
+static enum jp_client_status run_exchange(struct exchange *exchange, int timeout_ms, int64_t deadline_ns,
+                                          char *token, struct jp_client_error *error)
 {
   struct jp_client *client = exchange->client;
   struct waiter waiter = {.left = exchange->count,
@@ -753,9 +794,8 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
                           .error = error,
                           .runs_calls = true,
                           .thread = pthread_self()};
-  int64_t deadline_ns = client_deadline(timeout_ms);
   uint64_t first_id = 0;
-  enum jp_client_status status = client_connect(client, deadline_ns, error);
+  enum jp_client_status status = connect_with_token(client, deadline_ns, token, error);
   if (status == JP_CLIENT_OK)
     status = send_message(exchange, &waiter, &first_id, error);
   if (status != JP_CLIENT_OK)
@@ -778,12 +818,14 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
   struct jp_client *client = exchange->client;
   for (size_t i = 0; i < exchange->count; i++)
     exchange->answers[i] = NULL;
-  enum jp_client_status status = client_check_process(client, error);
+  int64_t deadline_ns = client_deadline(timeout_ms);
+  char *token;
+  enum jp_client_status status = begin_request(client, deadline_ns, &token, error);
   if (status != JP_CLIENT_OK)
     return status;
   client_lock(client);
   client->holders++;
-  status = run_exchange(exchange, timeout_ms, error);
+  status = run_exchange(exchange, timeout_ms, deadline_ns, token, error);
   callbacks_report_ended(client);
   client_leave(client);
   return status;
@@ -839,12 +881,13 @@ static enum jp_client_status write_notification(struct jp_client *client, const 
 enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp_request *request,
                                        struct jp_client_error *error)
 {
-  enum jp_client_status status = client_check_process(client, error);
+  char *token;
+  enum jp_client_status status = begin_request(client, INT64_MAX, &token, error);
   if (status != JP_CLIENT_OK)
     return status;
   client_lock(client);
   client->holders++;
-  status = client_connect(client, INT64_MAX, error);
+  status = connect_with_token(client, INT64_MAX, token, error);
   if (status == JP_CLIENT_OK)
     status = write_notification(client, request, error);
   if (status == JP_CLIENT_OK)
@@ -933,17 +976,18 @@ enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_r
                                      int timeout_ms, jp_client_completion *completion, void *context,
                                      struct jp_client_error *error)
 {
-  enum jp_client_status status = client_check_process(client, error);
+  int64_t deadline_ns = coarse_deadline(timeout_ms);
+  char *token;
+  enum jp_client_status status = begin_request(client, deadline_ns, &token, error);
   if (status != JP_CLIENT_OK)
     return status;
-  int64_t deadline_ns = coarse_deadline(timeout_ms);
   struct pending_request pending = {
       .kind = PENDING_COMPLETED,
       .form = answer_form_of(request),
       .as = {.completed = {.function = completion, .context = context, .deadline_ns = deadline_ns}}};
   client_lock(client);
   client->holders++;
-  status = client_connect(client, deadline_ns, error);
+  status = connect_with_token(client, deadline_ns, token, error);
   if (status == JP_CLIENT_OK)
     status = send_request(client, request, &pending, error);
   if (status == JP_CLIENT_OK) {

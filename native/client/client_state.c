@@ -66,6 +66,8 @@ static void destroy_client(struct jp_client *client)
   arena_fini(&client->binary_arena);
   buffer_fini(&client->binary_scratch);
   fork_guard_fini(&client->fork_guard);
+  client_drop_token(client->token);
+  client_credentials_fini(&client->credentials);
   pthread_cond_destroy(&client->changed);
   pthread_mutex_destroy(&client->lock);
   free(client->url_text);
@@ -104,6 +106,42 @@ enum jp_client_status client_check_process(const struct jp_client *client, struc
     return JP_CLIENT_OK;
   return client_fail(error, JP_CLIENT_CLOSED,
                      "the client was opened before fork(): it is the parent's, open another one");
+}
+
+/* ---- tokens of requests ---- */
+
+void client_drop_token(char *token)
+{
+  if (token != NULL)
+    explicit_bzero(token, strlen(token));
+  free(token);
+}
+
+enum jp_client_status client_ask_for_token(struct jp_client *client, char **token,
+                                           struct jp_client_error *error)
+{
+  char read[JP_TOKEN_SIZE];
+  *token = NULL;
+  enum jp_client_status status = client_credentials_read_token(&client->credentials, read, error);
+  if (status == JP_CLIENT_OK) {
+    *token = strdup(read);
+    if (*token == NULL)
+      status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a token");
+  }
+  explicit_bzero(read, sizeof read);
+  return status;
+}
+
+enum jp_client_status client_use_token(struct jp_client *client, char *token, struct jp_client_error *error)
+{
+  if (token != NULL) {
+    client_drop_token(client->token);
+    client->token = token;
+  }
+  if (client->kind->use_token == NULL || client->token == NULL ||
+      client->kind->use_token(client->transport, client->token))
+    return JP_CLIENT_OK;
+  return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a token");
 }
 
 /* ---- opening a connection ---- */
@@ -197,6 +235,9 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
       return client_report_end(client, error);
   }
   while (client->state == CLIENT_OPENING || client->state == CLIENT_BREAKING) {
+    if (client_credentials_are_asked(&client->credentials)) /* this thread itself opens the connection */
+      return client_fail(error, JP_CLIENT_NO_TOKEN,
+                         "a token function cannot use the client that asks for the token");
     enum jp_client_status status = await_change(client, deadline_ns, error);
     if (status != JP_CLIENT_OK)
       return status;
@@ -300,13 +341,31 @@ void client_flush(struct jp_client *client)
 void client_read(struct jp_client *client)
 {
   struct jp_client_error error;
-  if (client->kind->receive(client->transport, &client->listener.listener, &error) != JP_CLIENT_OK)
+  if (client->kind->receive(client->transport, &client->listener.listener, &error) != JP_CLIENT_OK) {
+    if (client->token != NULL) /* a proxy may quote the request in its answer */
+      client_credentials_hide_token(client->token, &error);
     break_connection(client, &error);
-  else if (client->kind->wants_to_write(client->transport))
+  } else if (client->kind->wants_to_write(client->transport)) {
     client_flush(client);
+  }
 }
 
 /* ---- opening a client ---- */
+
+enum jp_client_status client_copy_config(const struct jp_client_config *given,
+                                         struct jp_client_config *config, struct jp_client_error *error)
+{
+  const size_t first_size = offsetof(struct jp_client_config, ca_file); /* the first version ended there */
+  if (given->size < first_size)
+    return client_fail(error, JP_CLIENT_INVALID, "size of jp_client_config is not set");
+  if (given->size > sizeof *config)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED,
+                       "jp_client_config is of a later version than the library");
+  *config = (struct jp_client_config){0};
+  memcpy(config, given, given->size);
+  config->size = sizeof *config;
+  return JP_CLIENT_OK;
+}
 
 static enum jp_client_status read_config(const struct jp_client_config *given,
                                          struct jp_client_config *config, struct jp_client_error *error)
@@ -314,11 +373,9 @@ static enum jp_client_status read_config(const struct jp_client_config *given,
   *config = DEFAULTS;
   if (given == NULL)
     return JP_CLIENT_OK;
-  if (given->size < sizeof *config)
-    return client_fail(error, JP_CLIENT_INVALID, "size of jp_client_config is not set");
-  if (given->size > sizeof *config)
-    return client_fail(error, JP_CLIENT_UNSUPPORTED,
-                       "jp_client_config is of a later version than the library");
+  enum jp_client_status status = client_copy_config(given, config, error);
+  if (status != JP_CLIENT_OK)
+    return status;
   size_t process_length = given->process == NULL ? PROCESS_LENGTH_MIN : strlen(given->process);
   if (process_length < PROCESS_LENGTH_MIN || process_length > PROCESS_LENGTH_MAX ||
       (given->process != NULL && text_valid_utf8(text_of(given->process)) < process_length))
@@ -326,7 +383,6 @@ static enum jp_client_status read_config(const struct jp_client_config *given,
                        (int)PROCESS_LENGTH_MIN, (int)PROCESS_LENGTH_MAX);
   if (given->connect_timeout_ms < 0)
     return client_fail(error, JP_CLIENT_INVALID, "connect_timeout_ms is negative");
-  *config = *given;
   if (config->connect_timeout_ms == 0)
     config->connect_timeout_ms = DEFAULTS.connect_timeout_ms;
   if (config->message_max == 0)
@@ -354,6 +410,31 @@ static enum jp_client_status name_session(struct jp_client *client, const char *
   return JP_CLIENT_OK;
 }
 
+/* What would have no effect is refused: a program that gives a certificate, or authorities, expects TLS. */
+static enum jp_client_status check_credentials(struct jp_client *client,
+                                               const struct jp_client_config *config,
+                                               struct jp_client_error *error)
+{
+  const struct client_credentials *credentials = &client->credentials;
+  enum jp_client_status status = client_credentials_init(&client->credentials, config, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  if (client_credentials_need_tls(credentials) && !client->url.is_secure)
+    return client_fail(error, JP_CLIENT_INVALID, "%s: ca_file and cert_file are for wss: and https: URLs",
+                       client->url_text);
+  if (!client->url_kind->has_fields &&
+      (client_credentials_have_token(credentials) || credentials->fields.len > 0))
+    return client_fail(error, JP_CLIENT_UNSUPPORTED, "%s: there are no tokens and headers over ZeroMQ",
+                       client->url_text);
+  bool is_asked = client->url_kind->use_token != NULL && client_credentials_ask_for_token(credentials);
+  atomic_store_explicit(&client->keeps_token, !is_asked, memory_order_relaxed);
+  if (client->url_kind->use_token == NULL || credentials->token == NULL)
+    return JP_CLIENT_OK;
+  client->token = strdup(credentials->token);
+  return client->token != NULL ? JP_CLIENT_OK
+                               : client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a token");
+}
+
 static enum jp_client_status fill_client(struct jp_client *client, const char *url,
                                          const struct jp_client_config *config, struct jp_client_error *error)
 {
@@ -371,8 +452,13 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a client");
   if (config->binary && !client->url_kind->has_binary)
     return client_fail(error, JP_CLIENT_UNSUPPORTED, "%s: this transport has no binary messages", url);
-  client->options = (struct transport_options){
-      .timeout_ms = config->connect_timeout_ms, .message_max = config->message_max, .binary = config->binary};
+  status = check_credentials(client, config, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  client->options = (struct transport_options){.timeout_ms = config->connect_timeout_ms,
+                                               .message_max = config->message_max,
+                                               .binary = config->binary,
+                                               .credentials = &client->credentials};
   client->pending_max = config->pending_max;
   client->request_max = config->request_max;
   client->interrupted = config->interrupted;
@@ -438,6 +524,7 @@ static void end_session(struct jp_client *client)
 {
   client_lock(client);
   client->interrupted = NULL; /* the steps below have timeouts of their own */
+  atomic_store_explicit(&client->keeps_token, true, memory_order_relaxed);
   callback_calls_end(client, true);
   bool has_objects = client->refs.capacity > 0 || client->pending.count > 0;
   bool leaves_objects = client_is_open(client) && has_objects;

@@ -238,11 +238,13 @@ struct jp_client {
   struct client_url url;
   const struct transport_kind *url_kind; /* opens the connections */
   struct transport_options options;
+  struct client_credentials credentials;
   _Atomic size_t request_max; /* the longest request that is sent, in bytes; 0: no limit */
   enum session_owner session_owner;
   char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name; "": none */
   struct uuid session;
   bool reconnects;
+  atomic_bool keeps_token; /* no token is asked for any more. Not under the lock */
   size_t pending_max;
   bool (*interrupted)(void *context); /* NULL: nothing interrupts a wait */
   void *interrupted_context;
@@ -253,6 +255,7 @@ struct jp_client {
   const struct transport_kind *kind; /* of `transport` */
   struct jp_client_error ended;      /* why the last connection ended, or was not opened */
   uint64_t connection;               /* the number of connections that were opened */
+  char *token;                       /* the last one; NULL: none, or `open` of the transport sends tokens */
   int64_t retry_ns;                  /* no connection is tried before this time */
   int64_t pause_ns;                  /* the last pause between two tries */
 
@@ -330,6 +333,15 @@ enum jp_client_status client_check_process(const struct jp_client *client,
 /* now + timeout_ms; INT64_MAX for JP_FOREVER. */
 int64_t client_deadline(int timeout_ms);
 
+/* Reads the token of the next request, or asks for it, unless client->keeps_token. Without the lock. Pass *token to
+ * client_use_token or client_drop_token. JP_CLIENT_NO_TOKEN. */
+enum jp_client_status client_ask_for_token(struct jp_client *client, char **token,
+                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* The next messages have the token; NULL: the last one. Takes it, even on failure. Call while the connection is open. */
+enum jp_client_status client_use_token(struct jp_client *client, char *token,
+                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* Frees it; NULL is fine. */
+void client_drop_token(char *token);
 /* Opens a connection if there is none and the client may connect. Releases the lock while it waits. */
 enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_ns,
                                      struct jp_client_error *error) JP_CLIENT_MUST_CHECK;

@@ -623,8 +623,11 @@ static enum jp_client_status connect_to_child(struct jp_peer *peer, const struct
   int timeout_ms = config->start_timeout_ms > 0 ? config->start_timeout_ms : START_TIMEOUT_MS;
   int64_t deadline = clock_now_ms() + timeout_ms;
   struct jp_client_config client = {.size = sizeof client};
-  if (config->client != NULL)
-    client = *config->client;
+  if (config->client != NULL) {
+    enum jp_client_status status = client_copy_config(config->client, &client, error);
+    if (status != JP_CLIENT_OK)
+      return status;
+  }
   for (;;) {
     int64_t left_ms = deadline - clock_now_ms();
     if (left_ms <= 0)
@@ -662,14 +665,18 @@ enum jp_client_status jp_launch(const struct jp_launch_config *given, struct jp_
   const struct jp_launch_config none = {.size = sizeof none};
   const struct jp_launch_config *config = given != NULL ? given : &none;
   *peer = NULL;
-  if (config->size < sizeof *config ||
-      (config->client != NULL && config->client->size < sizeof *config->client))
+  if (config->size < sizeof *config)
     return client_fail(error, JP_CLIENT_INVALID, "a configuration's size is not sizeof its struct");
+  struct jp_client_config client;
+  enum jp_client_status status =
+      config->client == NULL ? JP_CLIENT_OK : client_copy_config(config->client, &client, error);
+  if (status != JP_CLIENT_OK)
+    return status;
   struct jp_peer *made = calloc(1, sizeof *made);
   if (made == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory");
   made->child = (struct child){.lock = PTHREAD_MUTEX_INITIALIZER, .lifeline = -1};
-  enum jp_client_status status = make_folder(made, error);
+  status = make_folder(made, error);
   if (status == JP_CLIENT_OK)
     status = start_child(made, config, error);
   if (status == JP_CLIENT_OK)

@@ -16,11 +16,15 @@ def main(arguments: list[str]) -> int:
     stubs.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where the files go")
     stubs.add_argument("-cp", "--classpath", default="", help="jars and folders, as for jpeer.launch")
     stubs.add_argument("--url", help="a peer that runs, in place of one that is launched")
+    stubs.add_argument("--ca-file", metavar="FILE", help="the authorities (PEM) of a wss: or https: URL; default: the system's")
+    stubs.add_argument("--token-file", metavar="FILE", help="a file with the token for the peer at the URL")
     given = parser.parse_args(arguments)
+    if not given.url and (given.ca_file or given.token_file):
+        stubs.error("--ca-file and --token-file need --url")
     try:
-        with connect(given.url) if given.url else launch(given.classpath) as java:
+        with connect(given.url, ca_file=given.ca_file, token_file=given.token_file) if given.url else launch(given.classpath) as java:
             count = write_stubs(java, given.patterns, given.output)
-    except OSError as error:  # the folder cannot be written, or no peer answers at the url
+    except (OSError, ValueError) as error:  # the folder cannot be written, or no peer can be reached by the url
         stubs.exit(1, f"{stubs.prog}: {error}\n")
     if count == 0:
         stubs.exit(1, f"{stubs.prog}: no public class is called {' or '.join(given.patterns)}\n")

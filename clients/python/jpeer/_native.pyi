@@ -174,6 +174,12 @@ class Connection:
         message_max: int = 0,
         pending_max: int = 0,
         reconnects: bool = False,
+        ca_file: str | None = None,
+        cert_file: str | None = None,
+        key_file: str | None = None,
+        token: str | Callable[[], str] | None = None,
+        token_file: str | None = None,
+        headers: Sequence[str] | None = None,  # "NAME: VALUE"
     ) -> None: ...
     @staticmethod
     def launch(

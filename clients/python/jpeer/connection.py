@@ -9,7 +9,7 @@ import operator
 import os
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -368,21 +368,49 @@ def default_jvm_options(given: Sequence[str]) -> list[str]:
     return [f"-D{name}=UTF-8" for name in ENCODINGS if not any(each.startswith(f"-D{name}=") for each in given)]
 
 
+Path = str | os.PathLike[str]
+
+
+def absolute_path(path: Path | None) -> str | None:
+    """Returns the path for a later connection, when the program may have another working folder."""
+    return None if path is None else os.path.abspath(os.path.expanduser(os.fspath(path)))
+
+
+def header_lines(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[str]:
+    """Returns the lines of the header fields. No error shows a value."""
+    lines = []
+    for name, value in headers.items() if isinstance(headers, Mapping) else headers:
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError("the names and values of headers are str")
+        if not name or ":" in name:
+            raise ValueError(f"headers: {name!r} is not a name")
+        lines.append(f"{name}: {value}")
+    return lines
+
+
 def connect(
     url: str, *, peer_id: str | None = None, timeout: float | None = None, connect_timeout: float = 10.0,
-    reconnects: bool = False, pin: bool = False,
+    reconnects: bool = False, pin: bool = False, ca_file: Path | None = None, cert_file: Path | None = None,
+    key_file: Path | None = None, token: str | Callable[[], str] | None = None, token_file: Path | None = None,
+    headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
 ) -> Java:  # fmt: skip
-    """Connects to a running peer: "ws://127.0.0.1:4711", "shm:PATH", "http://...".
+    """Connects to a running peer: "ws://127.0.0.1:4711", "wss://app.example/rpc", "shm:PATH", "https://...".
 
     peer_id: a UUID that names a session, which outlives the connection. reconnects: a call after the connection's end
     opens another one. pin: each Python thread has a Java thread of its own; not with `reconnects`, and not over HTTP
     and ZeroMQ.
+    ca_file: the authorities (PEM) that the peer's certificate is verified with; the default is the system's. cert_file,
+    key_file: the client's certificate and key (PEM). token or token_file: who the client is. A token may be a function
+    without parameters, which is called for each connection, and over HTTP for each request. A token is sent only over
+    TLS, to a loopback address or over a Unix socket. headers: further header fields of the requests.
     """
     if pin and reconnects:
         raise ValueError("a connection that reconnects cannot pin: the Java threads end with the connection")
     java = Java()
     connection = Connection(
-        url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects
+        url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects,
+        ca_file=absolute_path(ca_file), cert_file=absolute_path(cert_file), key_file=absolute_path(key_file),
+        token=token, token_file=absolute_path(token_file), headers=header_lines(headers),
     )  # fmt: skip
     connection.timeout = timeout
     java._reconnects = reconnects

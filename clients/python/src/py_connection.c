@@ -330,10 +330,142 @@ static struct jp_client_config make_config(struct py_connection *connection, con
                                    .interrupted_context = connection};
 }
 
+/* ---- tokens and certificates ---- */
+
+/* Copies the result of a token function. False: an exception. */
+static bool copy_token(PyObject *result, char token[JP_TOKEN_SIZE])
+{
+  Py_ssize_t length = 0;
+  if (!PyUnicode_Check(result)) {
+    PyErr_Format(PyExc_TypeError, "a token function returns a str, not %R", (PyObject *)Py_TYPE(result));
+    return false;
+  }
+  const char *text = PyUnicode_AsUTF8AndSize(result, &length);
+  if (text == NULL) { /* the exception shows the text */
+    PyErr_Clear();
+    PyErr_SetString(PyExc_ValueError, "the token is not encodable");
+    return false;
+  }
+  if (length >= JP_TOKEN_SIZE || strlen(text) != (size_t)length) {
+    PyErr_Format(PyExc_ValueError, "a token has no NUL and at most %d bytes", JP_TOKEN_SIZE - 1);
+    return false;
+  }
+  memcpy(token, text, (size_t)length + 1);
+  return true;
+}
+
+static bool ask_for_token(void *context, char token[JP_TOKEN_SIZE], struct jp_client_error *error)
+{
+  struct py_connection *connection = context;
+  if (is_ending) {
+    snprintf(error->text, sizeof error->text, "Python is ending");
+    return false;
+  }
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *function = Py_XNewRef(connection->token_function);
+  PyObject *result = function == NULL ? NULL : PyObject_CallFunction(function, NULL);
+  bool is_given = result != NULL && copy_token(result, token);
+  if (!is_given && PyErr_Occurred())
+    keep_token_exception(error);
+  Py_XDECREF(result);
+  Py_XDECREF(function);
+  PyGILState_Release(state);
+  return is_given;
+}
+
+/* The text lives as long as the connection. NULL: absent, or an exception. */
+static const char *keep_text(struct py_connection *connection, PyObject *value, const char *what)
+{
+  if (value == Py_None)
+    return NULL;
+  if (!PyUnicode_Check(value)) {
+    PyErr_Format(PyExc_TypeError, "%s is a str, not %R", what, (PyObject *)Py_TYPE(value));
+    return NULL;
+  }
+  /* As a path of the file system; ASCII remains as it is. */
+  PyObject *bytes = PyUnicode_EncodeFSDefault(value);
+  if (bytes == NULL || PyList_Append(connection->config_texts, bytes) != 0) {
+    Py_XDECREF(bytes);
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError, "%s is not encodable", what);
+    return NULL;
+  }
+  Py_DECREF(bytes); /* the list holds it */
+  const char *text = PyBytes_AsString(bytes);
+  if (strlen(text) == (size_t)PyBytes_Size(bytes))
+    return text;
+  PyErr_Format(PyExc_ValueError, "%s has a NUL", what);
+  return NULL;
+}
+
+/* Python values of the configuration, None where absent. */
+struct credentials {
+  PyObject *ca_file;
+  PyObject *cert_file;
+  PyObject *key_file;
+  PyObject *token; /* a str or a callable */
+  PyObject *token_file;
+  PyObject *headers; /* a sequence of "NAME: VALUE" */
+};
+
+/* False: an exception. */
+static bool keep_headers(struct py_connection *connection, PyObject *headers)
+{
+  PyObject *tuple = headers == Py_None ? NULL : PySequence_Tuple(headers);
+  Py_ssize_t count = tuple == NULL ? 0 : PyTuple_Size(tuple);
+  if (count > 0)
+    connection->headers = PyMem_Calloc((size_t)count + 1, sizeof *connection->headers);
+  if (count > 0 && connection->headers == NULL)
+    PyErr_NoMemory();
+  for (Py_ssize_t i = 0; connection->headers != NULL && i < count && !PyErr_Occurred(); i++) {
+    connection->headers[i] = keep_text(connection, PyTuple_GetItem(tuple, i), "a header");
+    if (connection->headers[i] == NULL && !PyErr_Occurred())
+      PyErr_SetString(PyExc_TypeError, "a header is a str, not None");
+  }
+  Py_XDECREF(tuple);
+  return !PyErr_Occurred();
+}
+
+/* Fills the configuration, whose texts the connection keeps. False: an exception, which shows no value. */
+static bool read_credentials(struct py_connection *connection, const struct credentials *given,
+                             struct jp_client_config *config)
+{
+  connection->config_texts = PyList_New(0);
+  if (connection->config_texts == NULL)
+    return false;
+  const struct {
+    PyObject *value;
+    const char *what;
+    const char **place;
+  } texts[] = {{given->ca_file, "ca_file", &config->ca_file},
+               {given->cert_file, "cert_file", &config->cert_file},
+               {given->key_file, "key_file", &config->key_file},
+               {given->token_file, "token_file", &config->token_file},
+               {PyCallable_Check(given->token) ? Py_None : given->token, "token", &config->token}};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    *texts[i].place = keep_text(connection, texts[i].value, texts[i].what);
+    if (PyErr_Occurred())
+      return false;
+  }
+  if (PyCallable_Check(given->token)) {
+    connection->token_function = Py_NewRef(given->token);
+    config->token_function = ask_for_token;
+    config->token_context = connection;
+  }
+  if (!keep_headers(connection, given->headers))
+    return false;
+  config->headers = connection->headers;
+  return true;
+}
+
+/* ---- connecting ---- */
+
 static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"url",         "hooks",       "peer_id",    "connect_timeout",
-                          "message_max", "pending_max", "reconnects", NULL};
+  static char *names[] = {
+      "url",     "hooks",     "peer_id",  "connect_timeout", "message_max", "pending_max", "reconnects",
+      "ca_file", "cert_file", "key_file", "token",           "token_file",  "headers",     NULL};
+  struct credentials given = {Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
   const char *url;
   PyObject *hooks;
   const char *peer_id = NULL;
@@ -341,8 +473,10 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
   Py_ssize_t message_max = 0;
   Py_ssize_t pending_max = 0;
   int reconnects = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO|$zdnnp:Connection", names, &url, &hooks, &peer_id,
-                                   &connect_timeout, &message_max, &pending_max, &reconnects))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO|$zdnnpOOOOOO:Connection", names, &url, &hooks,
+                                   &peer_id, &connect_timeout, &message_max, &pending_max, &reconnects,
+                                   &given.ca_file, &given.cert_file, &given.key_file, &given.token,
+                                   &given.token_file, &given.headers))
     return NULL;
   if (message_max < 0 || pending_max < 0)
     return PyErr_Format(PyExc_ValueError, "message_max and pending_max cannot be negative");
@@ -354,6 +488,10 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
     return NULL;
   struct jp_client_config config =
       make_config(made, peer_id, connect_timeout_ms, message_max, pending_max, reconnects);
+  if (!read_credentials(made, &given, &config)) {
+    Py_DECREF((PyObject *)made);
+    return NULL;
+  }
   keep_config(made, &config);
   struct jp_client *client = NULL;
   struct jp_client_error error;
@@ -497,6 +635,7 @@ static int connection_traverse(PyObject *self, visitproc visit, void *arg)
   struct py_connection *connection = (struct py_connection *)self;
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(connection->on_output);
+  Py_VISIT(connection->token_function);
   Py_VISIT(connection->classes);
   Py_VISIT(connection->make_class);
   Py_VISIT(connection->from_text);
@@ -515,6 +654,7 @@ static int connection_clear(PyObject *self)
   answered_release_all(connection);
   Py_CLEAR(connection->interruption);
   Py_CLEAR(connection->on_output);
+  Py_CLEAR(connection->token_function);
   Py_CLEAR(connection->classes);
   Py_CLEAR(connection->make_class);
   Py_CLEAR(connection->from_text);
@@ -534,6 +674,8 @@ static void connection_dealloc(PyObject *self)
     PyObject_ClearWeakRefs(self);
   (void)connection_clear(self);
   Py_CLEAR(connection->url);
+  Py_CLEAR(connection->config_texts);
+  PyMem_Free((void *)connection->headers);
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
   release(self);
   Py_DECREF(type);

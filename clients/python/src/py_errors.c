@@ -1,6 +1,7 @@
 /* Errors of the library and of the peer as Python exceptions. */
 #include "py_native.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static PyObject *text_or_none(const char *text)
@@ -173,11 +174,58 @@ static PyObject *raise_closed(struct py_connection *connection, const struct jp_
              : PyErr_Format(PyExc_ConnectionError, "%s", error->text);
 }
 
+/* ---- the token's function ---- */
+
+/* Raised by a token function on this thread; NULL: nothing. */
+static _Thread_local PyObject *token_exception;
+
+void forget_token_exception(void)
+{
+  Py_CLEAR(token_exception);
+}
+
+/* The text of the exception may have secrets, so only its type becomes a part of the library's error. */
+void keep_token_exception(struct jp_client_error *error)
+{
+  PyObject *raised = fetch_exception();
+  PyObject *name = raised == NULL ? NULL : PyObject_GetAttrString((PyObject *)Py_TYPE(raised), "__name__");
+  const char *text = name == NULL ? NULL : PyUnicode_AsUTF8AndSize(name, NULL);
+  snprintf(error->text, sizeof error->text, "it raised %.200s", text == NULL ? "an exception" : text);
+  Py_XDECREF(name);
+  PyErr_Clear();
+  forget_token_exception();
+  token_exception = raised;
+}
+
+/* An exception that is none of the program's errors, such as KeyboardInterrupt, is raised as it is. */
+static PyObject *raise_no_token(const struct jp_client_error *error)
+{
+  PyObject *cause = token_exception;
+  token_exception = NULL;
+  if (cause != NULL && !PyErr_GivenExceptionMatches(cause, PyExc_Exception)) {
+    PyErr_SetObject((PyObject *)Py_TYPE(cause), cause);
+    Py_DECREF(cause);
+    return NULL;
+  }
+  PyErr_Format(PyExc_ConnectionError, "%s", error->text);
+  if (cause == NULL)
+    return NULL;
+  PyObject *raised = fetch_exception();
+  PyException_SetCause(raised, cause); /* steals it */
+  PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+  Py_DECREF(raised);
+  return NULL;
+}
+
+/* ---- errors of the library ---- */
+
 PyObject *raise_failure(struct py_connection *connection, enum jp_client_status status,
                         const struct jp_answer *answer, const struct jp_client_error *error)
 {
   if (PyErr_Occurred())
     return NULL;
+  if (status == JP_CLIENT_NO_TOKEN)
+    return raise_no_token(error);
   switch (status) {
   case JP_CLIENT_REMOTE:
     if (answer != NULL)

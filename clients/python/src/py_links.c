@@ -293,6 +293,7 @@ static struct link *open_link(struct py_connection *connection, enum link_state 
     link->next = connection->links->next;
     connection->links->next = link;
   } else {
+    forget_token_exception();
     Py_BEGIN_ALLOW_THREADS;
     jp_client_close(link->client);
     Py_END_ALLOW_THREADS;

@@ -82,6 +82,9 @@ struct py_connection {
   size_t users;            /* threads inside the clients */
   /* How links are opened. peer_id is set when the session gets a name. */
   struct jp_client_config config;
+  PyObject *config_texts;   /* a list that holds the texts of `config`; NULL: none */
+  const char **headers;     /* of `config` */
+  PyObject *token_function; /* NULL: none */
   char peer_id[PEER_ID_SIZE];
   char process_name[PROCESS_NAME_SIZE]; /* names the process to the peer: links share their callbacks */
   pid_t process;                        /* the process that opened it */
@@ -393,6 +396,11 @@ PyObject *from_json(struct jp_json json);
 /* Sets the exception for an error of the library; returns NULL. The caller still owns the answer (may be
  * NULL). No exception is set if make_error returns NotImplemented: then the request must be built and sent
  * again. */
+/* Keeps the current exception of a connection's token function: raise_failure raises it on this thread, or makes it the cause
+ * of what it raises. Writes its type to *error. */
+void keep_token_exception(struct jp_client_error *error);
+/* The kept exception will not be raised. */
+void forget_token_exception(void);
 PyObject *raise_failure(struct py_connection *connection, enum jp_client_status status,
                         const struct jp_answer *answer, const struct jp_client_error *error);
 /* Clears the current exception and returns it; NULL: none. */

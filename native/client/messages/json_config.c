@@ -160,5 +160,11 @@ const struct json_config CLIENT_JSON_CONFIG = {
             {"connect_timeout_ms", JSON_CONFIG_INT, PLACE(connect_timeout_ms), NULL},
             {"message_max", JSON_CONFIG_SIZE, PLACE(message_max), NULL},
             {"pending_max", JSON_CONFIG_SIZE, PLACE(pending_max), NULL},
+            {"ca_file", JSON_CONFIG_TEXT, PLACE(ca_file), NULL},
+            {"cert_file", JSON_CONFIG_TEXT, PLACE(cert_file), NULL},
+            {"key_file", JSON_CONFIG_TEXT, PLACE(key_file), NULL},
+            {"token", JSON_CONFIG_TEXT, PLACE(token), NULL},
+            {"token_file", JSON_CONFIG_TEXT, PLACE(token_file), NULL},
+            {"headers", JSON_CONFIG_TEXTS, PLACE(headers), NULL},
         },
-    .member_count = 7};
+    .member_count = 13};

@@ -25,17 +25,27 @@ enum { DESCRIPTORS_MAX = 8, RECEIVE_SIZE = 4096 };
 /* ---- the request ---- */
 
 /* Writes a request to upgrade to the protocol. more: further fields. */
-static void write_request(const struct client_url *url, struct text peer_id, const char *protocol,
-                          const char *more, struct buffer *out)
+static void write_request(const struct client_url *url, const struct transport_options *options,
+                          const char *token, const char *protocol, const char *more, struct buffer *out)
 {
   BUFFER_LITERAL(out, "GET ");
   buffer_append_text(out, client_url_request_path(url));
   BUFFER_LITERAL(out, " HTTP/1.1\r\nHost: ");
   client_url_write_host(url, out);
   buffer_printf(out, "\r\nUpgrade: %s\r\nConnection: Upgrade\r\n%s", protocol, more);
-  if (peer_id.data != NULL)
-    buffer_printf(out, "peer-id: %.*s\r\n", TEXT_ARGS(peer_id));
+  if (options->peer_id.data != NULL)
+    buffer_printf(out, "peer-id: %.*s\r\n", TEXT_ARGS(options->peer_id));
+  client_credentials_write_fields(options->credentials, token, out);
   BUFFER_LITERAL(out, "\r\n");
+}
+
+/* An error may quote the peer's response, and the response the request. */
+static void forget_token(char token[JP_TOKEN_SIZE], enum jp_client_status status,
+                         struct jp_client_error *error)
+{
+  if (status != JP_CLIENT_OK)
+    client_credentials_hide_token(token, error);
+  explicit_bzero(token, strlen(token));
 }
 
 /* ---- the response ---- */
@@ -218,17 +228,24 @@ static enum jp_client_status await_response(struct client_stream *stream, const 
 }
 
 enum jp_client_status websocket_shake_hands(struct client_stream *stream, const struct client_url *url,
-                                            struct text peer_id, int64_t deadline_ns,
+                                            const struct transport_options *options, int64_t deadline_ns,
                                             struct client_transport *transport, struct jp_client_error *error)
 {
   char key[WEBSOCKET_KEY_LENGTH + 1];
   char fields[100];
+  char token[JP_TOKEN_SIZE];
   if (!make_key(key))
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
   snprintf(fields, sizeof fields, "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Version: 13\r\n", key);
-  write_request(url, peer_id, "websocket", fields, &stream->out);
-  enum jp_client_status status = client_stream_flush_all(stream, deadline_ns, error);
-  return status == JP_CLIENT_OK ? await_response(stream, key, deadline_ns, transport, error) : status;
+  enum jp_client_status status = client_credentials_read_token(options->credentials, token, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  write_request(url, options, token, "websocket", fields, &stream->out);
+  status = client_stream_flush_all(stream, deadline_ns, error);
+  if (status == JP_CLIENT_OK)
+    status = await_response(stream, key, deadline_ns, transport, error);
+  forget_token(token, status, error);
+  return status;
 }
 
 /* ---- shared memory ---- */
@@ -353,16 +370,20 @@ static enum jp_client_status await_memory(const struct client_stream *stream, st
 }
 
 enum jp_client_status shm_shake_hands(struct client_stream *stream, const struct client_url *url,
-                                      struct text peer_id, int64_t deadline_ns, struct ring_region *region,
-                                      struct client_transport *transport, enum shm_refusal *refusal,
-                                      struct jp_client_error *error)
+                                      const struct transport_options *options, int64_t deadline_ns,
+                                      struct ring_region *region, struct client_transport *transport,
+                                      enum shm_refusal *refusal, struct jp_client_error *error)
 {
+  char token[JP_TOKEN_SIZE];
   struct shm_descriptors descriptors = {.fd = -1};
   struct response response;
   struct buffer in = {0};
   *refusal = SHM_NOT_REFUSED;
-  write_request(url, peer_id, SHM_PROTOCOL, "", &stream->out);
-  enum jp_client_status status = client_stream_flush_all(stream, deadline_ns, error);
+  enum jp_client_status status = client_credentials_read_token(options->credentials, token, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  write_request(url, options, token, SHM_PROTOCOL, "", &stream->out);
+  status = client_stream_flush_all(stream, deadline_ns, error);
   if (status == JP_CLIENT_OK)
     status = await_memory(stream, &in, &descriptors, deadline_ns, &response, error);
   if (status == JP_CLIENT_OK)
@@ -372,5 +393,6 @@ enum jp_client_status shm_shake_hands(struct client_stream *stream, const struct
   if (descriptors.fd >= 0)
     close(descriptors.fd);
   buffer_fini(&in);
+  forget_token(token, status, error);
   return status;
 }

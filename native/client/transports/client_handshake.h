@@ -11,12 +11,12 @@
 enum { WEBSOCKET_KEY_LENGTH = 24, UPGRADE_RESPONSE_MAX = 16 * 1024 };
 
 /*
- * Upgrades to a WebSocket (RFC 6455, 4.1). peer_id absent: none. On success the transport has the session's
- * epoch, and the stream the bytes after the response. JP_CLIENT_REFUSED: the peer answers with another
- * status; the error contains its text. JP_CLIENT_PROTOCOL: not a valid response.
+ * Upgrades to a WebSocket (RFC 6455, 4.1). Sends the options' peer_id and credentials. On success the transport has the
+ * session's epoch, and the stream the bytes after the response. JP_CLIENT_REFUSED: the peer answers with another
+ * status; the error contains its text, without the token. JP_CLIENT_PROTOCOL: not a valid response. JP_CLIENT_NO_TOKEN.
  */
 enum jp_client_status websocket_shake_hands(struct client_stream *stream, const struct client_url *url,
-                                            struct text peer_id, int64_t deadline_ns,
+                                            const struct transport_options *options, int64_t deadline_ns,
                                             struct client_transport *transport,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
@@ -36,12 +36,13 @@ enum shm_refusal {
 /*
  * Upgrades to shared memory (docs/shared-memory.md), whose descriptor arrives with the response. On success
  * the memory is mapped (the caller unmaps it) and the transport has the session's epoch. Otherwise *refusal
- * says whether another transport may work; SHM_NOT_REFUSED: the connection failed (JP_CLIENT_REFUSED) or the
- * response is not valid (JP_CLIENT_PROTOCOL).
+ * says whether another transport may work; SHM_NOT_REFUSED: the connection failed (JP_CLIENT_REFUSED), the
+ * response is not valid (JP_CLIENT_PROTOCOL), or there is no token (JP_CLIENT_NO_TOKEN).
  */
 enum jp_client_status shm_shake_hands(struct client_stream *stream, const struct client_url *url,
-                                      struct text peer_id, int64_t deadline_ns, struct ring_region *region,
-                                      struct client_transport *transport, enum shm_refusal *refusal,
+                                      const struct transport_options *options, int64_t deadline_ns,
+                                      struct ring_region *region, struct client_transport *transport,
+                                      enum shm_refusal *refusal,
                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
 #endif

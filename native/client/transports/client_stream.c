@@ -23,6 +23,8 @@ void client_stream_init(struct client_stream *stream)
 
 void client_stream_fini(struct client_stream *stream)
 {
+  client_tls_destroy(stream->tls);
+  stream->tls = NULL;
   if (stream->fd >= 0)
     close(stream->fd);
   buffer_fini(&stream->in);
@@ -45,13 +47,16 @@ static int poll_timeout(int64_t deadline_ns)
 enum jp_client_status client_stream_await(const struct client_stream *stream, bool is_for_writing,
                                           int64_t deadline_ns, struct jp_client_error *error)
 {
-  struct pollfd polled = {.fd = stream->fd, .events = is_for_writing ? POLLOUT : POLLIN};
+  struct pollfd polled = {.fd = stream->fd,
+                          .events = is_for_writing || stream->reading_needs_room ? POLLOUT : POLLIN};
+  if (!is_for_writing && stream->has_unread)
+    return JP_CLIENT_OK;
   for (;;) {
     int timeout = poll_timeout(deadline_ns);
     int ready = poll(&polled, 1, timeout);
-    if (ready > 0)
+    if (ready > 0 && timeout > 0)
       return JP_CLIENT_OK;
-    if (ready == 0 && timeout == 0)
+    if (ready >= 0 && timeout == 0) /* also if a peer sends without end what completes nothing */
       return client_fail(error, JP_CLIENT_REFUSED, "the peer did not answer in time");
     if (ready < 0 && errno != EINTR && errno != EAGAIN)
       return client_fail(error, JP_CLIENT_REFUSED, "poll: %s", strerror(errno));
@@ -155,10 +160,40 @@ static enum jp_client_status resolve_host(const struct client_url *url, struct a
                       : client_fail(error, JP_CLIENT_REFUSED, "%s: %s", host, gai_strerror(failure));
 }
 
+static bool is_loopback(const struct sockaddr *address)
+{
+  enum { NET_SHIFT = 24 };
+  if (address->sa_family == AF_INET) {
+    struct sockaddr_in four;
+    memcpy(&four, address, sizeof four);
+    return ntohl(four.sin_addr.s_addr) >> NET_SHIFT == IN_LOOPBACKNET;
+  }
+  struct sockaddr_in6 six;
+  memcpy(&six, address, sizeof six);
+  const uint8_t *bytes = six.sin6_addr.s6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr) ||
+         (IN6_IS_ADDR_V4MAPPED(&six.sin6_addr) && bytes[12] == IN_LOOPBACKNET);
+}
+
+/* The address decides, not the name: a name may resolve to any address. */
+static enum jp_client_status check_token_may_be_sent(const struct client_url *url,
+                                                     const struct client_credentials *credentials,
+                                                     const struct sockaddr *address,
+                                                     struct jp_client_error *error)
+{
+  if (credentials == NULL || !client_credentials_have_token(credentials) || url->is_secure ||
+      is_loopback(address))
+    return JP_CLIENT_OK;
+  return client_fail(
+      error, JP_CLIENT_NO_TOKEN,
+      "a token is sent only over TLS (wss: or https:), to a loopback address or over a unix socket");
+}
+
 /* Each address gets an equal part of the remaining time, so that a silent address leaves time for the
  * others. */
 static enum jp_client_status connect_host(struct client_stream *stream, const struct client_url *url,
-                                          int64_t deadline_ns, struct jp_client_error *error)
+                                          const struct client_credentials *credentials, int64_t deadline_ns,
+                                          struct jp_client_error *error)
 {
   struct addrinfo *found = NULL;
   enum jp_client_status status = resolve_host(url, &found, error);
@@ -171,7 +206,9 @@ static enum jp_client_status connect_host(struct client_stream *stream, const st
   for (const struct addrinfo *at = found; at != NULL && status != JP_CLIENT_OK; at = at->ai_next, left--) {
     int64_t now = clock_now_ns();
     int64_t until = deadline_ns > now ? now + (deadline_ns - now) / left : now;
-    status = connect_address(stream, at->ai_addr, at->ai_addrlen, until, error);
+    status = check_token_may_be_sent(url, credentials, at->ai_addr, error);
+    if (status == JP_CLIENT_OK)
+      status = connect_address(stream, at->ai_addr, at->ai_addrlen, until, error);
   }
   freeaddrinfo(found);
   if (status == JP_CLIENT_OK)
@@ -179,12 +216,34 @@ static enum jp_client_status connect_host(struct client_stream *stream, const st
   return status;
 }
 
+static enum jp_client_status start_tls(struct client_stream *stream, const struct client_url *url,
+                                       const struct client_credentials *credentials, int64_t deadline_ns,
+                                       struct jp_client_error *error)
+{
+  enum tls_wait wait;
+  enum jp_client_status status = client_tls_create(stream->fd, url, credentials, &stream->tls, error);
+  if (status == JP_CLIENT_OK)
+    status = client_tls_shake_hands(stream->tls, &wait, error);
+  while (status == JP_CLIENT_OK && wait != TLS_NEEDS_NOTHING) {
+    status = client_stream_await(stream, wait == TLS_NEEDS_ROOM, deadline_ns, error);
+    if (status == JP_CLIENT_OK)
+      status = client_tls_shake_hands(stream->tls, &wait, error);
+    else
+      client_error_prefix(error, "TLS handshake: ");
+  }
+  stream->has_unread = status == JP_CLIENT_OK && client_tls_has_input(stream->tls);
+  return status;
+}
+
 enum jp_client_status client_stream_connect(struct client_stream *stream, const struct client_url *url,
-                                            int64_t deadline_ns, struct jp_client_error *error)
+                                            const struct client_credentials *credentials, int64_t deadline_ns,
+                                            struct jp_client_error *error)
 {
   enum jp_client_status status = url->host.data == NULL
                                      ? connect_socket(stream, url->path, deadline_ns, error)
-                                     : connect_host(stream, url, deadline_ns, error);
+                                     : connect_host(stream, url, credentials, deadline_ns, error);
+  if (status == JP_CLIENT_OK && url->is_secure)
+    status = start_tls(stream, url, credentials, deadline_ns, error);
   if (status != JP_CLIENT_OK)
     client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
   return status;
@@ -192,25 +251,63 @@ enum jp_client_status client_stream_connect(struct client_stream *stream, const 
 
 /* ---- reading and writing ---- */
 
-enum jp_client_status client_stream_flush(struct client_stream *stream, struct jp_client_error *error)
+/* Moving costs as much as the remaining bytes: only if they are fewer than the sent bytes. */
+static void drop_sent(struct client_stream *stream)
 {
-  if (stream->out.failed)
-    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for the messages to be sent");
-  while (client_stream_wants_to_write(stream)) {
+  if (stream->sent <= stream->out.len / 2)
+    return;
+  buffer_consume(&stream->out, stream->sent);
+  stream->sent = 0;
+}
+
+/* *is_full: the socket accepts no more. */
+static enum jp_client_status flush_tls(struct client_stream *stream, bool *is_full,
+                                       struct jp_client_error *error)
+{
+  enum jp_client_status status = JP_CLIENT_OK;
+  stream->has_unread |= stream->reading_needs_room;
+  stream->reading_needs_room = false;
+  while (status == JP_CLIENT_OK && !*is_full && stream->sent < stream->out.len) {
+    enum tls_wait wait; /* for room: without renegotiation writing needs no input */
+    size_t count;
+    status = client_tls_write(stream->tls, stream->out.data + stream->sent, stream->out.len - stream->sent,
+                              &count, &wait, error);
+    stream->sent += count;
+    *is_full = count == 0;
+  }
+  return status;
+}
+
+static enum jp_client_status flush_plain(struct client_stream *stream, bool *is_full,
+                                         struct jp_client_error *error)
+{
+  while (stream->sent < stream->out.len) {
     ssize_t count =
         send(stream->fd, stream->out.data + stream->sent, stream->out.len - stream->sent, MSG_NOSIGNAL);
     if (count >= 0) {
       stream->sent += (size_t)count;
     } else if (errno == EAGAIN) {
-      /* Moving costs as much as the remaining bytes: only if they are fewer than the sent bytes. */
-      if (stream->sent > stream->out.len / 2) {
-        buffer_consume(&stream->out, stream->sent);
-        stream->sent = 0;
-      }
-      return JP_CLIENT_OK;
+      *is_full = true;
+      break;
     } else if (errno != EINTR) {
       return client_fail(error, JP_CLIENT_CLOSED, "the connection has ended: %s", strerror(errno));
     }
+  }
+  return JP_CLIENT_OK;
+}
+
+enum jp_client_status client_stream_flush(struct client_stream *stream, struct jp_client_error *error)
+{
+  bool is_full = false;
+  if (stream->out.failed)
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for the messages to be sent");
+  enum jp_client_status status =
+      stream->tls == NULL ? flush_plain(stream, &is_full, error) : flush_tls(stream, &is_full, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  if (is_full) {
+    drop_sent(stream);
+    return JP_CLIENT_OK;
   }
   buffer_clear(&stream->out);
   buffer_trim(&stream->out, KEPT_MAX);
@@ -222,12 +319,62 @@ enum jp_client_status client_stream_flush_all(struct client_stream *stream, int6
                                               struct jp_client_error *error)
 {
   enum jp_client_status status = client_stream_flush(stream, error);
-  while (status == JP_CLIENT_OK && client_stream_wants_to_write(stream)) {
+  while (status == JP_CLIENT_OK && stream->sent < stream->out.len) {
     status = client_stream_await(stream, true, deadline_ns, error);
     if (status == JP_CLIENT_OK)
       status = client_stream_flush(stream, error);
   }
   return status;
+}
+
+static enum jp_client_status fail_no_room(struct jp_client_error *error)
+{
+  return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a received message");
+}
+
+static enum jp_client_status read_tls(struct client_stream *stream, struct jp_client_error *error)
+{
+  size_t before = stream->in.len;
+  do {
+    enum tls_wait wait;
+    size_t count;
+    char *room = buffer_reserve(&stream->in, READ_MIN);
+    if (room == NULL)
+      return fail_no_room(error);
+    enum jp_client_status status =
+        client_tls_read(stream->tls, room, stream->in.cap - stream->in.len, &count, &wait, error);
+    stream->is_cut = status != JP_CLIENT_OK && client_tls_is_cut(stream->tls);
+    if (status != JP_CLIENT_OK)
+      return status;
+    stream->in.len += count;
+    stream->reading_needs_room = wait == TLS_NEEDS_ROOM;
+    stream->has_unread = wait == TLS_NEEDS_NOTHING && client_tls_has_input(stream->tls);
+  } while (stream->has_unread && stream->in.len - before <= READ_AT_ONCE);
+  return JP_CLIENT_OK;
+}
+
+static enum jp_client_status read_plain(struct client_stream *stream, struct jp_client_error *error)
+{
+  size_t before = stream->in.len;
+  for (;;) {
+    char *room = buffer_reserve(&stream->in, READ_MIN);
+    if (room == NULL)
+      return fail_no_room(error);
+    size_t size = stream->in.cap - stream->in.len;
+    ssize_t count = recv(stream->fd, room, size, 0);
+    if (count == 0)
+      return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
+    if (count < 0 && errno == EAGAIN)
+      return JP_CLIENT_OK;
+    if (count < 0 && errno != EINTR) {
+      stream->is_cut = true;
+      return client_fail(error, JP_CLIENT_CLOSED, "the connection has ended: %s", strerror(errno));
+    }
+    if (count > 0)
+      stream->in.len += (size_t)count;
+    if (count > 0 && ((size_t)count < size || stream->in.len - before > READ_AT_ONCE))
+      return JP_CLIENT_OK;
+  }
 }
 
 enum jp_client_status client_stream_read(struct client_stream *stream, struct jp_client_error *error)
@@ -236,22 +383,5 @@ enum jp_client_status client_stream_read(struct client_stream *stream, struct jp
   stream->consumed = 0;
   if (stream->in.len == 0)
     buffer_trim(&stream->in, KEPT_MAX);
-  size_t before = stream->in.len;
-  for (;;) {
-    char *room = buffer_reserve(&stream->in, READ_MIN);
-    if (room == NULL)
-      return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a received message");
-    size_t size = stream->in.cap - stream->in.len;
-    ssize_t count = recv(stream->fd, room, size, 0);
-    if (count == 0)
-      return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
-    if (count < 0 && errno == EAGAIN)
-      return JP_CLIENT_OK;
-    if (count < 0 && errno != EINTR)
-      return client_fail(error, JP_CLIENT_CLOSED, "the connection has ended: %s", strerror(errno));
-    if (count > 0)
-      stream->in.len += (size_t)count;
-    if (count > 0 && ((size_t)count < size || stream->in.len - before > READ_AT_ONCE))
-      return JP_CLIENT_OK;
-  }
+  return stream->tls == NULL ? read_plain(stream, error) : read_tls(stream, error);
 }

@@ -1,12 +1,14 @@
 #ifndef JPEER_CLIENT_TRANSPORTS_CLIENT_STREAM_H
 #define JPEER_CLIENT_TRANSPORTS_CLIENT_STREAM_H
 /*
- * A connected TCP or unix socket with an input and an output buffer. Only connecting and client_stream_await
- * block.
+ * A connected TCP or unix socket, with TLS if the URL says so, with an input and an output buffer. Only connecting and
+ * client_stream_await block.
  *
  * One owner, one thread at a time.
  */
 #include "base/buffer.h"
+#include "client/transports/client_credentials.h"
+#include "client/transports/client_tls.h"
 #include "client/transports/client_url.h"
 
 #include <stdint.h>
@@ -17,20 +19,27 @@ struct client_stream {
   size_t consumed; /* bytes of `in` that were consumed */
   struct buffer out;
   size_t sent; /* bytes of `out` that were sent */
+
+  struct client_tls *tls;  /* NULL: none */
+  bool has_unread;         /* reading may go on, although the socket may show nothing */
+  bool reading_needs_room; /* reading goes on when the socket is writable: TLS has an answer to send */
+  bool is_cut;             /* the end was not announced: what came before it may lack its end */
 };
 
 void client_stream_init(struct client_stream *stream);
 void client_stream_fini(struct client_stream *stream);
 
 /*
- * Connects to the URL's host and port, trying its addresses in turn, or to its socket. JP_CLIENT_REFUSED.
- * deadline_ns: by clock_now_ns. Resolving a name may take longer, because the system's resolver has its own
- * timeouts.
+ * Connects to the URL's host and port, trying its addresses in turn, or to its socket, and shakes hands if the URL is
+ * secure. JP_CLIENT_REFUSED; JP_CLIENT_INVALID: a file of the credentials cannot be used; JP_CLIENT_NO_TOKEN: the
+ * credentials have a token, and the host is neither secure nor this machine: nothing was sent to it. deadline_ns: by
+ * clock_now_ns. Resolving a name may take longer, because the system's resolver has its own timeouts. credentials NULL:
+ * none; then the URL is not secure.
  */
 enum jp_client_status client_stream_connect(struct client_stream *stream, const struct client_url *url,
-                                            int64_t deadline_ns,
+                                            const struct client_credentials *credentials, int64_t deadline_ns,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Waits until the socket is readable (is_for_writing: writable). JP_CLIENT_REFUSED: timed out. */
+/* Waits until reading can go on (is_for_writing: the socket is writable). JP_CLIENT_REFUSED: timed out. */
 enum jp_client_status client_stream_await(const struct client_stream *stream, bool is_for_writing,
                                           int64_t deadline_ns,
                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
@@ -41,13 +50,13 @@ enum jp_client_status client_stream_flush(struct client_stream *stream,
 /* Sends all of `out`, and waits for room if necessary. JP_CLIENT_REFUSED: timed out. */
 enum jp_client_status client_stream_flush_all(struct client_stream *stream, int64_t deadline_ns,
                                               struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Appends the available input to `in`. JP_CLIENT_CLOSED: the other side has closed. */
+/* Appends the available input to `in`. JP_CLIENT_CLOSED: the other side has closed (then see is_cut). */
 enum jp_client_status client_stream_read(struct client_stream *stream,
                                          struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
 static inline bool client_stream_wants_to_write(const struct client_stream *stream)
 {
-  return stream->sent < stream->out.len;
+  return stream->sent < stream->out.len || stream->reading_needs_room;
 }
 
 /* The input that was not consumed yet. */

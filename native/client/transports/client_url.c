@@ -3,6 +3,7 @@
 #include "client/messages/client_error.h"
 #include "client/transports/transport.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <sys/un.h>
 
@@ -24,14 +25,20 @@ static const struct {
   struct text scheme;
   enum url_form form;
   const struct transport_kind *kind; /* NULL: the library was built without it */
+  struct text default_port;          /* absent: the URL names the port */
 } SCHEMES[] = {
-    {TEXT("ws"), URL_REQUEST, &transport_websocket}, {TEXT("ws+unix"), URL_SOCKET, &transport_websocket},
-    {TEXT("http"), URL_REQUEST, &transport_http},    {TEXT("http+unix"), URL_SOCKET, &transport_http},
-    {TEXT("shm"), URL_SOCKET, &transport_shm},       {TEXT("tcp"), URL_HOST_AND_PORT, ZEROMQ},
-    {TEXT("ipc"), URL_SLASHED_SOCKET, ZEROMQ},
+    {TEXT("ws"), URL_REQUEST, &transport_websocket, TEXT_ABSENT},
+    {TEXT("wss"), URL_REQUEST, &transport_websocket, TEXT("443")},
+    {TEXT("ws+unix"), URL_SOCKET, &transport_websocket, TEXT_ABSENT},
+    {TEXT("http"), URL_REQUEST, &transport_http, TEXT_ABSENT},
+    {TEXT("https"), URL_REQUEST, &transport_http, TEXT("443")},
+    {TEXT("http+unix"), URL_SOCKET, &transport_http, TEXT_ABSENT},
+    {TEXT("shm"), URL_SOCKET, &transport_shm, TEXT_ABSENT},
+    {TEXT("tcp"), URL_HOST_AND_PORT, ZEROMQ, TEXT_ABSENT},
+    {TEXT("ipc"), URL_SLASHED_SOCKET, ZEROMQ, TEXT_ABSENT},
 };
 
-#define SCHEME_NAMES "ws:, ws+unix:, http:, http+unix:, shm:, tcp: and ipc:"
+#define SCHEME_NAMES "ws:, wss:, ws+unix:, http:, https:, http+unix:, shm:, tcp: and ipc:"
 
 static enum jp_client_status refuse_url(const struct client_url *parts, const char *why,
                                         struct jp_client_error *error)
@@ -75,18 +82,85 @@ static bool has_control_or_space(struct text t)
   return false;
 }
 
-static enum jp_client_status parse_authority(struct text authority, struct client_url *parts,
-                                             struct jp_client_error *error)
+/* The names of parameters that carry secrets end in these words: "access_token". */
+static bool is_secret_name(struct text name)
+{
+  static const struct text words[] = {TEXT("token"), TEXT("password"), TEXT("secret"), TEXT("authorization")};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    size_t length = words[i].len;
+    if (name.len >= length && text_equal_ignore_case(text_slice(name, name.len - length, name.len), words[i]))
+      return true;
+  }
+  return false;
+}
+
+/* A token of `jpeer token new` is somewhere in the URL. */
+static bool has_peer_token(struct text url)
+{
+  enum { TOKEN_LENGTH = 43 };
+  size_t length = 0; /* of the run of base64url characters after jp_ */
+  for (const char *at = strstr(url.data, "jp_"); at != NULL; at = strstr(at + 1, "jp_")) {
+    length = 0;
+    while (isalnum((unsigned char)at[3 + length]) || at[3 + length] == '-' || at[3 + length] == '_')
+      length++;
+    if (length >= TOKEN_LENGTH)
+      return true;
+  }
+  return false;
+}
+
+static bool has_secret_parameter(struct text path)
+{
+  static const char separators[] = "?&;#";
+  for (size_t i = 0; i < path.len; i++) {
+    if (strchr(separators, path.data[i]) == NULL)
+      continue;
+    size_t end = i + 1;
+    while (end < path.len && path.data[end] != '=' && strchr(separators, path.data[end]) == NULL)
+      end++;
+    if (end < path.len && path.data[end] == '=' && is_secret_name(text_slice(path, i + 1, end)))
+      return true;
+  }
+  return false;
+}
+
+/* Programs write URLs into logs, and so do peers and proxies. The error shows the scheme alone. */
+static enum jp_client_status refuse_secrets(struct text whole, struct text scheme,
+                                            struct jp_client_error *error)
+{
+  struct text rest = text_slice(whole, scheme.len, whole.len);
+  bool has_authority = text_starts_with(rest, TEXT("://"));
+  size_t end = has_authority ? 3 : 0;
+  while (has_authority && end < rest.len && strchr("/?#", rest.data[end]) == NULL)
+    end++;
+  if (has_authority && memchr(rest.data, '@', end) != NULL)
+    return client_fail(error, JP_CLIENT_INVALID,
+                       "the %.*s: URL has a user or a password before @; a peer knows clients by their token "
+                       "(token_file) or certificate",
+                       TEXT_ARGS(text_cut(scheme, 20)));
+  if (has_peer_token(whole) || (has_authority && has_secret_parameter(text_slice(rest, end, rest.len))))
+    return client_fail(
+        error, JP_CLIENT_INVALID,
+        "the %.*s: URL contains a token or another secret; give a token as token or token_file",
+        TEXT_ARGS(text_cut(scheme, 20)));
+  return JP_CLIENT_OK;
+}
+
+/* default_port absent: the port is named. */
+static enum jp_client_status parse_authority(struct text authority, struct text default_port,
+                                             struct client_url *parts, struct jp_client_error *error)
 {
   if (text_starts_with(authority, TEXT("["))) {
     parts->host = cut_until(&authority, ']');
     parts->host = text_slice(parts->host, 1, parts->host.len);
-    if (!text_starts_with(authority, TEXT(":")))
+    bool is_whole = authority.len == 0 && authority.data[-1] == ']' && default_port.data != NULL;
+    if (!is_whole && !text_starts_with(authority, TEXT(":")))
       return refuse_url(parts, "an address in brackets is followed by ]:PORT", error);
-    parts->port = text_slice(authority, 1, authority.len);
+    parts->port = is_whole ? default_port : text_slice(authority, 1, authority.len);
   } else {
+    bool has_port = authority.len > 0 && memchr(authority.data, ':', authority.len) != NULL;
     parts->host = cut_until(&authority, ':');
-    parts->port = authority;
+    parts->port = has_port || default_port.data == NULL ? authority : default_port;
   }
   if (parts->host.len == 0)
     return refuse_url(parts, "there is no host", error);
@@ -96,7 +170,8 @@ static enum jp_client_status parse_authority(struct text authority, struct clien
 }
 
 static enum jp_client_status parse_host_and_port(struct text rest, bool may_have_path,
-                                                 struct client_url *parts, struct jp_client_error *error)
+                                                 struct text default_port, struct client_url *parts,
+                                                 struct jp_client_error *error)
 {
   if (!text_starts_with(rest, TEXT("//")))
     return refuse_url(parts, "// is missing after the scheme", error);
@@ -109,7 +184,7 @@ static enum jp_client_status parse_host_and_port(struct text rest, bool may_have
   if (path.len > 0 && !may_have_path)
     return refuse_url(parts, "there is a path, which this transport has not", error);
   parts->path = path.len > 0 ? path : TEXT("/rpc");
-  return parse_authority(authority, parts, error);
+  return parse_authority(authority, default_port, parts, error);
 }
 
 static enum jp_client_status parse_socket(struct text path, struct client_url *parts,
@@ -124,7 +199,8 @@ static enum jp_client_status parse_socket(struct text path, struct client_url *p
 }
 
 static enum jp_client_status parse_after_scheme(struct text rest, enum url_form form,
-                                                struct client_url *parts, struct jp_client_error *error)
+                                                struct text default_port, struct client_url *parts,
+                                                struct jp_client_error *error)
 {
   switch (form) {
   case URL_SOCKET:
@@ -134,7 +210,7 @@ static enum jp_client_status parse_after_scheme(struct text rest, enum url_form 
       return refuse_url(parts, "// is missing after the scheme", error);
     return parse_socket(text_slice(rest, 2, rest.len), parts, error);
   default:
-    return parse_host_and_port(rest, form == URL_REQUEST, parts, error);
+    return parse_host_and_port(rest, form == URL_REQUEST, default_port, parts, error);
   }
 }
 
@@ -142,12 +218,15 @@ enum jp_client_status client_url_parse(const char *url, struct client_url *parts
                                        const struct transport_kind **kind, struct jp_client_error *error)
 {
   *parts = (struct client_url){.whole = text_of(url)};
+  struct text rest = parts->whole;
+  struct text scheme = cut_until(&rest, ':');
+  enum jp_client_status status = refuse_secrets(parts->whole, scheme, error);
+  if (status != JP_CLIENT_OK)
+    return status;
   if (strstr(url, "?peer-id=") != NULL || strstr(url, "?peer_id=") != NULL ||
       strstr(url, "&peer-id=") != NULL || strstr(url, "&peer_id=") != NULL)
     return refuse_url(parts, "the URL names a session, which is named by peer_id of the configuration",
                       error);
-  struct text rest = parts->whole;
-  struct text scheme = cut_until(&rest, ':');
   for (size_t i = 0; i < sizeof SCHEMES / sizeof SCHEMES[0]; i++) {
     if (!text_equal(scheme, SCHEMES[i].scheme))
       continue;
@@ -155,7 +234,8 @@ enum jp_client_status client_url_parse(const char *url, struct client_url *parts
     if (*kind == NULL)
       return client_fail(error, JP_CLIENT_UNSUPPORTED, "%.*s: the library was built without ZeroMQ",
                          TEXT_ARGS(parts->whole));
-    return parse_after_scheme(rest, SCHEMES[i].form, parts, error);
+    parts->is_secure = SCHEMES[i].default_port.data != NULL;
+    return parse_after_scheme(rest, SCHEMES[i].form, SCHEMES[i].default_port, parts, error);
   }
   return client_fail(error, JP_CLIENT_UNSUPPORTED, "%.*s: the scheme is none of " SCHEME_NAMES,
                      TEXT_ARGS(parts->whole));

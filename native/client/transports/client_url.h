@@ -13,9 +13,10 @@ struct client_url {
   struct text host; /* without the brackets of an IPv6 address; absent if there is a socket's path */
   struct text port; /* digits */
   struct text path; /* of a unix socket, or of the HTTP request ("/rpc") */
+  bool is_secure;   /* over TLS */
 };
 
-/* JP_CLIENT_INVALID: not a valid URL. JP_CLIENT_UNSUPPORTED: the scheme is unknown. */
+/* JP_CLIENT_INVALID: not a valid URL, or a URL that contains a secret, which the error does not show. JP_CLIENT_UNSUPPORTED: the scheme is unknown. */
 enum jp_client_status client_url_parse(const char *url, struct client_url *parts,
                                        const struct transport_kind **kind,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;

@@ -21,6 +21,10 @@ enum { LENGTH_DIGITS = 9, HTTP_ERRORS_FROM = 400 };
 struct http_transport {
   struct client_transport transport;
   struct client_stream stream;
+  const struct client_url *url;
+  struct text peer_id;
+  const struct client_credentials *credentials;
+  char *token;                         /* in `head`; NULL: none */
   struct buffer head;                  /* of each POST, up to the digits of Content-Length */
   char epoch[TRANSPORT_EPOCH_MAX + 1]; /* of the refs in the message; "": no refs */
   size_t begin;                        /* of the request that is being written */
@@ -36,22 +40,50 @@ static struct http_transport *http_of(struct client_transport *transport)
 
 /* ---- opening and closing ---- */
 
-static void write_head(const struct client_url *url, struct text peer_id, struct buffer *out)
+static void write_head(struct http_transport *http)
 {
+  struct buffer *out = &http->head;
+  buffer_clear(out);
   BUFFER_LITERAL(out, "POST ");
-  buffer_append_text(out, client_url_request_path(url));
+  buffer_append_text(out, client_url_request_path(http->url));
   BUFFER_LITERAL(out, " HTTP/1.1\r\nHost: ");
-  client_url_write_host(url, out);
+  client_url_write_host(http->url, out);
   BUFFER_LITERAL(out, "\r\nContent-Type: application/json\r\n");
-  if (peer_id.data != NULL)
-    buffer_printf(out, "peer-id: %.*s\r\n", TEXT_ARGS(peer_id));
+  if (http->peer_id.data != NULL)
+    buffer_printf(out, "peer-id: %.*s\r\n", TEXT_ARGS(http->peer_id));
+  client_credentials_write_fields(http->credentials, http->token == NULL ? "" : http->token, out);
   BUFFER_LITERAL(out, LENGTH_FIELD);
+}
+
+static void forget_token(struct http_transport *http)
+{
+  if (http->token == NULL)
+    return;
+  explicit_bzero(http->token, strlen(http->token));
+  if (http->head.len > 0)
+    explicit_bzero(http->head.data, http->head.len);
+  free(http->token);
+  http->token = NULL;
+}
+
+/* The peer recognizes repeated heads, so the head is written only when the token changes. */
+static bool use_token(struct client_transport *transport, const char *token)
+{
+  struct http_transport *http = http_of(transport);
+  if (strcmp(http->token == NULL ? "" : http->token, token) == 0)
+    return true;
+  forget_token(http);
+  if (token[0] != '\0' && (http->token = strdup(token)) == NULL)
+    return false;
+  write_head(http);
+  return !http->head.failed;
 }
 
 static void close_http(struct client_transport *transport)
 {
   struct http_transport *http = http_of(transport);
   client_stream_fini(&http->stream);
+  forget_token(http);
   buffer_fini(&http->head);
   buffer_fini(&http->expected);
   http_reader_fini(&http->reader);
@@ -66,10 +98,14 @@ static enum jp_client_status open_http(const struct client_url *url, const struc
   if (http == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
   http->transport.kind = &transport_http;
+  http->url = url;
+  http->peer_id = options->peer_id;
+  http->credentials = options->credentials;
   client_stream_init(&http->stream);
   http_reader_init(&http->reader, options->message_max);
-  write_head(url, options->peer_id, &http->head);
-  enum jp_client_status status = client_stream_connect(&http->stream, url, deadline_ns, error);
+  write_head(http);
+  enum jp_client_status status =
+      client_stream_connect(&http->stream, url, options->credentials, deadline_ns, error);
   if (status == JP_CLIENT_OK && http->head.failed)
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
   if (status != JP_CLIENT_OK) {
@@ -265,7 +301,7 @@ static enum jp_client_status receive_input(struct client_transport *transport,
   struct jp_client_error later; /* an error of a response is reported instead of the connection's end */
   enum jp_client_status ended = client_stream_read(&http->stream, error);
   enum jp_client_status status = handle_responses(http, listener, &later);
-  if (status == JP_CLIENT_OK && ended == JP_CLIENT_CLOSED)
+  if (status == JP_CLIENT_OK && ended == JP_CLIENT_CLOSED && !http->stream.is_cut)
     status = handle_end(http, listener, &later);
   if (status != JP_CLIENT_OK && error != NULL)
     *error = later;
@@ -274,12 +310,12 @@ static enum jp_client_status receive_input(struct client_transport *transport,
 
 static bool has_input(struct client_transport *transport)
 {
-  (void)transport;
-  return false;
+  return http_of(transport)->stream.has_unread;
 }
 
 const struct transport_kind transport_http = {
     .session_is_named = true,
+    .has_fields = true,
     .epoch_is_in_answers = true,
     .ends_when_idle = true,
     .open = open_http,
@@ -291,6 +327,7 @@ const struct transport_kind transport_http = {
     .end = end_message,
     .discard = discard_message,
     .name_epoch = name_epoch,
+    .use_token = use_token,
     .flush = flush_output,
     .receive = receive_input,
 };

@@ -70,16 +70,17 @@ static void destroy_shm(struct shm_transport *shm)
 }
 
 static enum jp_client_status connect_memory(struct shm_transport *shm, const struct client_url *url,
-                                            struct text peer_id, int64_t deadline_ns,
+                                            const struct transport_options *options, int64_t deadline_ns,
                                             enum shm_refusal *refusal, struct jp_client_error *error)
 {
   struct client_stream stream;
   client_stream_init(&stream);
   *refusal = SHM_NOT_REFUSED;
-  enum jp_client_status status = client_stream_connect(&stream, url, deadline_ns, error);
+  enum jp_client_status status =
+      client_stream_connect(&stream, url, options->credentials, deadline_ns, error);
   if (status == JP_CLIENT_OK) {
     status =
-        shm_shake_hands(&stream, url, peer_id, deadline_ns, &shm->region, &shm->transport, refusal, error);
+        shm_shake_hands(&stream, url, options, deadline_ns, &shm->region, &shm->transport, refusal, error);
     if (status != JP_CLIENT_OK)
       client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
   }
@@ -114,7 +115,7 @@ static enum jp_client_status open_shm(const struct client_url *url, const struct
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
   *shm = (struct shm_transport){
       .transport = {.kind = &transport_shm}, .fd = -1, .message_max = options->message_max};
-  enum jp_client_status status = connect_memory(shm, url, options->peer_id, deadline_ns, &refusal, error);
+  enum jp_client_status status = connect_memory(shm, url, options, deadline_ns, &refusal, error);
   if (status == JP_CLIENT_OK) {
     *transport = &shm->transport;
     return JP_CLIENT_OK;
@@ -436,6 +437,7 @@ static enum jp_client_status receive_input(struct client_transport *transport,
 const struct transport_kind transport_shm = {
     .flushed_after = FLUSHED_AFTER,
     .has_callbacks = true,
+    .has_fields = true,
     .obeys_cancel = true,
     .shows_room_as_input = true,
     .open = open_shm,

@@ -10,6 +10,7 @@
 #include "jpeer/client.h"
 
 #include "base/buffer.h"
+#include "client/transports/client_credentials.h"
 #include "client/transports/client_url.h"
 
 #include <stdbool.h>
@@ -20,6 +21,7 @@ struct transport_options {
   size_t message_max;
   bool binary;
   bool memory_is_optional; /* only for shm: if the peer refuses memory for any reason, a WebSocket is used */
+  const struct client_credentials *credentials; /* borrowed; used until `close` */
 };
 
 /* Receives what a transport reads. */
@@ -50,11 +52,12 @@ static inline void transport_keep_epoch(struct client_transport *transport, stru
 }
 
 struct transport_kind {
-  bool session_is_named;    /* each session has a UUID; the core makes one if the program gives none */
-  bool names_in_messages;   /* each message names its session; otherwise `open` does, with the options */
-  bool has_binary;          /* supports binary messages, too */
-  bool has_callbacks;       /* the peer may send requests at any time */
-  bool obeys_cancel;        /* the peer obeys `control cancel` before the request that it ends is answered */
+  bool session_is_named;  /* each session has a UUID; the core makes one if the program gives none */
+  bool names_in_messages; /* each message names its session; otherwise `open` does, with the options */
+  bool has_binary;        /* supports binary messages, too */
+  bool has_callbacks;     /* the peer may send requests at any time */
+  bool obeys_cancel;      /* the peer obeys `control cancel` before the request that it ends is answered */
+  bool has_fields; /* heads of HTTP, which have the credentials' token and fields; otherwise there are none */
   bool epoch_is_in_answers; /* `open` does not know the epoch */
   bool ends_when_idle;      /* the peer may close an idle connection: the next call opens another */
   unsigned flushed_after;   /* flush after so many messages of completions; 0: flush them all together */
@@ -77,6 +80,8 @@ struct transport_kind {
   /* Call before `end`: the message names refs of that epoch. NULL: the message itself names the epoch, or the
    * connection has only one. */
   void (*name_epoch)(struct client_transport *transport, struct text epoch);
+  /* Call before `begin`: the following messages have that token ("": none). NULL: `open` sends a token. False: no memory. */
+  bool (*use_token)(struct client_transport *transport, const char *token);
   /* Writes the queued bytes that the socket accepts. JP_CLIENT_CLOSED, JP_CLIENT_NO_MEMORY. */
   enum jp_client_status (*flush)(struct client_transport *transport, struct jp_client_error *error);
   /* Reads the available input and passes each whole message to the listener. */

@@ -51,10 +51,10 @@ static enum jp_client_status open_websocket(const struct client_url *url,
   socket->message_max = options->message_max;
   client_stream_init(&socket->stream);
   client_ws_keys_init(&socket->keys);
-  enum jp_client_status status = client_stream_connect(&socket->stream, url, deadline_ns, error);
+  enum jp_client_status status =
+      client_stream_connect(&socket->stream, url, options->credentials, deadline_ns, error);
   if (status == JP_CLIENT_OK) {
-    status =
-        websocket_shake_hands(&socket->stream, url, options->peer_id, deadline_ns, &socket->transport, error);
+    status = websocket_shake_hands(&socket->stream, url, options, deadline_ns, &socket->transport, error);
     socket->has_unread = status == JP_CLIENT_OK && client_stream_unused(&socket->stream).len > 0;
     if (status != JP_CLIENT_OK)
       client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
@@ -254,11 +254,13 @@ static enum jp_client_status receive_input(struct client_transport *transport,
 
 static bool has_input(struct client_transport *transport)
 {
-  return websocket_of(transport)->has_unread;
+  const struct websocket_transport *socket = websocket_of(transport);
+  return socket->has_unread || socket->stream.has_unread;
 }
 
 const struct transport_kind transport_websocket = {
     .has_callbacks = true,
+    .has_fields = true,
     .obeys_cancel = true,
     .open = open_websocket,
     .close = close_websocket,

@@ -203,7 +203,7 @@ static enum jp_client_status find_endpoint(const struct client_url *url, int64_t
 {
   struct client_stream stream;
   client_stream_init(&stream);
-  enum jp_client_status status = client_stream_connect(&stream, url, deadline_ns, error);
+  enum jp_client_status status = client_stream_connect(&stream, url, NULL, deadline_ns, error);
   if (status == JP_CLIENT_OK && url->host.data == NULL)
     snprintf(endpoint, ENDPOINT_MAX, "ipc://%.*s", TEXT_ARGS(url->path));
   else if (status == JP_CLIENT_OK)

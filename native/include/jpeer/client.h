@@ -149,6 +149,17 @@ JP_API const char *jp_ref_type(const struct jp_ref *ref);
 
 #define JP_FOREVER (-1) /* a timeout; timeouts are in milliseconds */
 
+/* Room for the longest token, 8,192 bytes, and its NUL. */
+enum { JP_TOKEN_SIZE = 8193 };
+
+/*
+ * Writes the token for the next connection, or over HTTP for the next request, NUL-terminated, and returns true. False:
+ * the call fails with JP_CLIENT_NO_TOKEN, and its error contains error->text. Called on the thread that makes the call,
+ * without locks and by several threads at once; must not use the client. The time that it takes counts for the call's
+ * timeout, but nothing ends it. jp_client_close does not call it: over HTTP it sends the last token again.
+ */
+typedef bool jp_token_function(void *context, char token[JP_TOKEN_SIZE], struct jp_client_error *error);
+
 struct jp_client_config {
   size_t size;            /* sizeof(struct jp_client_config) */
   const char *peer_id;    /* a UUID that names the session; NULL: the connection's own session */
@@ -173,6 +184,27 @@ struct jp_client_config {
    * these clients connects, and in a child of fork(2): callbacks given then are new objects for Java. NULL:
    * each client has its own callbacks. Ignored over HTTP and ZeroMQ. Borrowed until the client is open. */
   const char *process;
+
+  /*
+   * Who the peer is, and who this client is (docs/c-client.md, "TLS and tokens"). Texts are borrowed until the client is
+   * open. Files are read again for each connection, and token_file over HTTP for each request.
+   *
+   * ca_file: PEM; the certificates that a peer's certificate is verified with. NULL: the system's. cert_file: PEM; the
+   * client's certificate, followed by those of intermediate authorities. key_file: PEM, without a passphrase; NULL: the
+   * key is in cert_file. These are for wss: and https: alone.
+   */
+  const char *ca_file;
+  const char *cert_file;
+  const char *key_file;
+  /* A token is given in at most one of three ways. It is sent over verified TLS, to a loopback address or over a unix
+   * socket; otherwise the call fails with JP_CLIENT_NO_TOKEN before anything is sent. No error contains it. */
+  const char *token;
+  const char *token_file; /* white space around the token is ignored */
+  jp_token_function *token_function;
+  void *token_context;
+  /* Further fields of the heads of requests, "NAME: VALUE", at most 4,096 bytes in all; NULL-terminated; NULL: none.
+   * Fields that the library sets itself are JP_CLIENT_INVALID. Not for ZeroMQ. */
+  const char *const *headers;
 };
 
 /* The peer's limits for one request (docs/protocol.md, `control session`). */
@@ -186,12 +218,17 @@ struct jp_peer_limits {
  *
  *   ws://HOST:PORT[/PATH]   WebSocket; the default path is /rpc
  *   ws+unix:PATH            WebSocket over a unix socket
+ *   wss://HOST[:PORT][/PATH] WebSocket over TLS; the default port is 443
  *   http://HOST:PORT[/PATH] HTTP
+ *   https://HOST[:PORT][/PATH] HTTP over TLS
  *   http+unix:PATH          HTTP over a unix socket
  *   shm:PATH                shared memory, requested over a unix socket; without shared memory the
  *                           connection is a WebSocket over that socket
  *   tcp://HOST:PORT         ZeroMQ
  *   ipc://PATH              ZeroMQ over a unix socket
+ *
+ * Over TLS (1.2 or later) the peer's certificate is verified for HOST, a name or an address; nothing switches that off. A URL
+ * with a user, a password or a token is JP_CLIENT_INVALID. Redirects are not followed.
  *
  * config NULL: all zero. Blocks until the client is connected, at most connect_timeout_ms; resolving a host's
  * name may take longer. Over HTTP and ZeroMQ the library generates a session's UUID if peer_id is NULL, so

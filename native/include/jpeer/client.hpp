@@ -160,6 +160,8 @@ struct connection {
    * closes the connection. */
   std::shared_ptr<jp_callback> keeper;
   std::function<bool()> interrupted;
+  std::function<std::string()> token_function;
+  std::vector<const char *> headers; /* while the client is opened */
   int timeout_ms;
 
   connection(int timeout_ms_, std::function<bool()> interrupted_)
@@ -1474,10 +1476,43 @@ struct client_options {
   std::size_t message_max = 0;       /* 0: 256 MiB */
   std::size_t pending_max = 0;       /* 0: 65,536 */
   std::function<bool()> interrupted; /* called as in struct jp_client_config; an exception ends the process */
+  /* As in struct jp_client_config; "": none. */
+  std::string ca_file;
+  std::string cert_file;
+  std::string key_file;
+  std::string token;
+  std::string token_file;
+  std::function<std::string()> token_function; /* after an exception the call fails with JP_CLIENT_NO_TOKEN */
+  std::vector<std::string> headers;            /* "NAME: VALUE" */
 };
 
 namespace detail
 {
+
+/* For struct jp_client_config. The text of an exception may have secrets, so the error does not contain it. */
+inline bool give_token(void *context, char token[JP_TOKEN_SIZE], jp_client_error *why) noexcept
+{
+  const char *fault = "it threw an exception";
+  try {
+    const std::string made = static_cast<connection *>(context)->token_function();
+    if (made.size() < JP_TOKEN_SIZE && made.find('\0') == std::string::npos) {
+      made.copy(token, made.size());
+      token[made.size()] = '\0';
+      return true;
+    }
+    fault = "the token is too long or has a NUL";
+  } catch (...) {
+  }
+  std::strcpy(why->text, fault);
+  return false;
+}
+
+/* The error of name_of would show it. */
+inline void refuse_secret_with_nul(const std::string &secret, const char *what)
+{
+  if (secret.find('\0') != std::string::npos)
+    refuse(std::string(what) + " has a NUL in it");
+}
 
 /* Borrows from both. */
 inline jp_client_config config_of(const client_options &options, connection &asked)
@@ -1496,6 +1531,21 @@ inline jp_client_config config_of(const client_options &options, connection &ask
     };
     config.interrupted_context = &asked;
   }
+  config.ca_file = name_or_null(options.ca_file);
+  config.cert_file = name_or_null(options.cert_file);
+  config.key_file = name_or_null(options.key_file);
+  refuse_secret_with_nul(options.token, "token");
+  config.token = name_or_null(options.token);
+  config.token_file = name_or_null(options.token_file);
+  if (options.token_function) {
+    asked.token_function = options.token_function;
+    config.token_function = give_token;
+    config.token_context = &asked;
+  }
+  for (const std::string &header : options.headers)
+    refuse_secret_with_nul(header, "a header");
+  asked.headers = list_of_texts(options.headers);
+  config.headers = asked.headers.data();
   return config;
 }
 

@@ -16,6 +16,8 @@
 #include <functional>
 #include <limits>
 #include <poll.h>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #define CHECK(condition)                                                                                     \
@@ -478,6 +480,30 @@ void timeouts(const std::string &url)
   CHECK(was_asked);
 }
 
+/* url: of a unix socket. */
+void tokens(const std::string &url)
+{
+  jpeer::client_options options;
+  int calls = 0;
+  options.token_function = [&calls] { return "token-" + std::to_string(++calls); };
+  options.headers = {"X-Trace: 7"};
+  CHECK(jpeer::client(url, options).call("java.lang.Math", "max", 3, 5).as<int>() == 5);
+  CHECK(calls == 1);
+  for (const std::string &token :
+       {std::string("secret\r\n"), std::string("secret\0", 7), std::string(9000, 'a')}) {
+    options.token_function = [&token] { return token; };
+    jpeer::error thrown = thrown_by([&] { jpeer::client made(url, options); });
+    CHECK(thrown.status() == JP_CLIENT_NO_TOKEN);
+    CHECK(std::string(thrown.what()).find("secret") == std::string::npos);
+  }
+  options.token_function = []() -> std::string { throw std::runtime_error("secret"); };
+  jpeer::error thrown = thrown_by([&] { jpeer::client made(url, options); });
+  CHECK(thrown.status() == JP_CLIENT_NO_TOKEN);
+  CHECK(std::string(thrown.what()).find("it threw an exception") != std::string::npos);
+  options.token = std::string("secret\0", 7);
+  CHECK(std::string(thrown_by([&] { jpeer::client made(url, options); }).what()) == "token has a NUL in it");
+}
+
 void chains(jpeer::client &java)
 {
   jpeer::chain chain = java.chain();
@@ -753,6 +779,7 @@ static void play_all(const std::string &url)
   ends_while_a_thread_waits(url, true);
   answers_too_late(url);
   timeouts(url);
+  tokens(url);
 }
 
 int main(int count, char **words)

@@ -1,5 +1,5 @@
 /* client_scenarios URL SCENARIO [binary]: scenarios of test_client.py for the library and a real peer. Ends
- * with 0, or prints the fault in a line. */
+ * with 0, or prints the fault in a line. TEST_CA_FILE is the authority of peers over TLS. */
 #include "scenario.h"
 #include <inttypes.h>
 
@@ -18,6 +18,21 @@
 static const char *url;
 static bool is_binary;
 
+static bool give_token(void *context, char token[JP_TOKEN_SIZE], struct jp_client_error *error)
+{
+  (void)context, (void)error;
+  strcpy(token, "a-token-of-the-scenarios");
+  return true;
+}
+
+static void set_credentials(struct jp_client_config *config)
+{
+  if (strncmp(url, "wss:", 4) != 0 && strncmp(url, "https:", 6) != 0)
+    return;
+  config->ca_file = getenv("TEST_CA_FILE");
+  config->token_function = give_token;
+}
+
 /* config NULL: all zero. */
 static struct jp_client *open_client(const struct jp_client_config *given)
 {
@@ -27,6 +42,7 @@ static struct jp_client *open_client(const struct jp_client_config *given)
   if (given != NULL)
     config = *given;
   config.binary = is_binary;
+  set_credentials(&config);
   enum jp_client_status status = jp_client_open(url, &config, &client, &error);
   CHECK(status == JP_CLIENT_OK, "%s", error.text);
   return client;

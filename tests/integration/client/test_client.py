@@ -3,6 +3,7 @@
 usage: test_client.py CLIENT_SCENARIOS
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -14,12 +15,14 @@ import unittest
 from pathlib import Path
 
 from support.peer import Peer
+from support.tls_proxy import Certificates, TlsProxy
 
 PROGRAM = sys.argv[1]
 SECONDS = 60
 ZMQ_SCHEMES = ("tcp", "ipc")
-DUPLEX_SCHEMES = ("ws", "ws+unix", "shm")
-SCHEMES = (*DUPLEX_SCHEMES, "http", "http+unix", *ZMQ_SCHEMES)
+DUPLEX_SCHEMES = ("ws", "ws+unix", "shm", "wss")
+SCHEMES = (*DUPLEX_SCHEMES, "http", "http+unix", "https", *ZMQ_SCHEMES)
+TLS_SCHEMES = ("wss", "https")
 # Scenarios that the program plays alone (scenarios.c).
 SCENARIOS = (*((name, SCHEMES) for name in ("kinds", "refs", "overdue", "shared-session", "late", "threads", "reconnects")),
              *((name, DUPLEX_SCHEMES) for name in ("comparator", "listeners", "refused", "shared-beside", "pinned")),
@@ -61,10 +64,28 @@ def await_stop(pid):
         time.sleep(0.005)
 
 
+class ProxiedPeer:
+    """A peer with a TLS proxy in front of it."""
+
+    def __init__(self, cleanup):
+        self.peer = Peer(sockets=True)
+        cleanup(self.peer.close)
+        folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")
+        cleanup(folder.cleanup)
+        certificates = Certificates(folder.name)
+        self.proxy = TlsProxy(self.peer.socket_path("ws+unix"), certificates.context())
+        cleanup(self.proxy.close)
+        os.environ["TEST_CA_FILE"] = str(certificates.ca)
+
+    def url(self, scheme):
+        return self.proxy.url(scheme, "localhost") if scheme in TLS_SCHEMES else url_of(self.peer, scheme)
+
+
 class Client(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.peer = Peer(sockets=True)
+        cls.proxied = ProxiedPeer(cls.addClassCleanup)
+        cls.peer = cls.proxied.peer
 
     @classmethod
     def tearDownClass(cls):
@@ -72,7 +93,7 @@ class Client(unittest.TestCase):
             pass
 
     def urls(self, schemes=SCHEMES):
-        return [url_of(self.peer, scheme) for scheme in schemes]
+        return [self.proxied.url(scheme) for scheme in schemes]
 
     def test_scenarios(self):
         for name, schemes, *options in SCENARIOS:
@@ -114,16 +135,14 @@ class DyingPeer(unittest.TestCase):
     def test_a_peer_that_is_killed_ends_all_that_wait(self):
         for scheme, *options in (*((scheme,) for scheme in SCHEMES), ("tcp", "binary"), ("ipc", "binary")):
             with self.subTest(scheme=scheme, options=options):
-                peer = Peer(sockets=True)
-                try:
-                    scenario = Scenario(url_of(peer, scheme), "killed", *options)
+                with contextlib.ExitStack() as stack:
+                    proxied = ProxiedPeer(stack.callback)
+                    scenario = Scenario(proxied.url(scheme), "killed", *options)
                     scenario.await_word("waits")
                     time.sleep(0.1)
-                    peer.process.kill()
+                    proxied.peer.process.kill()
                     scenario.go_on()
                     scenario.end()
-                finally:
-                    peer.close()
 
 
 class Restarts(unittest.TestCase):

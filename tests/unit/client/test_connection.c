@@ -98,7 +98,10 @@ UNIT_TEST(test_wrong_configurations)
   assert_int_equal(try_open(url, &config, NULL), JP_CLIENT_INVALID);
   config = (struct jp_client_config){.size = sizeof config, .binary = true};
   assert_int_equal(try_open(url, &config, NULL), JP_CLIENT_UNSUPPORTED);
-  config = (struct jp_client_config){.size = sizeof config};
+  config = (struct jp_client_config){.size = sizeof config, .token = "a b"};
+  assert_int_equal(try_open(url, &config, NULL), JP_CLIENT_INVALID);
+  config.size =
+      offsetof(struct jp_client_config, ca_file); /* of the first version, which ends before the token */
   assert_int_equal(try_open(url, &config, NULL), JP_CLIENT_OK);
   assert_int_equal(fake_peer_connections(peer), 1);
   fake_peer_stop(peer);

@@ -58,7 +58,9 @@ static void close_attempt(struct attempt *attempt)
 
 static enum jp_client_status shake_hands(struct attempt *attempt, struct text peer_id, int64_t time_ns)
 {
-  return shm_shake_hands(&attempt->stream, &URL, peer_id, clock_now_ns() + time_ns, &attempt->region,
+  const struct client_credentials nothing = {0};
+  const struct transport_options options = {.peer_id = peer_id, .credentials = &nothing};
+  return shm_shake_hands(&attempt->stream, &URL, &options, clock_now_ns() + time_ns, &attempt->region,
                          &attempt->transport, &attempt->refusal, &attempt->error);
 }
 
@@ -89,6 +91,26 @@ static int make_region(size_t ring_size)
   assert_int_equal(ring_region_create(ring_size, &region, &fd, NULL), JP_OK);
   ring_region_unmap(&region);
   return fd;
+}
+
+/* A token goes over a unix socket, and no error shows it. */
+UNIT_TEST(test_token)
+{
+  static const char quoted[] = "HTTP/1.1 401 Bearer SECRET-0123456789\r\n\r\nSECRET-0123456789";
+  char request[1000] = "";
+  struct attempt attempt;
+  open_attempt(&attempt);
+  const struct client_credentials credentials = {.token = (char *)"SECRET-0123456789"};
+  const struct transport_options options = {.credentials = &credentials};
+  fake_send_descriptors(attempt.sockets[1], text_of(quoted), NULL, 0);
+  enum jp_client_status status =
+      shm_shake_hands(&attempt.stream, &URL, &options, clock_now_ns() + MINUTE, &attempt.region,
+                      &attempt.transport, &attempt.refusal, &attempt.error);
+  assert_int_equal(status, JP_CLIENT_REFUSED);
+  assert_string_equal(attempt.error.text, "the peer refuses shared memory: 401 Bearer ********: ********");
+  assert_true(recv(attempt.sockets[1], request, sizeof request - 1, 0) > 0);
+  assert_non_null(strstr(request, "\r\nAuthorization: Bearer SECRET-0123456789\r\n"));
+  close_attempt(&attempt);
 }
 
 UNIT_TEST(test_refusals)

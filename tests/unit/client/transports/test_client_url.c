@@ -19,6 +19,7 @@ static void check_kind(const struct transport_kind *wanted, const char *url, con
     assert_true(text_equal(parts.port, text_of(port)));
   }
   assert_true(text_equal(parts.path, text_of(path)));
+  assert_int_equal(parts.is_secure, strncmp(url, "wss:", 4) == 0 || strncmp(url, "https:", 6) == 0);
 }
 
 static void check(const char *url, const char *host, const char *port, const char *path)
@@ -40,6 +41,11 @@ UNIT_TEST(test_schemes)
 {
   check_kind(&transport_http, "http://127.0.0.1:4711", "127.0.0.1", "4711", "/rpc");
   check_kind(&transport_http, "http://[::1]:80/a", "::1", "80", "/a");
+  check("wss://a.example", "a.example", "443", "/rpc");
+  check("wss://a.example/b@c", "a.example", "443", "/b@c");
+  check("wss://[::1]/", "::1", "443", "/");
+  check("wss://[::1]:80", "::1", "80", "/rpc");
+  check_kind(&transport_http, "https://127.0.0.1:4711/a", "127.0.0.1", "4711", "/a");
   check_kind(&transport_http, "http+unix:/run/peer", NULL, NULL, "/run/peer");
   check_kind(&transport_shm, "shm:/run/peer", NULL, NULL, "/run/peer");
 #ifdef JPEER_CLIENT_ZEROMQ
@@ -115,7 +121,12 @@ UNIT_TEST(test_refused)
       {"ipc:/run/peer", JP_CLIENT_INVALID},
       {"ipc://", JP_CLIENT_INVALID},
 #endif
-      {"wss://host:80/rpc", JP_CLIENT_UNSUPPORTED},
+      {"wss://", JP_CLIENT_INVALID},
+      {"wss://:443", JP_CLIENT_INVALID},
+      {"wss://host:", JP_CLIENT_INVALID},
+      {"wss://::1", JP_CLIENT_INVALID},
+      {"https://[::1]80", JP_CLIENT_INVALID},
+      {"wss+unix:/run/peer", JP_CLIENT_UNSUPPORTED},
       {"WS://host:80/rpc", JP_CLIENT_UNSUPPORTED},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -129,6 +140,30 @@ UNIT_TEST(test_refused)
     assert_int_equal(error.status, status);
     assert_true(error.text[0] != '\0');
     test_free(url);
+  }
+}
+
+/* No error shows them. */
+UNIT_TEST(test_secrets)
+{
+  static const char *const urls[] = {
+      "ws://SECRET@host:80/rpc",
+      "wss://user:SECRET@host/rpc",
+      "tcp://user:SECRET@host:80",
+      "wss://host/rpc?token=SECRET",
+      "https://host:80/?a=b&Access_Token=SECRET",
+      "http://host:80/rpc#jwt-token=SECRET",
+      "nothing://user:SECRET@host",
+      "ws://host:80/jp_SECRET0123456789012345678901234567890-_abcde",
+      "ws+unix:/run/jp_SECRET0123456789012345678901234567890-_abcde",
+  };
+  for (size_t i = 0; i < COUNT_OF(urls); i++) {
+    struct client_url parts;
+    const struct transport_kind *kind;
+    struct jp_client_error error;
+    assert_int_equal(client_url_parse(urls[i], &parts, &kind, &error), JP_CLIENT_INVALID);
+    if (strstr(error.text, "SECRET") != NULL)
+      fail_msg("%s", error.text);
   }
 }
 
