@@ -269,7 +269,7 @@ static unsigned char complete_word(EditLine *edit, int key)
 static void enter_history(struct line_editor *editor, struct text entry)
 {
   HistEvent event;
-  char *copy = entry.len == 0 ? NULL : strndup(entry.data, entry.len);
+  char *copy = entry.data == NULL ? NULL : strndup(entry.data, entry.len);
   if (copy == NULL)
     return;
   (void)editor->library.history(editor->history, &event, H_ENTER, copy);

@@ -164,10 +164,12 @@ static int print_object(struct command *command, struct value *object)
   if (size >= 0)
     buffer_printf(&out, " (%lld)", (long long)size);
   buffer_append_char(&out, ' ');
-  if (shape == SHAPE_OTHER) {
-    is_good = is_good && append_text(command, object, &out);
-  } else {
-    is_good = append_elements(command, object, shape, &out) || append_text(command, object, &out);
+  const size_t before = out.len;
+  bool has_elements = shape != SHAPE_OTHER && append_elements(command, object, shape, &out);
+  if (!has_elements) {
+    buffer_truncate(&out, before);
+    if (is_good)
+      (void)append_text(command, object, &out);
   }
   /* What cannot be shown has no value, but is not wrong. */
   printf("$%zu %s%s%s", number, command->has_colour ? "\033[36m" : "",

@@ -74,6 +74,27 @@ static void read_session(struct session_file *file, struct text content)
     file->json = (struct jp_json){.kind = JP_JSON_ABSENT};
 }
 
+/* Waits for other commands of the session; Ctrl-C ends the wait. */
+static bool lock_file(const struct command *command, const struct session_file *file)
+{
+  if (flock(file->file, LOCK_EX | LOCK_NB) == 0)
+    return true;
+  if (errno == EWOULDBLOCK)
+    fprintf(stderr, "jpeer %s: waits for another command of the session %s\n", command->name, file->name);
+  return errno == EWOULDBLOCK && flock(file->file, LOCK_EX) == 0;
+}
+
+/* The content, in the arena. data NULL: it cannot be read. */
+static struct text read_content(struct session_file *file)
+{
+  struct stat found;
+  if (fstat(file->file, &found) != 0 || found.st_size > FILE_MAX)
+    return TEXT_ABSENT;
+  char *content = arena_alloc(&file->arena, (size_t)found.st_size + 1);
+  ssize_t length = content == NULL ? -1 : pread(file->file, content, (size_t)found.st_size, 0);
+  return length < 0 ? TEXT_ABSENT : (struct text){content, (size_t)length};
+}
+
 int session_file_open(const struct command *command, const char *name, struct session_file **opened,
                       const char **session_id, const char **url)
 {
@@ -98,15 +119,14 @@ int session_file_open(const struct command *command, const char *name, struct se
     if (file->file > 0)
       close(file->file);
     file->file = open(file->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file->file < 0 || flock(file->file, LOCK_EX) != 0 || fstat(file->file, &found) != 0) {
+    if (file->file < 0 || !lock_file(command, file) || fstat(file->file, &found) != 0) {
       fprintf(stderr, "jpeer %s: cannot open %s: %s\n", command->name, file->path, strerror(errno));
       return COMMAND_FAILED;
     }
   } while (found.st_nlink == 0);
-  char *content = found.st_size > FILE_MAX ? NULL : arena_alloc(&file->arena, (size_t)found.st_size + 1);
-  ssize_t length = content == NULL ? -1 : pread(file->file, content, (size_t)found.st_size, 0);
-  if (length > 0)
-    read_session(file, (struct text){content, (size_t)length});
+  struct text content = read_content(file);
+  if (content.len > 0)
+    read_session(file, content);
   if (file->json.kind == JP_JSON_ABSENT) {
     uuid_random(&uuid);
     uuid_format(&uuid, file->id);
@@ -281,19 +301,25 @@ void session_file_close(struct session_file *file)
 int command_sessions(struct command *command)
 {
   char folder[PATH_MAX];
+  (void)command;
   if (!find_folder(folder, sizeof folder))
     return COMMAND_FAILED;
   DIR *files = opendir(folder);
   for (const struct dirent *entry; files != NULL && (entry = readdir(files)) != NULL;) {
-    struct session_file *file;
-    const char *id;
-    const char *url;
-    if (!is_name(entry->d_name))
+    struct session_file file = {.file = is_name(entry->d_name) ? openat(dirfd(files), entry->d_name,
+                                                                        O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+                                                               : -1};
+    if (file.file < 0)
       continue;
-    if (session_file_open(command, entry->d_name, &file, &id, &url) == COMMAND_GOOD && url != NULL)
-      printf("%-20s %s  %zu variables\n", entry->d_name, url,
-             jp_json_count(jp_json_member(file->json, "variables")));
-    session_file_close(file);
+    arena_init(&file.arena);
+    struct text content = read_content(&file); /* without its lock: a command may use it for long */
+    if (content.len > 0)
+      read_session(&file, content);
+    if (file.url != NULL)
+      printf("%-20s %s  %zu variables\n", entry->d_name, file.url,
+             jp_json_count(jp_json_member(file.json, "variables")));
+    arena_fini(&file.arena);
+    close(file.file);
   }
   if (files != NULL)
     closedir(files);
@@ -303,8 +329,8 @@ int command_sessions(struct command *command)
 int command_end(struct command *command)
 {
   struct session_file *file;
-  const char *id;
-  const char *url;
+  const char *id = NULL;
+  const char *url = NULL;
   struct jp_client *client = NULL;
   struct jp_client_error error;
   int code = session_file_open(command, command->words[0], &file, &id, &url);

@@ -461,6 +461,24 @@ class Sessions(CommandCase):
                 self.assertIn("has ended the session: ", done.stderr)
                 self.assertIn("there is no variable $1", run("$1").stderr)
 
+    def test_a_command_waits_for_the_session(self):
+        errors = self.enterContext(tempfile.NamedTemporaryFile("w+", encoding="utf-8"))
+
+        def begin(expression):
+            process = subprocess.Popen([BINARY, "call", "-s", "w", "-u", self.peer.address("ws"), expression], env=self.own,
+                                       stdout=subprocess.PIPE, stderr=errors, text=True)
+            self.addCleanup(process.kill)
+            return process
+        first = begin("System.out.println(\"cmd.held\"); while (System.getProperty(\"cmd.go\") == null) Thread.sleep(10); x = 7")
+        self.peer.await_stdout("cmd.held")
+        second = begin("x")
+        wanted = "jpeer call: waits for another command of the session w\n"
+        eventually(lambda: Path(errors.name).read_text(encoding="utf-8") == wanted, "the second command waits")
+        self.assertEqual(run_to_end("sessions", env=self.own).returncode, 0)
+        self.command("call", "System.setProperty(\"cmd.go\", \"1\")")
+        self.assertEqual(first.communicate(timeout=START_SECONDS)[0], "")
+        self.assertEqual(second.communicate(timeout=START_SECONDS)[0], "7\n")
+
     def test_names_and_addresses(self):
         self.assert_fails_with(2, "a session's name has letters", "call", "-s", "../x", "1", env=self.own)
         self.in_session("call", "1")
