@@ -113,11 +113,13 @@ class Typing(PeerCase):
         first = self.open("-u", self.peer.address("ws"), home=home)
         first.run("40 + 2", "42\n")
         first.run("  50 + 2", "52\n")
+        first.read_until("> ")  # before the prompt the terminal itself would take the key
         first.type("\x04")
         self.assertEqual(first.process.wait(START_SECONDS), 0)
         second = self.open("-u", self.peer.address("ws"), home=home)
         second.type("\x1b[A\r")
         second.read_until("42\n")
+        second.read_until("> ")
         second.type("\x12+ 2\r")
         second.read_until("42\n")
         self.assertEqual(Path(home, "state/jpeer/history").read_text(), "40 + 2\n")
