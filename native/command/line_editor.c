@@ -37,6 +37,7 @@ enum {
   EL_ADDFN = 9,
   EL_HIST = 10,
   EL_GETCFN = 13,
+  EL_PREP_TERM = 16,
   H_SETSIZE = 1,
   H_ENTER = 10,
   H_SETUNIQUE = 20,
@@ -432,6 +433,8 @@ enum line_result line_editor_read(struct line_editor *editor, const char *prompt
     return read_plain(editor, line);
   fputs("\033[?2004h", editor->out);
   fflush(editor->out);
+  /* Before the prompt: the terminal would take a Ctrl-D or Ctrl-R itself. */
+  editor->library.set(editor->edit, EL_PREP_TERM, 1);
   const char *read = editor->library.gets(editor->edit, &length);
   fputs("\033[?2004l", editor->out);
   if (editor->is_interrupted)
