@@ -128,6 +128,18 @@ static const struct {
       .read = option_read_list,
       AT(run),
       .repeats = true}},
+    {WITH_PEER | END,
+     {.names = {"--token-file"},
+      .takes = "FILE",
+      .help = "the token for the peer is in the file",
+      .read = option_read_text,
+      AT(token_file)}},
+    {WITH_PEER | END,
+     {.names = {"--ca-file"},
+      .takes = "FILE",
+      .help = "PEM: the certificates that verify the peer's (wss:// and https://)",
+      .read = option_read_text,
+      AT(ca_file)}},
     {WITH_PEER,
      {.names = {"--timeout"},
       .takes = "MS",
@@ -372,9 +384,20 @@ static int print_curl(const struct command *command, struct text message)
     append_quoted(&out, parts.path);
     BUFFER_LITERAL(&out, " http://localhost/rpc");
   } else {
-    BUFFER_LITERAL(&out, "http://");
+    bool is_secure =
+        text_starts_with(parts.whole, TEXT("wss:")) || text_starts_with(parts.whole, TEXT("https:"));
+    buffer_append_text(&out, is_secure ? TEXT("https://") : TEXT("http://"));
     client_url_write_host(&parts, &out);
     buffer_append_text(&out, client_url_request_path(&parts));
+  }
+  if (command->options.ca_file != NULL) {
+    BUFFER_LITERAL(&out, " --cacert ");
+    append_quoted(&out, text_of(command->options.ca_file));
+  }
+  if (command->options.token_file != NULL) { /* the token itself is not shown */
+    BUFFER_LITERAL(&out, " -H \"Authorization: Bearer $(cat ");
+    append_quoted(&out, text_of(command->options.token_file));
+    BUFFER_LITERAL(&out, ")\"");
   }
   BUFFER_LITERAL(&out, " -H 'Content-Type: application/json' -d ");
   append_quoted(&out, message);
@@ -438,6 +461,16 @@ static int fail_connection(const struct command *command, enum jp_client_status 
   int code = command_report(command, &failure, TEXT_ABSENT);
   failure_fini(&failure);
   return status == JP_CLIENT_INVALID ? COMMAND_USAGE : code == COMMAND_INTERRUPTED ? code : COMMAND_UNREACHED;
+}
+
+struct jp_client_config command_client_config(const struct command *command)
+{
+  return (struct jp_client_config){.size = sizeof(struct jp_client_config),
+                                   .interrupted = is_interrupted,
+                                   .reconnects = command->reconnects,
+                                   .peer_id = command->session_id,
+                                   .token_file = command->options.token_file,
+                                   .ca_file = command->options.ca_file};
 }
 
 /* Splits the values of --run at blanks; the words are in *copies, which the caller frees. NULL: no memory. */
@@ -532,10 +565,7 @@ static int find_only_peer(struct command *command)
 static int find_peer(struct command *command, enum command_needs needs)
 {
   const struct command_options *options = &command->options;
-  const struct jp_client_config config = {.size = sizeof config,
-                                          .interrupted = is_interrupted,
-                                          .reconnects = command->reconnects,
-                                          .peer_id = command->session_id};
+  const struct jp_client_config config = command_client_config(command);
   struct jp_client_error error = {0};
   bool is_launched = options->class_path != NULL || options->jar != NULL;
   if (options->class_path != NULL && options->jar != NULL)
@@ -598,8 +628,8 @@ static void leave_peer(struct command *command)
 int command_open_peer(struct command *command, const char *url)
 {
   struct command other = *command;
-  const struct jp_client_config config = {
-      .size = sizeof config, .interrupted = is_interrupted, .reconnects = true};
+  struct jp_client_config config = command_client_config(command);
+  config.peer_id = NULL; /* a session is of one peer */
   struct jp_client_error error = {0};
   other.peer = NULL;
   other.client = NULL;

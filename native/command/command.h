@@ -56,6 +56,8 @@ struct command_options {
   int64_t timeout_ms;
   size_t elements; /* the most that are shown of an object */
   int64_t watch_ms;
+  const char *token_file;
+  const char *ca_file;
   const char *session;    /* between commands; NULL: none */
   const char *file;       /* of jpeer shell: a script */
   const char *expression; /* of jpeer shell: instead of a script */
@@ -127,6 +129,8 @@ int command_check_call(const struct command *command);
 int command_report(const struct command *command, const struct failure *failure, struct text source);
 /* Prints a usage error, and returns COMMAND_USAGE. */
 int command_fail_usage(const struct command *command, const char *format, ...) JP_PRINTF(2, 3);
+/* The configuration of the command's clients. */
+struct jp_client_config command_client_config(const struct command *command);
 bool command_is_interrupted(void);
 /* A Ctrl-C that was obeyed does not end what follows. */
 void command_forget_interrupt(void);

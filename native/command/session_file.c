@@ -339,7 +339,8 @@ int command_end(struct command *command)
     code = COMMAND_FAILED;
   }
   if (code == COMMAND_GOOD) {
-    const struct jp_client_config config = {.size = sizeof config, .peer_id = id};
+    struct jp_client_config config = command_client_config(command);
+    config.peer_id = id;
     if (jp_client_open(url, &config, &client, &error) == JP_CLIENT_OK) {
       struct jp_request request = jp_build_delete_session();
       struct jp_answer *answer = NULL;

@@ -306,11 +306,29 @@ static int run_relay(struct command *command, struct relay *relay)
   return status == JP_CLIENT_CLOSED ? COMMAND_UNREACHED : COMMAND_FAILED;
 }
 
+/* Over HTTP each message has the token; the token of the first one is kept. */
+static enum jp_client_status use_token(struct client_transport *transport,
+                                       const struct client_credentials *credentials,
+                                       struct jp_client_error *error)
+{
+  char token[JP_TOKEN_SIZE];
+  if (transport->kind->use_token == NULL)
+    return JP_CLIENT_OK;
+  enum jp_client_status status = client_credentials_read_token(credentials, token, error);
+  if (status == JP_CLIENT_OK && !transport->kind->use_token(transport, token))
+    status = JP_CLIENT_NO_MEMORY;
+  explicit_bzero(token, sizeof token);
+  return status;
+}
+
 int command_rpc(struct command *command)
 {
   const char *url = command->peer != NULL ? jp_peer_url(command->peer) : command->options.url;
   struct relay relay = {.listener = {print_message, keep_epoch}, .is_written = true};
-  const struct transport_options options = {.timeout_ms = 10000, .message_max = (size_t)256 << 20};
+  const struct jp_client_config config = command_client_config(command);
+  struct client_credentials credentials;
+  const struct transport_options options = {
+      .timeout_ms = 10000, .message_max = (size_t)256 << 20, .credentials = &credentials};
   const struct transport_kind *kind;
   struct client_url parts;
   struct jp_client_error error = {0};
@@ -318,9 +336,16 @@ int command_rpc(struct command *command)
   if (status == JP_CLIENT_OK && kind->session_is_named && kind->names_in_messages)
     return command_fail_usage(command,
                               "messages over ZeroMQ name their session themselves: use another address");
+  enum jp_client_status checked = client_credentials_init(&credentials, &config, &error);
+  status = status == JP_CLIENT_OK ? checked : status;
   if (status == JP_CLIENT_OK)
     status = kind->open(&parts, &options, &relay.transport, &error);
+  if (status == JP_CLIENT_OK)
+    status = use_token(relay.transport, &credentials, &error);
   if (status != JP_CLIENT_OK) {
+    if (relay.transport != NULL)
+      relay.transport->kind->close(relay.transport);
+    client_credentials_fini(&credentials);
     fprintf(stderr, "jpeer rpc: %s\n", error.text);
     return status == JP_CLIENT_INVALID || status == JP_CLIENT_UNSUPPORTED ? COMMAND_USAGE : COMMAND_UNREACHED;
   }
@@ -328,5 +353,6 @@ int command_rpc(struct command *command)
   int code = run_relay(command, &relay);
   buffer_fini(&relay.input);
   relay.transport->kind->close(relay.transport);
+  client_credentials_fini(&credentials);
   return code;
 }

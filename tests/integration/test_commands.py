@@ -11,6 +11,7 @@ from pathlib import Path
 
 from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, eventually, run_to_end
 from support.peer_case import PeerCase, allow
+from support.tls_proxy import Certificates, TlsProxy
 
 HEAP = "java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getCommitted()"
 LIST_OF_TEN = "IntStream.range(0, 10).boxed().collect(Collectors.toList())"
@@ -548,6 +549,36 @@ class Completing(CommandCase):
                 for options in re.findall(r"^  (-.*?)(?:  |$)", run_to_end(name, "--help").stdout, re.M):
                     self.assertIn(f".TP\n{options.strip()}\n", plain)
         self.assertEqual(run_to_end("man", "nope").returncode, 2)
+
+
+class Secured(PeerCase):
+    """Over TLS, and with a token."""
+    options = ()
+    peer_arguments = {"sockets": True}
+
+    def test_tls_and_tokens(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-tls-"))
+        certificates = Certificates(folder)
+        token = Path(folder, "token")
+        token.write_text("secret-token-of-the-test\n", encoding="utf-8")
+        proxy = self.enterContext(TlsProxy(self.peer.socket_path("ws+unix"), certificates.context()))
+        message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "java.lang.Math.abs", "params": [-7]})
+        for scheme in ("wss", "https"):
+            options = ("-u", proxy.url(scheme, "localhost"), "--ca-file", certificates.ca, "--token-file", token)
+            with self.subTest(scheme):
+                self.assertEqual(run_to_end("call", *options, "Math.abs(-7)").stdout, "7\n")
+                done = subprocess.run([BINARY, "rpc", *options], input=message, capture_output=True, text=True,
+                                      env=environment(leaks=True), timeout=START_SECONDS)
+                self.assertEqual((done.stderr, json.loads(done.stdout)["result"]), ("", 7))
+                done = run_to_end("call", *options, "--curl", "Math.abs(-7)")
+                self.assertNotIn("secret", done.stdout)
+                self.assertIn("https://localhost:", done.stdout)
+                done = subprocess.run(["/bin/sh", "-c", done.stdout], capture_output=True, text=True, timeout=START_SECONDS)
+                self.assertEqual(json.loads(done.stdout)["result"]["value"]["value"], "7")
+                done = run_to_end("call", "-u", proxy.url(scheme, "localhost"), "1 + Math.abs(1)")
+                self.assertEqual((done.returncode, done.stdout), (4, ""))
+        done = run_to_end("call", "--token-file", "/no/such", "-u", self.peer.address("ws"), "Math.abs(-7)")
+        self.assertEqual((done.returncode, done.stdout), (4, ""))
 
 
 class Launching(PeerCase):
