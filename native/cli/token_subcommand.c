@@ -1,5 +1,5 @@
 /* `jpeer token new` makes a token for a principal, and lists its hash in the principals file. */
-#include "cli/options.h"
+#include "base/options.h"
 #include "cli/subcommands.h"
 #include "principal/principal_token.h"
 

@@ -105,6 +105,8 @@ def tls_files():
 class Peer:
     """A running jpeer. As a context manager it is stopped at the end, and must have been clean."""
 
+    tls = None  # the context of clients of a peer with TLS
+
     def __init__(self, *options, application=("--as-service",), class_path=FIXTURES, allow=True, addresses=True,
                  sockets=False, env=None, pass_fds=(), first_ref=1, cwd=None):
         """first_ref: where tests may expect refs to begin; None: at random, as without the option."""
@@ -113,7 +115,6 @@ class Peer:
         command = [BINARY, "run", "--ready-file", self.ready_file, *jvm_options()]
         if addresses:
             command += ["--json-rpc", "auto", "--zmq-rpc", "auto"]
-        self.tls = None  # the context of clients of a peer with TLS
         if addresses and os.environ.get("JPEER_TLS") == "1" and "--tls-cert" not in options:
             folder, self.tls = tls_files()
             command += ["--tls-cert", f"{folder.name}/cert.pem", "--tls-key", f"{folder.name}/key.pem"]
