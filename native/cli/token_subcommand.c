@@ -23,18 +23,24 @@ static const struct option token_rows[] = {
 };
 enum { TOKEN_ROWS = sizeof token_rows / sizeof token_rows[0] };
 
+static const char about[] =
+    "Makes a token for the principal NAME, and prints it once: the token in the first line, its hash in the\n"
+    "second. Principals files list only hashes (jpeer run --principals). The token belongs in a file that "
+    "only\n"
+    "its user can read, never in an argument, a variable of the environment or a URL.";
+static const char synopsis[] = "jpeer token new NAME [--file PATH]";
+
 static void print_help(FILE *out)
 {
-  fputs("usage: jpeer token new NAME [--file PATH]\n"
-        "\n"
-        "Makes a token for the principal NAME, and prints it once: the token in the first line, its hash in "
-        "the\n"
-        "second. Principals files list only hashes (jpeer run --principals). The token belongs in a file "
-        "that only\n"
-        "its user can read, never in an argument, a variable of the environment or a URL.\n",
-        out);
+  fprintf(out, "usage: %s\n\n%s\n", synopsis, about);
   options_print_help(out, token_rows, TOKEN_ROWS);
   fputs("\nExit codes: 0, 1 (the file cannot be changed), 2 (usage).\n", out);
+}
+
+void token_print_manual(FILE *out)
+{
+  options_print_manual(out, "jpeer token", "makes a token for a principal", synopsis, about, token_rows,
+                       TOKEN_ROWS);
 }
 
 /* Reads NAME and the options, in any order. */
