@@ -476,6 +476,8 @@ static void run_killed(void)
           "send");
   for (int i = 0; i < 4; i++)
     CHECK(pthread_create(&threads[i], NULL, wait_for_answer, client) == 0, "pthread_create");
+  while (jp_client_pending(client) < IN_FLIGHT + 4) /* over HTTP a later call would connect anew */
+    usleep(1000);
   take_turns("waits");
   enum jp_client_status status = JP_CLIENT_OK;
   while (status == JP_CLIENT_OK) {
