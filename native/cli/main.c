@@ -18,6 +18,7 @@ static const struct subcommand subcommands[] = {
     {"run", subcommand_run, "launches a JVM with an application and serves its objects (jpeer run --help)"},
     {"policy", subcommand_policy, "checks a policy file, and explains what it decides (jpeer policy --help)"},
     {"token", subcommand_token, "makes a token for a principal (jpeer token --help)"},
+    {"keygen", subcommand_keygen, "makes a pair of keys for ZeroMQ's CURVE (jpeer keygen --help)"},
     {"call", NULL, NULL},
     {"describe", NULL, NULL},
     {"ping", NULL, NULL},
