@@ -101,20 +101,21 @@ enum jp_status curve_keys_read(const char *path, struct curve_keys *keys, struct
   bool has_public = false;
   bool has_secret = false;
   enum jp_status status = read_content(path, content, &length, error);
-  for (const char *line = content; status == JP_OK && *line != '\0';) {
+  if (status != JP_OK)
+    return status;
+  for (const char *line = content; *line != '\0';) {
     has_public |= read_line(line, "public-key", keys->public_key);
     has_secret |= read_line(line, "secret-key", keys->secret_key);
     line += strcspn(line, "\n");
     line += *line == '\n';
   }
   explicit_bzero(content, sizeof content);
-  if (status == JP_OK && !(has_public && has_secret))
-    status = jp_fail(error, JP_INVALID,
-                     "%s has no %s of 40 characters of Z85: `jpeer keygen FILE` makes such a file", path,
-                     has_public ? "secret-key" : "public-key");
-  if (status != JP_OK)
-    explicit_bzero(keys, sizeof *keys);
-  return status;
+  if (has_public && has_secret)
+    return JP_OK;
+  explicit_bzero(keys, sizeof *keys);
+  return jp_fail(error, JP_INVALID,
+                 "%s has no %s of 40 characters of Z85: `jpeer keygen FILE` makes such a file", path,
+                 has_public ? "secret-key" : "public-key");
 }
 
 /* ---- writing ---- */
