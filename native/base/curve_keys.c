@@ -96,7 +96,7 @@ static bool read_line(const char *line, const char *name, char key[CURVE_KEY_SIZ
 
 enum jp_status curve_keys_read(const char *path, struct curve_keys *keys, struct jp_error *error)
 {
-  char content[FILE_MAX + 1];
+  char content[FILE_MAX + 1] = "";
   size_t length;
   bool has_public = false;
   bool has_secret = false;

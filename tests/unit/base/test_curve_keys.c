@@ -44,7 +44,7 @@ static char path[sizeof folder + 8];
 static int make_folder(void **state)
 {
   (void)state;
-  strcpy(folder + sizeof folder - 7, "XXXXXX");
+  snprintf(folder, sizeof folder, "/tmp/jpeer-curve-XXXXXX");
   if (mkdtemp(folder) == NULL)
     return -1;
   snprintf(path, sizeof path, "%s/key", folder);
