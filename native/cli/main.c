@@ -26,6 +26,7 @@ static const struct subcommand subcommands[] = {
     {"run", subcommand_run, "launches a JVM with an application and serves its objects (jpeer run --help)"},
     {"policy", subcommand_policy, "checks a policy file, and explains what it decides (jpeer policy --help)"},
     {"token", subcommand_token, "makes a token for a principal (jpeer token --help)"},
+    {"keygen", subcommand_keygen, "makes a pair of keys for ZeroMQ's CURVE (jpeer keygen --help)"},
     {"completion", print_completion, "prints the completion script for bash, zsh or fish"},
     {"man", print_manual, "prints a man page: jpeer man call | man -l -"},
     {"complete", complete_words, NULL},

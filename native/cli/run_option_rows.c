@@ -231,6 +231,15 @@ const struct option run_option_rows[] = {
      AT(net.tls.client_auth),
      .words = client_auth_words},
 
+    {.group = "CURVE:",
+     .names = {"--zmq-curve-key"},
+     .variable = "JPEER_ZMQ_CURVE_KEY",
+     .takes = "FILE",
+     .help = "the peer's pair of keys (jpeer keygen FILE), with the mode 0600: the ports of --zmq-rpc take "
+             "clients of CURVE alone, whose keys --principals lists",
+     .read = option_read_text,
+     AT(net.zmq_curve_key)},
+
     {.group = "Policy:",
      .names = {"--rpc-allow"},
      .variable = "JPEER_RPC_ALLOW",

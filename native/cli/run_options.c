@@ -159,6 +159,18 @@ static enum jp_status check_tls(const struct tls_files *tls, bool has_ports, boo
   return JP_OK;
 }
 
+/* Each client of CURVE shows a key, and makes one itself: without a list of keys, all of them would be the owner. */
+static enum jp_status check_curve(bool has_ports, bool has_principals, struct jp_error *error)
+{
+  if (!has_ports)
+    return jp_fail(error, JP_INVALID,
+                   "--zmq-curve-key is for ports of ZeroMQ: it needs --zmq-rpc [HOST:]PORT");
+  if (!has_principals)
+    return jp_fail(error, JP_INVALID,
+                   "--zmq-curve-key needs --principals: without, any client's key would be accepted");
+  return JP_OK;
+}
+
 /* Checks the rules between options, and sets defaults that depend on others. */
 static enum jp_status check_rules(struct run_options *options, struct jp_error *error)
 {
@@ -172,12 +184,16 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
   const struct endpoint_guard json_guard = {
       .is_insecure = options->insecure_listen, .has_principals = has_principals, .is_encrypted = has_tls};
   const struct endpoint_guard zmq_guard = {.is_insecure = options->insecure_listen,
-                                           .has_principals = has_principals};
+                                           .has_principals = has_principals,
+                                           .is_encrypted = net->zmq_curve_key != NULL,
+                                           .encryption = "--zmq-curve-key"};
   enum jp_status status = endpoints_check("--json-rpc", &options->json, &json_guard, error);
   if (status == JP_OK)
     status = endpoints_check("--zmq-rpc", &options->zmq, &zmq_guard, error);
   if (status == JP_OK)
     status = check_tls(&net->tls, endpoints_have_port(&options->json), has_principals, error);
+  if (status == JP_OK && net->zmq_curve_key != NULL)
+    status = check_curve(endpoints_have_port(&options->zmq), has_principals, error);
   net->tls.watch_ms = options->policy_watch_ms;
   if (status == JP_OK)
     status = socket_options_settle(

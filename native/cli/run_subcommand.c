@@ -107,12 +107,12 @@ static enum jp_status load_principals(struct run *run, struct jp_error *error)
     return JP_OK;
   enum jp_status status = principals_create(&config, &run->principals, error);
   run->options.net.principals = run->principals;
-  if (status == JP_OK && endpoints_have_port(&run->options.zmq) &&
+  if (status == JP_OK && endpoints_have_port(&run->options.zmq) && run->options.net.zmq_curve_key == NULL &&
       !principals_have_anonymous(run->principals))
     return jp_fail(
         error, JP_INVALID,
-        "--zmq-rpc with a port needs a principal that is anonymous, because its clients show no evidence: "
-        "use ipc://PATH");
+        "--zmq-rpc with a port needs --zmq-curve-key or a principal that is anonymous, because its clients "
+        "show no evidence otherwise: or use ipc://PATH");
   return status;
 }
 

@@ -9,6 +9,7 @@ enum exit_code { EXIT_GOOD = 0, EXIT_RUN_TIME = 1, EXIT_USAGE = 2 };
 
 int subcommand_run(char *const *args, size_t arg_count);
 int subcommand_policy(char *const *args, size_t arg_count);
+int subcommand_keygen(char *const *args, size_t arg_count);
 int subcommand_token(char *const *args, size_t arg_count);
 /* Prints the man page of `jpeer token`. */
 void token_print_manual(FILE *out);

@@ -422,6 +422,8 @@ static enum jp_client_status check_credentials(struct jp_client *client,
   if (client_credentials_need_tls(credentials) && !client->url.is_secure)
     return client_fail(error, JP_CLIENT_INVALID, "%s: ca_file and cert_file are for wss: and https: URLs",
                        client->url_text);
+  if (credentials->server_key != NULL && !client->url.may_have_curve)
+    return client_fail(error, JP_CLIENT_INVALID, "%s: server_key is for tcp: URLs", client->url_text);
   if (!client->url_kind->has_fields &&
       (client_credentials_have_token(credentials) || credentials->fields.len > 0))
     return client_fail(error, JP_CLIENT_UNSUPPORTED, "%s: there are no tokens and headers over ZeroMQ",

@@ -275,6 +275,8 @@ static enum jp_status bind_zmq(struct net_server *server, struct jp_error *error
                               .input = &server->input,
                               .admission = &server->config.admission,
                               .principals = config->principals,
+                              .curve_key_file = config->zmq_curve_key,
+                              .wrong_evidence = &server->wrong_evidence,
                               .send_buffer_max = config->send_buffer_max,
                               .handshake_ms = config->header_timeout_ms};
   enum jp_status status = zeromq_create(&zmq, &server->zeromq, error);

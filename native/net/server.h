@@ -44,6 +44,9 @@ struct net_config {
   struct tls_files
       tls; /* for the TCP addresses of WebSocket and HTTP; paths are borrowed until net_destroy */
   struct net_endpoints zmq;
+  /* The file of the peer's CURVE keys, for the TCP addresses of ZeroMQ; borrowed for net_bind. NULL: no CURVE. Needs
+   * principals. */
+  const char *zmq_curve_key;
   struct unix_socket_access socket_access; /* of the files of Unix sockets; the process's own user's alone */
   struct admission admission;              /* who may use Unix sockets; the peer's own user alone */
   struct principals

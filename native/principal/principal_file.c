@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/curve_keys.h"
 #include "policy/tree.h"
 
 #include <errno.h>
@@ -214,25 +215,13 @@ static enum jp_status read_certificate(struct reader *reader, const struct polic
       TEXT_ARGS(shown));
 }
 
-/* https://rfc.zeromq.org/spec/32/ (Z85) */
-static bool is_z85(struct text text)
-{
-  static const char digits[] =
-      "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
-  for (size_t i = 0; i < text.len; i++) {
-    if (text.data[i] == '\0' || strchr(digits, text.data[i]) == NULL)
-      return false;
-  }
-  return true;
-}
-
 static enum jp_status read_curve_key(struct reader *reader, const struct policy_node *node,
                                      struct principal_listed *listed)
 {
   listed->kind = PRINCIPAL_BY_CURVE_KEY;
-  if (node->text.len != PRINCIPAL_CURVE_KEY || !is_z85(node->text))
+  if (!curve_key_is_valid(node->text))
     return fail_at(reader, node->line, node->column, "a CURVE key is %d characters of Z85",
-                   PRINCIPAL_CURVE_KEY);
+                   (int)CURVE_KEY_LENGTH);
   listed->name = arena_text(reader->arena, node->text);
   return listed->name.data == NULL ? jp_fail_memory(reader->error, NULL) : JP_OK;
 }

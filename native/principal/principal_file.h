@@ -13,12 +13,7 @@
 
 #include <sys/types.h>
 
-enum {
-  PRINCIPAL_DIGEST = 32,
-  PRINCIPAL_CURVE_KEY = 40,
-  PRINCIPALS_MAX = 1000,
-  PRINCIPAL_EVIDENCE_MAX = 10000
-};
+enum { PRINCIPAL_DIGEST = 32, PRINCIPALS_MAX = 1000, PRINCIPAL_EVIDENCE_MAX = 10000 };
 
 /* A piece of evidence that an entry lists. */
 struct principal_listed {

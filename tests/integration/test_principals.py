@@ -461,7 +461,7 @@ class Start(Principals):
                 (FILE, 0o602, (), "others than its owner may write it (mode 0602)"),
                 (FILE, 0o600, ("--json-rpc", "0.0.0.0:4711"), "takes a loopback address unless"),
                 (FILE, 0o600, ("--json-rpc", "unix:x", "--allow-user", "0"), "--allow-user is not for a peer with"),
-                (FILE, 0o600, ("--zmq-rpc", "auto"), "needs a principal that is anonymous"),
+                (FILE, 0o600, ("--zmq-rpc", "auto"), "needs --zmq-curve-key or a principal that is anonymous"),
                 (FILE.replace("bob", "alice"), 0o600, (), "the entry of line 3 has the name alice already"),
                 ("", 0o600, (), "the file lists no principals")):
             with self.subTest(words=words):

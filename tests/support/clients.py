@@ -303,14 +303,15 @@ class ZmqClient(Client):
     kind = zmq.DEALER
     scheme = "tcp"
 
-    def __init__(self, peer, identity=None):
+    def __init__(self, peer, identity=None, connects=True):
         super().__init__()
         self.socket = zmq.Context.instance().socket(self.kind)
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.setsockopt(zmq.RCVTIMEO, SECONDS * 1000)
         if identity is not None:
             self.socket.setsockopt(zmq.IDENTITY, identity)
-        self.socket.connect(peer.address(self.scheme))
+        if connects:
+            self.socket.connect(peer.address(self.scheme))
 
     def send(self, text):
         self.socket.send(text.encode("utf-8", "surrogatepass"))

@@ -166,5 +166,6 @@ const struct json_config CLIENT_JSON_CONFIG = {
             {"token", JSON_CONFIG_TEXT, PLACE(token), NULL},
             {"token_file", JSON_CONFIG_TEXT, PLACE(token_file), NULL},
             {"headers", JSON_CONFIG_TEXTS, PLACE(headers), NULL},
+            {"server_key", JSON_CONFIG_TEXT, PLACE(server_key), NULL},
         },
-    .member_count = 13};
+    .member_count = 14};

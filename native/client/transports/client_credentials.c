@@ -1,5 +1,6 @@
 #include "client/transports/client_credentials.h"
 
+#include "base/curve_keys.h"
 #include "base/http_syntax.h"
 #include "client/messages/client_error.h"
 
@@ -297,14 +298,38 @@ static enum jp_client_status copy_token(struct client_credentials *credentials,
                                     : client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a token");
 }
 
+static enum jp_client_status copy_server_key(struct client_credentials *credentials,
+                                             const struct jp_client_config *config,
+                                             struct jp_client_error *error)
+{
+  if (config->server_key == NULL)
+    return JP_CLIENT_OK;
+  if (!curve_key_is_valid(text_of(config->server_key)))
+    return client_fail(error, JP_CLIENT_INVALID,
+                       "server_key is no public key of CURVE, which is 40 characters of Z85");
+  if (config->cert_file != NULL || config->ca_file != NULL)
+    return client_fail(error, JP_CLIENT_INVALID,
+                       "server_key is for tcp: URLs, and ca_file and cert_file are for wss: and https:");
+  if (config->key_file == NULL)
+    return client_fail(error, JP_CLIENT_INVALID,
+                       "server_key needs key_file, the client's own pair of keys (jpeer keygen FILE)");
+  credentials->server_key = strdup(config->server_key);
+  return credentials->server_key != NULL
+             ? JP_CLIENT_OK
+             : client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for server_key");
+}
+
 enum jp_client_status client_credentials_init(struct client_credentials *credentials,
                                               const struct jp_client_config *config,
                                               struct jp_client_error *error)
 {
   *credentials = (struct client_credentials){0};
-  if (config->key_file != NULL && config->cert_file == NULL)
-    return client_fail(error, JP_CLIENT_INVALID, "key_file has no effect without cert_file");
-  enum jp_client_status status = copy_file("ca_file", config->ca_file, &credentials->ca_file, error);
+  if (config->key_file != NULL && config->cert_file == NULL && config->server_key == NULL)
+    return client_fail(error, JP_CLIENT_INVALID,
+                       "key_file has no effect without cert_file, or server_key for tcp: URLs");
+  enum jp_client_status status = copy_server_key(credentials, config, error);
+  if (status == JP_CLIENT_OK)
+    status = copy_file("ca_file", config->ca_file, &credentials->ca_file, error);
   if (status == JP_CLIENT_OK)
     status = copy_file("cert_file", config->cert_file, &credentials->cert_file, error);
   if (status == JP_CLIENT_OK)
@@ -324,6 +349,7 @@ void client_credentials_fini(struct client_credentials *credentials)
   free(credentials->ca_file);
   free(credentials->cert_file);
   free(credentials->key_file);
+  free(credentials->server_key);
   free(credentials->token_file);
   if (credentials->token != NULL)
     explicit_bzero(credentials->token, strlen(credentials->token));

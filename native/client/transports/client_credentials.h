@@ -12,7 +12,8 @@
 struct client_credentials {
   char *ca_file; /* absolute paths; NULL: none */
   char *cert_file;
-  char *key_file;
+  char *key_file;   /* of cert_file, or the pair of CURVE keys if server_key is not NULL */
+  char *server_key; /* of CURVE, valid */
   char *token_file;
   char *token; /* checked; NULL: none */
   jp_token_function *token_function;

@@ -235,6 +235,7 @@ enum jp_client_status client_url_parse(const char *url, struct client_url *parts
       return client_fail(error, JP_CLIENT_UNSUPPORTED, "%.*s: the library was built without ZeroMQ",
                          TEXT_ARGS(parts->whole));
     parts->is_secure = SCHEMES[i].default_port.data != NULL;
+    parts->may_have_curve = SCHEMES[i].form == URL_HOST_AND_PORT;
     return parse_after_scheme(rest, SCHEMES[i].form, SCHEMES[i].default_port, parts, error);
   }
   return client_fail(error, JP_CLIENT_UNSUPPORTED, "%.*s: the scheme is none of " SCHEME_NAMES,

@@ -10,10 +10,11 @@ struct transport_kind;
 /* The parts of a URL, borrowed from it or static. */
 struct client_url {
   struct text whole;
-  struct text host; /* without the brackets of an IPv6 address; absent if there is a socket's path */
-  struct text port; /* digits */
-  struct text path; /* of a unix socket, or of the HTTP request ("/rpc") */
-  bool is_secure;   /* over TLS */
+  struct text host;    /* without the brackets of an IPv6 address; absent if there is a socket's path */
+  struct text port;    /* digits */
+  struct text path;    /* of a unix socket, or of the HTTP request ("/rpc") */
+  bool is_secure;      /* over TLS */
+  bool may_have_curve; /* ZeroMQ over TCP */
 };
 
 /* JP_CLIENT_INVALID: not a valid URL, or a URL that contains a secret, which the error does not show. JP_CLIENT_UNSUPPORTED: the scheme is unknown. */

@@ -3,6 +3,7 @@
  * delimiter frame, because requests have none.
  */
 #include "base/clock.h"
+#include "base/curve_keys.h"
 #include "client/messages/client_error.h"
 #include "client/transports/client_stream.h"
 #include "client/transports/transport.h"
@@ -85,6 +86,33 @@ static int set_options(void *dealer, const struct transport_options *options)
   return zmq_setsockopt(dealer, ZMQ_MAXMSGSIZE, &most, sizeof most);
 }
 
+/* The keys are read again for each connection. */
+static enum jp_client_status use_curve(void *dealer, const struct client_credentials *credentials,
+                                       struct jp_client_error *error)
+{
+  struct curve_keys keys;
+  struct jp_error why;
+  char derived[CURVE_KEY_SIZE];
+  if (credentials->server_key == NULL)
+    return JP_CLIENT_OK;
+  if (zmq_has("curve") != 1)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED, "server_key: this libzmq was built without CURVE");
+  if (curve_keys_read(credentials->key_file, &keys, &why) != JP_OK)
+    return client_fail(error, why.status == JP_NO_MEMORY ? JP_CLIENT_NO_MEMORY : JP_CLIENT_INVALID,
+                       "key_file: %s", why.text);
+  enum jp_client_status status = JP_CLIENT_OK;
+  if (zmq_curve_public(derived, keys.secret_key) != 0 || strcmp(derived, keys.public_key) != 0)
+    status =
+        client_fail(error, JP_CLIENT_INVALID, "key_file: %s: the public key is not the one of the secret key",
+                    credentials->key_file);
+  else if (zmq_setsockopt(dealer, ZMQ_CURVE_SERVERKEY, credentials->server_key, CURVE_KEY_SIZE) != 0 ||
+           zmq_setsockopt(dealer, ZMQ_CURVE_PUBLICKEY, keys.public_key, CURVE_KEY_SIZE) != 0 ||
+           zmq_setsockopt(dealer, ZMQ_CURVE_SECRETKEY, keys.secret_key, CURVE_KEY_SIZE) != 0)
+    status = fail_system(error);
+  explicit_bzero(&keys, sizeof keys);
+  return status;
+}
+
 static int create_monitor(struct zeromq_socket *socket)
 {
   static const char address[] = "inproc://monitor";
@@ -118,6 +146,9 @@ static enum jp_client_status create_socket(struct zeromq_socket *socket,
     socket->dealer = zmq_socket(socket->context, ZMQ_DEALER);
   if (socket->dealer == NULL || set_options(socket->dealer, options) != 0 || create_monitor(socket) != 0)
     return fail_system(error);
+  enum jp_client_status status = use_curve(socket->dealer, options->credentials, error);
+  if (status != JP_CLIENT_OK)
+    return status;
   socket->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   if (socket->epoll_fd < 0 || watch_socket(socket, socket->dealer) != 0 ||
       watch_socket(socket, socket->monitor) != 0)
@@ -214,27 +245,35 @@ static enum jp_client_status find_endpoint(const struct client_url *url, int64_t
 
 /* ---- connecting ---- */
 
-static enum jp_client_status check_event(uint16_t event, struct jp_client_error *error)
+/* libzmq reports a mechanism that the peer does not take as a fault of the protocol, and of an older version of it as one
+ * without detail. A wrong server key is without detail, too, because the peer cannot read the client's first message. */
+static enum jp_client_status check_event(uint16_t event, bool has_curve, struct jp_client_error *error)
 {
   switch (event) {
   case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
     return JP_CLIENT_OK;
   case ZMQ_EVENT_CLOSED:
     return client_fail(error, JP_CLIENT_REFUSED, "it cannot be reached any more");
+  case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+    return client_fail(error, JP_CLIENT_REFUSED,
+                       "the peer has refused the public key of key_file: none of its principals lists it");
   case ZMQ_EVENT_DISCONNECTED:
     return client_fail(error, JP_CLIENT_REFUSED, "it closed the connection during ZeroMQ's handshake");
   default:
-    return client_fail(error, JP_CLIENT_REFUSED, "the peer is no ZeroMQ socket for requests");
+    return client_fail(
+        error, JP_CLIENT_REFUSED,
+        has_curve ? "CURVE has failed: server_key is not the peer's key, or the peer has no CURVE"
+                  : "the peer is no ZeroMQ socket for requests, or needs CURVE (server_key and key_file)");
   }
 }
 
-static enum jp_client_status await_handshake(const struct zeromq_socket *socket, int64_t deadline_ns,
-                                             struct jp_client_error *error)
+static enum jp_client_status await_handshake(const struct zeromq_socket *socket, bool has_curve,
+                                             int64_t deadline_ns, struct jp_client_error *error)
 {
   for (;;) {
     uint16_t event = next_event(socket);
     if (event != 0)
-      return check_event(event, error);
+      return check_event(event, has_curve, error);
     int64_t left_ns = deadline_ns - clock_now_ns();
     if (left_ns <= 0)
       return client_fail(error, JP_CLIENT_REFUSED, "no ZeroMQ socket answered in time");
@@ -245,7 +284,8 @@ static enum jp_client_status await_handshake(const struct zeromq_socket *socket,
 }
 
 static enum jp_client_status connect_socket(struct zeromq_socket *socket, const struct client_url *url,
-                                            int64_t deadline_ns, struct jp_client_error *error)
+                                            bool has_curve, int64_t deadline_ns,
+                                            struct jp_client_error *error)
 {
   char endpoint[ENDPOINT_MAX];
   enum jp_client_status status = find_endpoint(url, deadline_ns, endpoint, error);
@@ -254,7 +294,7 @@ static enum jp_client_status connect_socket(struct zeromq_socket *socket, const 
   if (zmq_connect(socket->dealer, endpoint) != 0)
     status = client_fail(error, JP_CLIENT_REFUSED, "%s", zmq_strerror(errno));
   else
-    status = await_handshake(socket, deadline_ns, error);
+    status = await_handshake(socket, has_curve, deadline_ns, error);
   if (status != JP_CLIENT_OK)
     client_error_prefix(error, "%.*s: ", TEXT_ARGS(url->whole));
   return status;
@@ -344,7 +384,8 @@ static enum jp_client_status open_zeromq(const struct client_url *url,
   zeromq->socket.epoll_fd = -1;
   enum jp_client_status status = create_socket(&zeromq->socket, options, error);
   if (status == JP_CLIENT_OK)
-    status = connect_socket(&zeromq->socket, url, deadline_ns, error);
+    status =
+        connect_socket(&zeromq->socket, url, options->credentials->server_key != NULL, deadline_ns, error);
   if (status == JP_CLIENT_OK && !options->binary) {
     status = request_epoch(zeromq, options->peer_id, deadline_ns, error);
     if (status != JP_CLIENT_OK)

@@ -191,7 +191,7 @@ struct jp_client_config {
    *
    * ca_file: PEM; the certificates that a peer's certificate is verified with. NULL: the system's. cert_file: PEM; the
    * client's certificate, followed by those of intermediate authorities. key_file: PEM, without a passphrase; NULL: the
-   * key is in cert_file. These are for wss: and https: alone.
+   * key is in cert_file. These are for wss: and https: alone; with server_key, key_file is another file, below.
    */
   const char *ca_file;
   const char *cert_file;
@@ -205,6 +205,10 @@ struct jp_client_config {
   /* Further fields of the heads of requests, "NAME: VALUE", at most 4,096 bytes in all; NULL-terminated; NULL: none.
    * Fields that the library sets itself are JP_CLIENT_INVALID. Not for ZeroMQ. */
   const char *const *headers;
+  /* For tcp: alone (docs/c-client.md, "CURVE"): the public key of the peer, 40 characters of Z85, which encrypts the
+   * connection, and proves who the peer is. key_file is then the client's own pair as `jpeer keygen` makes it, with the mode
+   * 0600. NULL: without CURVE. */
+  const char *server_key;
 };
 
 /* The peer's limits for one request (docs/protocol.md, `control session`). */

@@ -1484,6 +1484,7 @@ struct client_options {
   std::string token_file;
   std::function<std::string()> token_function; /* after an exception the call fails with JP_CLIENT_NO_TOKEN */
   std::vector<std::string> headers;            /* "NAME: VALUE" */
+  std::string server_key; /* tcp: the peer's CURVE key, with the client's pair in key_file */
 };
 
 namespace detail
@@ -1534,6 +1535,7 @@ inline jp_client_config config_of(const client_options &options, connection &ask
   config.ca_file = name_or_null(options.ca_file);
   config.cert_file = name_or_null(options.cert_file);
   config.key_file = name_or_null(options.key_file);
+  config.server_key = name_or_null(options.server_key);
   refuse_secret_with_nul(options.token, "token");
   config.token = name_or_null(options.token);
   config.token_file = name_or_null(options.token_file);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
+#include "net/zeromq/zeromq_keys.h"
 #include "net/zeromq/zeromq_state.h"
 
 #include <errno.h>
@@ -218,38 +219,55 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
   }
 }
 
-/* The client of a turn. Another user may have the same routing id when the first has left, so each message is compared. */
-struct turn_client {
-  struct rpc_client *client; /* NULL: none is open */
+/* Who has sent a message, as libzmq tells it. */
+struct sender {
   struct rpc_address address;
+  bool has_key; /* shows a CURVE key: all clients of TCP do if the peer has CURVE */
+  char key[CURVE_KEY_SIZE];
 };
 
-static struct rpc_address read_address(struct zeromq_pending *pending)
+/* The client of a turn. Another one may have the same routing id when the first has left, so each message is compared. */
+struct turn_client {
+  struct rpc_client *client; /* NULL: none is open */
+  struct sender sender;
+};
+
+/* A client without CURVE can send a `User-Id` of its own in its handshake: that property counts only where CURVE was
+ * demanded. There libzmq sets it to what ZAP has answered. `Peer-Address` is always libzmq's own. */
+static struct sender read_sender(const struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
-  return client_address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"));
+  struct sender sender = {.address = client_address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"))};
+  uint32_t user;
+  sender.has_key = zeromq->has_curve && !rpc_address_user(&sender.address, &user);
+  const char *key = sender.has_key ? zmq_msg_gets(&pending->payload, "User-Id") : NULL;
+  if (key != NULL)
+    snprintf(sender.key, sizeof sender.key, "%s", key);
+  return sender;
 }
 
-static bool is_same_address(const struct rpc_address *a, const struct rpc_address *b)
+static bool is_same_sender(const struct sender *a, const struct sender *b)
 {
-  return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+  return a->address.length == b->address.length &&
+         memcmp(a->address.bytes, b->address.bytes, a->address.length) == 0 && a->has_key == b->has_key &&
+         strcmp(a->key, b->key) == 0;
 }
 
-/* True if both requests are of the same user, or if the peer does not distinguish users. */
+/* True if both requests are of the same client, or if the peer does not distinguish clients. */
 static bool are_of_one_sender(const struct zeromq_router *zeromq, struct zeromq_pending *a,
                               struct zeromq_pending *b)
 {
   if (zeromq->config.principals == NULL)
     return true;
-  const struct rpc_address first = read_address(a);
-  const struct rpc_address second = read_address(b);
-  return is_same_address(&first, &second);
+  const struct sender first = read_sender(zeromq, a);
+  const struct sender second = read_sender(zeromq, b);
+  return is_same_sender(&first, &second);
 }
 
-/* Finds whose message it is: on a Unix socket by its user. Groups do not count, because libzmq tells only one. False: the
- * message was refused, and out has the answer. */
+/* Finds whose message it is: by its key, or on a Unix socket by its user. Groups do not count, because libzmq tells only
+ * one. False: the message was refused, and out has the answer. */
 static bool find_principal(struct zeromq_router *zeromq, struct zeromq_pending *pending,
-                           const struct rpc_address *address, struct principal_match *match,
-                           struct buffer *out, enum crew_served *served)
+                           const struct sender *sender, struct principal_match *match, struct buffer *out,
+                           enum crew_served *served)
 {
   const struct rpc_service *service = crew_service(zeromq->crew);
   struct principal_evidence evidence = {.common_name = TEXT_ABSENT, .curve_key = TEXT_ABSENT};
@@ -257,7 +275,9 @@ static bool find_principal(struct zeromq_router *zeromq, struct zeromq_pending *
   *match = (struct principal_match){.principal = NULL};
   if (zeromq->config.principals == NULL)
     return true;
-  evidence.has_user = rpc_address_user(address, &user);
+  if (sender->has_key)
+    evidence.curve_key = text_of(sender->key);
+  evidence.has_user = rpc_address_user(&sender->address, &user);
   evidence.user = evidence.has_user ? user : 0;
   enum principal_refusal refusal = principals_find(zeromq->config.principals, &evidence, match);
   if (refusal == PRINCIPAL_ADMITTED)
@@ -287,8 +307,8 @@ static bool open_client(struct zeromq_identity *identity, struct zeromq_pending 
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
   struct principal_match match;
-  turn->address = read_address(pending);
-  if (!find_principal(identity->zeromq, pending, &turn->address, &match, out, served))
+  turn->sender = read_sender(identity->zeromq, pending);
+  if (!find_principal(identity->zeromq, pending, &turn->sender, &match, out, served))
     return false;
   struct rpc_client_info info = {
       .channel = OP_CHANNEL_ZMQ,
@@ -296,7 +316,7 @@ static bool open_client(struct zeromq_identity *identity, struct zeromq_pending 
       .epoch = TEXT_ABSENT,
       .principal = match.principal,
       .proof = match.proof,
-      .address = turn->address};
+      .address = turn->sender.address};
   struct jp_error error = {0};
   enum jp_status status = service->client_open(service->context, &info, &turn->client, &error);
   principal_release(match.principal);
@@ -320,8 +340,8 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
   }
   enum crew_served served;
   if (turn->client != NULL && zeromq->config.principals != NULL) {
-    const struct rpc_address address = read_address(pending);
-    if (!is_same_address(&address, &turn->address))
+    const struct sender sender = read_sender(zeromq, pending);
+    if (!is_same_sender(&sender, &turn->sender))
       close_client(identity, member, turn);
   }
   if (turn->client == NULL && !open_client(identity, pending, turn, out, &served))
@@ -822,12 +842,20 @@ static enum jp_status format_endpoint(const char *host, uint16_t port, char endp
 
 static int set_options(void *socket, const struct zeromq_config *config)
 {
+  enum { IDLE_S = 15, INTERVAL_S = 5, PROBES = 3 };
+  /* A client that reconnects with its routing id replaces its old connection. Where there are several principals, it could
+   * be another one's, whose answers it would get: there a routing id is free when its connection has ended, and a lost
+   * network is noticed within half a minute. */
+  const bool is_shared = config->principals != NULL;
   const struct {
     int option;
     int value;
   } options[] = {
       {ZMQ_ROUTER_MANDATORY, 1}, /* else a full pipe loses answers silently */
-      {ZMQ_ROUTER_HANDOVER, 1}, /* a client that reconnects with its routing id replaces its old connection */
+      {ZMQ_ROUTER_HANDOVER, !is_shared},
+      {ZMQ_TCP_KEEPALIVE_IDLE, is_shared ? IDLE_S : -1},
+      {ZMQ_TCP_KEEPALIVE_INTVL, is_shared ? INTERVAL_S : -1},
+      {ZMQ_TCP_KEEPALIVE_CNT, is_shared ? PROBES : -1},
       {ZMQ_SNDHWM, PIPE_ANSWERS_MAX},
       {ZMQ_RCVHWM, PIPE_REQUESTS_MAX},
       {ZMQ_HANDSHAKE_IVL, (int)config->handshake_ms},
@@ -856,6 +884,34 @@ static enum jp_status open_socket(struct zeromq_router *zeromq, struct jp_error 
   return JP_OK;
 }
 
+/* Reads the peer's pair, and starts ZAP: before any bind. */
+static enum jp_status prepare_curve(struct zeromq_router *zeromq, struct jp_error *error)
+{
+  const struct zeromq_config *config = &zeromq->config;
+  if (config->curve_key_file == NULL)
+    return JP_OK;
+  enum jp_status status = zeromq_keys_read(config->curve_key_file, &zeromq->curve, error);
+  if (status != JP_OK) {
+    jp_error_prefix(error, "--zmq-curve-key");
+    return status;
+  }
+  zeromq->has_curve = true;
+  return zeromq_zap_create(zeromq->context, config->principals, config->wrong_evidence, &zeromq->zap, error);
+}
+
+/* For the next bind: the options of later ones do not change it. */
+static bool set_mechanism(struct zeromq_router *zeromq, bool is_tcp)
+{
+  const int is_server = is_tcp && zeromq->has_curve;
+  const char *domain = is_tcp ? ZEROMQ_ZAP_DOMAIN_TCP : ZEROMQ_ZAP_DOMAIN_IPC;
+  if (!zeromq->has_curve)
+    return true;
+  return zmq_setsockopt(zeromq->socket, ZMQ_CURVE_SERVER, &is_server, sizeof is_server) == 0 &&
+         zmq_setsockopt(zeromq->socket, ZMQ_ZAP_DOMAIN, domain, strlen(domain)) == 0 &&
+         (!is_server ||
+          zmq_setsockopt(zeromq->socket, ZMQ_CURVE_SECRETKEY, zeromq->curve.secret_key, CURVE_KEY_SIZE) == 0);
+}
+
 enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_router **zeromq,
                              struct jp_error *error)
 {
@@ -866,6 +922,8 @@ enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_r
   made->source.turn = run_socket_turn;
   pthread_mutex_init(&made->lock, NULL);
   enum jp_status status = open_socket(made, error);
+  if (status == JP_OK)
+    status = prepare_curve(made, error);
   if (status != JP_OK) {
     zeromq_destroy(made);
     return status;
@@ -884,7 +942,7 @@ enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uin
     return status;
   size_t size = ZEROMQ_ADDRESS_MAX;
   if (zmq_setsockopt(zeromq->socket, ZMQ_IPV6, &is_ipv6, sizeof is_ipv6) != 0 ||
-      zmq_bind(zeromq->socket, endpoint) != 0 ||
+      !set_mechanism(zeromq, true) || zmq_bind(zeromq->socket, endpoint) != 0 ||
       zmq_getsockopt(zeromq->socket, ZMQ_LAST_ENDPOINT, address, &size) != 0)
     return jp_fail(error, JP_IO, "%s: %s", endpoint, zmq_strerror(errno));
   return JP_OK;
@@ -912,7 +970,8 @@ enum jp_status zeromq_listen_on(struct zeromq_router *zeromq, int fd, const char
   const int no_fd = -1;
   snprintf(endpoint, sizeof endpoint, "ipc://%s", path);
   bool is_filtered = zeromq->config.principals == NULL; /* else each message is judged */
-  bool is_bound = (!is_filtered || set_filters(zeromq->socket, zeromq->config.admission)) &&
+  bool is_bound = set_mechanism(zeromq, false) &&
+                  (!is_filtered || set_filters(zeromq->socket, zeromq->config.admission)) &&
                   zmq_setsockopt(zeromq->socket, ZMQ_USE_FD, &fd, sizeof fd) == 0 &&
                   zmq_bind(zeromq->socket, endpoint) == 0;
   int reason = errno;
@@ -932,6 +991,16 @@ enum jp_status zeromq_start(struct zeromq_router *zeromq, struct crew *crew, str
   return status;
 }
 
+/* After the socket was closed. */
+static void end_context(struct zeromq_router *zeromq)
+{
+  zeromq_zap_destroy(zeromq->zap);
+  zeromq->zap = NULL;
+  if (zeromq->context != NULL)
+    zmq_ctx_term(zeromq->context);
+  zeromq->context = NULL;
+}
+
 void zeromq_close(struct zeromq_router *zeromq, int linger_ms)
 {
   pthread_mutex_lock(&zeromq->lock);
@@ -942,8 +1011,7 @@ void zeromq_close(struct zeromq_router *zeromq, int linger_ms)
     return;
   zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
   zmq_close(socket);
-  zmq_ctx_term(zeromq->context);
-  zeromq->context = NULL;
+  end_context(zeromq);
 }
 
 void zeromq_destroy(struct zeromq_router *zeromq)
@@ -951,8 +1019,8 @@ void zeromq_destroy(struct zeromq_router *zeromq)
   if (zeromq == NULL)
     return;
   zeromq_close(zeromq, 0);
-  if (zeromq->context != NULL)
-    zmq_ctx_term(zeromq->context);
+  end_context(zeromq);
+  explicit_bzero(&zeromq->curve, sizeof zeromq->curve);
   zeromq_identities_fini(zeromq);
   pthread_mutex_destroy(&zeromq->lock);
   free(zeromq);

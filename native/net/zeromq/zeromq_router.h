@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "net/admission/admission.h"
 #include "net/admission/input_budget.h"
+#include "net/admission/wrong_evidence.h"
 #include "net/workers/crew.h"
 #include "principal/principals.h"
 
@@ -36,11 +37,16 @@ struct zeromq_config {
   int64_t handshake_ms;
   struct principals
       *principals; /* who may come in, instead of admission; borrowed. NULL: everyone is owner */
-  const struct admission *admission; /* who may use Unix sockets; borrowed for zeromq_listen_on */
+  /* The peer's pair (base/curve_keys.h): TCP needs CURVE then, and clients are known by their keys. Only with principals;
+   * the path is borrowed for zeromq_create. NULL: TCP without CURVE. */
+  const char *curve_key_file;
+  struct wrong_evidence *wrong_evidence; /* borrowed; NULL without curve_key_file */
+  const struct admission *admission;     /* who may use Unix sockets; borrowed for zeromq_listen_on */
   struct input_budget *input; /* borrowed; counts requests above INPUT_SMALL that wait or are being served */
 };
 
-/* JP_IO: ZeroMQ's reason. Caller frees with zeromq_destroy. */
+/* JP_IO: ZeroMQ's reason. JP_INVALID, JP_NOT_FOUND: the file of the keys, or libzmq was built without CURVE. Caller frees with
+ * zeromq_destroy. */
 enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_router **zeromq,
                              struct jp_error *error) JP_MUST_CHECK;
 /* Listens on a host (NULL: 127.0.0.1) and a port (0: any free port), before zeromq_start. Writes the address, such as

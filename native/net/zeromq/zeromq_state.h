@@ -4,8 +4,10 @@
  * The state of a ZeroMQ router. Shared by zeromq_router.c (the socket and the turns) and zeromq_identity.c (identities,
  * their requests and answers). All of it is used under zeromq->lock, except as comments say.
  */
+#include "base/curve_keys.h"
 #include "base/transitions.h"
 #include "net/zeromq/zeromq_router.h"
+#include "net/zeromq/zeromq_zap.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -108,6 +110,9 @@ struct zeromq_router {
   struct crew_source source; /* the socket's descriptor */
   struct zeromq_config config;
   struct crew *crew;
+  bool has_curve;          /* constant: TCP needs CURVE */
+  struct curve_keys curve; /* the peer's pair, if has_curve */
+  struct zeromq_zap *zap;  /* NULL without CURVE */
   void *context;
   int fd;
 

@@ -27,6 +27,10 @@ static bool give_token(void *context, char token[JP_TOKEN_SIZE], struct jp_clien
 
 static void set_credentials(struct jp_client_config *config)
 {
+  if (strncmp(url, "tcp:", 4) == 0) {
+    config->server_key = getenv("TEST_SERVER_KEY");
+    config->key_file = getenv("TEST_KEY_FILE");
+  }
   if (strncmp(url, "wss:", 4) != 0 && strncmp(url, "https:", 6) != 0)
     return;
   config->ca_file = getenv("TEST_CA_FILE");

@@ -14,7 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
-from support.peer import Peer
+from support.peer import BINARY, Peer
 from support.tls_proxy import Certificates, TlsProxy
 
 PROGRAM = sys.argv[1]
@@ -115,6 +115,50 @@ class Client(unittest.TestCase):
                     self.peer.send_signal(signal.SIGCONT)
                 scenario.go_on()
                 scenario.end()
+
+
+class Curve(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-test-")))
+        self.peer_key, self.app_key, self.stranger_key = (self.keygen(name) for name in ("peer", "app", "stranger"))
+
+    def keygen(self, name):
+        return subprocess.run([BINARY, "keygen", self.folder / name], capture_output=True, text=True, check=True).stdout.strip()
+
+    def play(self, peer, name, server_key, key_file, *options):
+        given = {"TEST_SERVER_KEY": server_key, "TEST_KEY_FILE": key_file and str(self.folder / key_file)}
+        return subprocess.run([PROGRAM, peer.address("tcp"), name, *options], capture_output=True, text=True, check=False,
+                              timeout=SECONDS, env={**os.environ, **{key: text for key, text in given.items() if text}})
+
+    def test_scenarios_with_curve_and_who_is_refused(self):
+        people = self.folder / "people.yaml"
+        people.write_text(f"principals:\n  - {{name: app, curve-keys: ['{self.app_key}']}}\n", encoding="utf-8")
+        people.chmod(0o600)
+        wide = self.folder / "wide"
+        wide.write_bytes((self.folder / "app").read_bytes())
+        wide.chmod(0o604)
+        with Peer("--zmq-rpc", "auto", "--principals", people, "--zmq-curve-key", self.folder / "peer",
+                  addresses=False) as peer:
+            for name, *options in (("kinds",), ("refs",), ("reconnects",), ("threads",), ("binary",), ("threads", "binary")):
+                with self.subTest(name, options=options):
+                    done = self.play(peer, name, self.peer_key, "app", *options)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+            for server_key, key_file, words in (
+                    (self.peer_key, "stranger", "the peer has refused the public key of key_file"),
+                    (self.app_key, "app", "CURVE has failed: server_key is not the peer's key"),
+                    (None, None, "or needs CURVE (server_key and key_file)"),
+                    (self.peer_key, None, "server_key needs key_file"),
+                    (None, "app", "key_file has no effect without"),
+                    (self.peer_key[:-1], "app", "server_key is no public key of CURVE"),
+                    (self.peer_key, "none", "No such file"),
+                    (self.peer_key, "people.yaml", "has no public-key of 40 characters"),
+                    (self.peer_key, "wide", "so others could use the key: make it 0600")):
+                with self.subTest(words):
+                    done = self.play(peer, "kinds", server_key, key_file)
+                    self.assertNotEqual(done.returncode, 0)
+                    self.assertIn(words, done.stderr)
+        with Peer() as peer:
+            self.assertIn("or the peer has no CURVE", self.play(peer, "kinds", self.peer_key, "app").stderr)
 
 
 @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv to be another user")

@@ -16,6 +16,8 @@ static enum jp_client_status init(struct jp_client_config config, struct client_
   return client_credentials_init(credentials, &config, error);
 }
 
+#define KEY "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
+
 static void expect(struct jp_client_config config, enum jp_client_status wanted, const char *words)
 {
   struct client_credentials credentials;
@@ -179,6 +181,12 @@ UNIT_TEST(test_members_that_exclude_each_other)
          "exclude");
   expect((struct jp_client_config){.key_file = "a"}, JP_CLIENT_INVALID, "without cert_file");
   expect((struct jp_client_config){.ca_file = ""}, JP_CLIENT_INVALID, "ca_file is an empty path");
+  expect((struct jp_client_config){.server_key = KEY}, JP_CLIENT_INVALID, "server_key needs key_file");
+  expect((struct jp_client_config){.server_key = KEY "0", .key_file = "a"}, JP_CLIENT_INVALID,
+         "40 characters");
+  expect((struct jp_client_config){.server_key = KEY, .key_file = "a", .cert_file = "a"}, JP_CLIENT_INVALID,
+         "is for tcp: URLs");
+  expect((struct jp_client_config){.server_key = KEY, .key_file = "a"}, JP_CLIENT_OK, "");
 }
 
 /* A peer may quote the request, and the end of a text may be cut off. */
