@@ -401,11 +401,13 @@ class Reload(Principals):
 
     def test_a_bad_file_leaves_the_old_one_in_force(self):
         peer = self.serve()
+        os.mkfifo(self.file.with_name("pipe"))
         for number, (text, mode, expected) in enumerate((
                 (FILE + "  - nome: dora\n", 0o600, r"people\.yaml:\d+:5: unknown key 'nome'"),
                 (FILE.replace("limits:", "limits: ["), 0o600, r"people\.yaml:\d+:\d+: not YAML"),
                 (FILE.replace('"jdk:java.lang.Math"', '"java.lang.*"'), 0o600, "matches classes of the JDK"),
-                (FILE, 0o660, "others than its owner may write it"))):
+                (FILE, 0o660, "others than its owner may write it"),
+                (FILE.replace("allow:", "policy: pipe\n    preset: [deny-files] #"), 0o600, "pipe: no regular file"))):
             self.write(text, mode)
             eventually(lambda expected=expected: re.search("Failed to reload the principals: .*" + expected,
                                                            peer.stderr()), expected)
@@ -469,6 +471,14 @@ class Start(Principals):
                 done = run_to_end("run", "--principals", self.file, *options, "--as-service")
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(words, done.stderr)
+
+
+    def test_what_is_no_file(self):
+        os.mkfifo(self.file)
+        for file, words in ((self.file, "no regular file"), (self.file.parent, "no regular file"),
+                            ("/dev/zero", "no regular file"), (self.file.with_name("gone"), "No such file")):
+            with self.subTest(file=file):
+                self.assertIn(words, run_to_end("run", "--principals", file, "--json-rpc", "auto", "--as-service").stderr)
 
 
 class Tokens(Principals):
