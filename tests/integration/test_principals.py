@@ -449,6 +449,21 @@ class WhoAndWhat(Principals):
 
     # ---- what is more than one request ----
 
+    def expiring(self):
+        """A certificate that ends while its connection is open."""
+        end = time.strftime("%y%m%d%H%M%SZ", time.gmtime(time.time() + 5))
+        pair = self.ca.issue("ending", certificates.CLIENT, "200101000000Z", end, subject="alice")
+        self.peer.tls = certificates.client_context(self.ca, pair)
+        client = self.row.enter_context(HttpClient(self.peer))
+        self.peer.tls = certificates.client_context(self.ca)
+
+        def ask():
+            response, body = client.post(json.dumps(WHOAMI))
+            return self.outcome(body, str(response.status))
+        found = [ask()]
+        eventually(lambda: found.append(ask()) or found[-1] != "alice", "the end of the certificate")
+        return f"{found[0]}, {found[-1]}"
+
     def of_alice(self, ask, **keep):
         """Bob's outcome with a list of alice's."""
         alice = self.http(ALICE)
@@ -560,6 +575,7 @@ class WhoAndWhat(Principals):
         ("alice's certificate, and bob's token", "a call", "bob", lambda t: t.https(*by(BOB), cert="alice")),
         ("alice's certificate, and a wrong token", "a call", "401", lambda t: t.https(*by("x"), cert="alice")),
         ("an expired certificate, and alice's token", "a call", "no TLS", lambda t: t.https(*by(ALICE), cert="expired")),
+        ("alice's certificate, which expires", "HTTP keep-alive", "alice, 401", lambda t: t.expiring()),
         ("a revoked certificate", "a call", "no TLS", lambda t: t.https(cert="revoked")),
         ("a certificate of another CA", "a call", "no TLS", lambda t: t.https(cert="foreign")),
         ("alice's token", "WebSocket", "alice", lambda t: t.knows(headers=bearer(ALICE))),

@@ -4,15 +4,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* Certificates that are bad have failed in the handshake. */
+/* Other certificates that are bad have failed in the handshake. */
 static void fill_certificate(const struct connection *connection, struct principal_evidence *evidence)
 {
   const struct tls_certificate *certificate = connection_certificate(connection);
   if (certificate == NULL)
     return;
-  evidence->certificate =
-      certificate->is_of_authority ? PRINCIPAL_TRUSTED_CERTIFICATE : PRINCIPAL_VALID_CERTIFICATE;
+  if (time(NULL) > certificate->not_after)
+    evidence->certificate = PRINCIPAL_BAD_CERTIFICATE;
+  else
+    evidence->certificate =
+        certificate->is_of_authority ? PRINCIPAL_TRUSTED_CERTIFICATE : PRINCIPAL_VALID_CERTIFICATE;
   evidence->certificate_digest = certificate->digest;
   if (certificate->common_name[0] != '\0')
     evidence->common_name = text_of(certificate->common_name);
