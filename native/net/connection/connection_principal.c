@@ -52,6 +52,7 @@ enum principal_refusal connection_judge(struct connection *connection, const uin
                                         struct jp_error *error)
 {
   struct principal_match match;
+  const uint64_t generation = principals_generation(connection->limits->principals); /* a reload may follow */
   error->status = JP_OK;
   enum principal_refusal refusal = find_principal(connection, token, &match);
   if (refusal != PRINCIPAL_ADMITTED)
@@ -68,6 +69,7 @@ enum principal_refusal connection_judge(struct connection *connection, const uin
     return PRINCIPAL_ADMITTED;
   }
   own->proof = match.proof;
+  own->generation = generation;
   own->has_token = token != NULL;
   if (token != NULL)
     memcpy(own->token, token, PRINCIPAL_DIGEST);
@@ -93,4 +95,11 @@ bool connection_has_lost_principal(struct connection *connection)
   bool is_other = match.principal != own->principal;
   principal_release(match.principal);
   return is_other;
+}
+
+bool connection_has_stale_principal(struct connection *connection)
+{
+  struct principals *principals = connection->limits->principals;
+  return principals != NULL && principals_generation(principals) != connection->principal.generation &&
+         connection_has_lost_principal(connection);
 }

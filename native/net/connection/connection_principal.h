@@ -19,8 +19,11 @@ enum principal_refusal connection_judge(struct connection *connection, const uin
 /* The connection ends: it is nobody's any more. */
 void connection_leave_principal(struct connection *connection);
 
-/* After a reload: true if the client's evidence does not show the same principal any more. Under the lock; nobody owns the
- * connection, or the owner is in call. */
+/* After a reload: true if the client's evidence does not show the same principal any more. The owner; or under the lock,
+ * while nobody owns the connection or the owner is in call. */
 bool connection_has_lost_principal(struct connection *connection);
+/* For a request whose body came after its evidence was judged: true if there was a reload since, and the principal is lost.
+ * The owner. */
+bool connection_has_stale_principal(struct connection *connection);
 
 #endif
