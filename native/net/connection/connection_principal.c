@@ -97,9 +97,12 @@ bool connection_has_lost_principal(struct connection *connection)
   return is_other;
 }
 
-bool connection_has_stale_principal(struct connection *connection)
+enum principal_refusal connection_judge_again(struct connection *connection, struct jp_error *error)
 {
-  struct principals *principals = connection->limits->principals;
-  return principals != NULL && principals_generation(principals) != connection->principal.generation &&
-         connection_has_lost_principal(connection);
+  const struct principals *principals = connection->limits->principals;
+  error->status = JP_OK;
+  if (principals == NULL || principals_generation(principals) == connection->principal.generation)
+    return PRINCIPAL_ADMITTED;
+  const struct connection_principal own = connection->principal; /* connection_judge replaces it */
+  return connection_judge(connection, own.has_token ? own.token : NULL, error);
 }

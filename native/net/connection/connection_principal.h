@@ -22,8 +22,9 @@ void connection_leave_principal(struct connection *connection);
 /* After a reload: true if the client's evidence does not show the same principal any more. The owner; or under the lock,
  * while nobody owns the connection or the owner is in call. */
 bool connection_has_lost_principal(struct connection *connection);
-/* For a request whose body came after its evidence was judged: true if there was a reload since, and the principal is lost.
- * The owner. */
-bool connection_has_stale_principal(struct connection *connection);
+/* For a request whose body came after its evidence was judged: if there was a reload since, judges the same evidence again,
+ * as connection_judge does. The owner. */
+enum principal_refusal connection_judge_again(struct connection *connection,
+                                              struct jp_error *error) JP_MUST_CHECK;
 
 #endif
