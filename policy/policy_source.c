@@ -1,8 +1,8 @@
 /* The current policy, and the thread that loads it again when its file changes. */
 #include "policy/policy_source.h"
 
+#include "base/file_watch.h"
 #include "base/log.h"
-#include "policy/file_watch.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -114,9 +114,8 @@ static const char *const *list_file(void *context)
   return ((struct policy_watch *)context)->files;
 }
 
-static void reload_policy(void *context, const char *file)
+static void reload_policy(void *context)
 {
-  (void)file;
   policy_source_reload_and_log(((struct policy_watch *)context)->source);
 }
 

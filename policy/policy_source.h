@@ -36,7 +36,7 @@ enum jp_status policy_source_reload(struct policy_source *source, struct jp_erro
 /* The same, and writes lines about the result to the log ("Failed to reload RPC policy: "). */
 void policy_source_reload_and_log(struct policy_source *source);
 
-/* Loads a policy again when its file changes (policy/file_watch.h). If the file is missing or does not load, one line in
+/* Loads a policy again when its file changes (base/file_watch.h). If the file is missing or does not load, one line in
  * the log says so, and the policy stays. */
 struct policy_watch;
 

@@ -672,11 +672,13 @@ enum jp_status principal_file_parse(struct text yaml, const char *name, struct a
 }
 
 /* Of the descriptor, so that the file that is read is the one that was checked. */
-static enum jp_status check_mode(int fd, const char *path, struct jp_error *error)
+static enum jp_status check_file(int fd, const char *path, struct jp_error *error)
 {
   struct stat facts;
   if (fstat(fd, &facts) != 0)
     return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
+  if (!S_ISREG(facts.st_mode))
+    return jp_fail(error, JP_INVALID, "%s: no regular file", path);
   if ((facts.st_mode & (S_IWGRP | S_IWOTH)) == 0)
     return JP_OK;
   return jp_fail(error, JP_INVALID,
@@ -706,12 +708,12 @@ static enum jp_status read_whole(int fd, const char *path, struct buffer *bytes,
 enum jp_status principal_file_load(const char *path, struct arena *arena, struct principal_document *document,
                                    struct jp_error *error)
 {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for a writer */
   if (fd < 0)
     return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
   struct buffer bytes;
   buffer_init(&bytes);
-  enum jp_status status = check_mode(fd, path, error);
+  enum jp_status status = check_file(fd, path, error);
   if (status == JP_OK)
     status = read_whole(fd, path, &bytes, error);
   if (status == JP_OK)

@@ -1,13 +1,14 @@
 #include "principal/principals.h"
 
+#include "base/file_watch.h"
 #include "base/log.h"
-#include "policy/file_watch.h"
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What one load has made. Constant. */
 struct table {
@@ -61,6 +62,16 @@ static struct policy_config choose_config(const struct principals *principals,
   return config;
 }
 
+/* The thread that loads the principals must not wait for the writer of a pipe. */
+static enum jp_status check_policy_file(const char *path, struct jp_error *error)
+{
+  struct stat facts;
+  /* policy_create reports what is absent */
+  if (path == NULL || stat(path, &facts) != 0 || S_ISREG(facts.st_mode))
+    return JP_OK;
+  return jp_fail(error, JP_INVALID, "%s: no regular file", path);
+}
+
 /* Only `allow` and `preset` are compiled by policy_create with the file's place unknown to it. */
 static enum jp_status make_policy(const struct principals *principals, const struct principal_entry *entry,
                                   struct policy **policy, struct jp_error *error)
@@ -71,7 +82,9 @@ static enum jp_status make_policy(const struct principals *principals, const str
     return JP_OK;
   }
   const struct policy_config chosen = choose_config(principals, entry);
-  enum jp_status status = policy_create(&chosen, policy, error);
+  enum jp_status status = check_policy_file(entry->policy, error);
+  if (status == JP_OK)
+    status = policy_create(&chosen, policy, error);
   if (status == JP_OK && entry->allow != NULL && config->check_allow != NULL) {
     status = config->check_allow(config->context, entry->allow, "allow", error);
     if (status != JP_OK)
@@ -255,11 +268,10 @@ static const char *const *watched_files(void *context)
   return ((const struct principals *)context)->table->files;
 }
 
-static void reload_and_log(void *context, const char *file)
+static void reload_and_log(void *context)
 {
   struct principals *principals = context;
   struct jp_error error = {0};
-  (void)file;
   if (principals->config.policy.file != NULL)
     policy_source_reload_and_log(principals->config.base);
   if (principals_reload(principals, &error) == JP_OK)

@@ -37,7 +37,7 @@ void principals_destroy(struct principals *principals);
 enum jp_status principals_reload(struct principals *principals, struct jp_error *error) JP_MUST_CHECK;
 
 /* Loads the command line's policy and the principals again when one of their files changes, or at principals_watch_reload,
- * and logs the result. See policy/file_watch.h. */
+ * and logs the result. See base/file_watch.h. */
 enum jp_status principals_watch_start(struct principals *principals, int64_t interval_ms,
                                       struct jp_error *error) JP_MUST_CHECK;
 void principals_watch_reload(struct principals *principals);

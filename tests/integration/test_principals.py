@@ -1,10 +1,12 @@
 """Principals of the real peer: who may come in, with which rights and limits, and what a reload ends."""
 
+import contextlib
 import hashlib
 import json
 import os
 import re
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -16,9 +18,11 @@ from urllib.parse import urlsplit
 
 import websockets
 
+from support import certificates, shm
 from support.callback_client import CallbackClient
-from support.clients import SECONDS, HttpClient, RpcError, ShmClient, UnixZmqClient, WebSocketClient
-from support.peer import BINARY, eventually, run_to_end
+from support.clients import (SECONDS, HttpClient, RpcError, ShmClient, UnixZmqClient, WebSocketClient, call_request, fetch,
+                             own_name)
+from support.peer import BINARY, BUILD, ROOT, eventually, run_to_end
 from support.peer_case import DENIED, FAILED, PeerCase
 from test_unix_sockets import CAN_BE_A_STRANGER, NO_STRANGER, ZMQ_STRANGER, become, curl
 
@@ -136,14 +140,6 @@ class Admission(Principals):
             with self.subTest(who=who):
                 self.assertEqual(self.status(*arguments, before=before), expected)
 
-    @unittest.skipUnless(CAN_BE_A_STRANGER, NO_STRANGER)
-    def test_zeromq_knows_users(self):
-        peer = self.serve()
-        for user, expected in ((LISTED, '\\"principal\\":\\"bob\\"'), (UNLISTED, f'"code":{DENIED}'), (0, NOBODY)):
-            done = subprocess.run([*become(user, user), sys.executable, "-c", ZMQ_STRANGER, peer.address("ipc"),
-                                   json.dumps(WHOAMI)], capture_output=True, text=True, check=True)
-            self.assertIn(expected, done.stdout)
-
     def test_a_principal_without_evidence_and_without_admin(self):
         self.serve(FILE + "  - {name: guest, anonymous: true, allow: ['jdk:java.lang.Math']}\n", "--zmq-rpc", "auto")
         self.assertEqual(self.status(), "guest")
@@ -184,35 +180,6 @@ class Admission(Principals):
             client.sendall(b"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                            b"Content-Length: 1000000\r\nExpect: 100-continue\r\n\r\n")
             self.assertTrue(client.recv(65536).startswith(b"HTTP/1.1 401 "))
-
-    def test_a_websocket_takes_a_token_as_a_subprotocol(self):
-        peer = self.serve()
-        async_offer = ["jpeer.token." + ALICE, "jpeer"]
-
-        async def connect(_self, peer, **options):
-            return await websockets.connect(peer.address("ws"), subprotocols=async_offer, **options)
-        for offer, expected in ((["jpeer.token." + ALICE, "jpeer"], "alice"), (["jpeer.token." + ALICE], 400),
-                                (["jpeer"], 401), (["other"], 400), (["jpeer", "jpeer.token.x"], 401),
-                                (["jpeer", "jpeer.token." + ALICE, "jpeer.token." + BOB], 400)):
-            with self.subTest(offer=len(offer)):
-                async_offer = offer
-                kind = type("Offering", (WebSocketClient,), {"_connect": connect})
-                if isinstance(expected, int):
-                    with self.assertRaises(websockets.exceptions.InvalidStatusCode) as raised:
-                        kind(peer)
-                    self.assertEqual(raised.exception.status_code, expected)
-                else:
-                    client = kind(peer)
-                    self.assertEqual(client.socket.subprotocol, "jpeer")
-                    self.assertNotIn(ALICE, str(client.socket.response_headers))
-                    self.assertEqual(whoami(client)["principal"], expected)
-
-    def test_shared_memory_is_one_principals(self):
-        peer = self.serve()
-        with ShmClient(peer, bearer(ALICE)) as client:
-            self.assertEqual(whoami(client)["known_by"], f"token {digest(ALICE)[:15]}...")
-        with self.assertRaisesRegex(Exception, "401"):
-            ShmClient(peer)
 
     def test_a_page_may_send_a_token(self):
         self.serve(FILE, "--allow-origin", "https://app.test")
@@ -348,6 +315,358 @@ class Rights(Principals):
         self.assertEqual(answers, {7, 8, 9})
 
 
+# ---- who x what: the table of docs/security.md ----
+
+TABLE_FILE = """principals:
+  - name: alice
+    tokens: ["{alice}"]
+    certificates: ["CN=alice"]
+    allow: [fixtures.Calling, "jdk:java.lang.Math", "jdk:java.util.ArrayList", "jdk:java.lang.Thread", "jdk:java.util.concurrent.Callable"]
+    limits: {{connections: 6, sessions: 2, objects: 4, calls: 1}}
+  - name: bob
+    tokens: ["{bob}"]
+    certificates: ["{certificate}"]
+    unix-users: [{user}]
+    admin: true
+  - name: carol
+    tokens: ["{carol}"]
+"""
+GUEST = "  - {name: guest, anonymous: true, allow: ['jdk:java.lang.Math']}\n"
+
+
+def by(token):
+    return "-H", "Authorization: Bearer " + token
+
+
+class WhoAndWhat(Principals):
+    """Each row is a client, what it does, what comes of it, and the function that does it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="jpeer-table-")))
+        cls.ca = certificates.Authority(cls.folder)
+        certificates.install(cls.ca.issue("server"), cls.folder)
+        client = certificates.CLIENT
+        cls.pairs = {name: cls.ca.issue(name, client) for name in ("alice", "bob", "unlisted", "revoked")}
+        cls.pairs["expired"] = cls.ca.issue("expired", client, "200101000000Z", "210101000000Z", subject="alice")
+        cls.pairs["foreign"] = cls.ca.sign_itself("foreign", client)
+        cls.ca.revoke(cls.pairs["revoked"][0])
+        der = ssl.PEM_cert_to_DER_cert(cls.pairs["bob"][0].read_text(encoding="ascii"))
+        cls.text = TABLE_FILE.format(alice=digest(ALICE), bob=digest(BOB), carol=digest(CAROL), user=LISTED,
+                                     certificate="sha256:" + hashlib.sha256(der).hexdigest())
+
+    def begin(self, text, *options):
+        peer = self.serve(text, "--json-rpc", "auto", "--tls-cert", self.folder / "cert.pem", "--tls-key",
+                          self.folder / "key.pem", "--tls-client-auth", "optional", "--allow-origin", "https://app.test",
+                          "--rpc-policy-watch-interval", "200", *options)
+        peer.tls = certificates.client_context(self.ca)
+
+    def http(self, token, peer_id=None):
+        return self.row.enter_context(TokenHttpClient(self.peer, token, peer_id))
+
+    def https(self, *arguments, cert=None, path="/rpc", body=WHOAMI):
+        """curl: the name of the principal, the status, or "no TLS"."""
+        pair = self.pairs.get(cert)
+        done = subprocess.run(
+            ["curl", "-s", "-m", str(SECONDS), "--cacert", self.ca.certificate, "-w", "\n%{http_code}", "-H",
+             "Content-Type: application/json", *(("-d", json.dumps(body)) if body else ()), *arguments,
+             *(("--cert", pair[0], "--key", pair[1]) if pair else ()), self.peer.address("https").removesuffix("/rpc") + path],
+            capture_output=True, text=True, check=False)
+        return self.outcome(*done.stdout.rpartition("\n")[::2])
+
+    @staticmethod
+    def outcome(content, status):
+        if status == "000":
+            return "no TLS"
+        return json.loads(json.loads(content)["result"]["value"]["value"])["principal"] if status == "200" else status
+
+    def unix(self, *arguments, user):
+        return str(self.status(*arguments, before=become(user, user)))
+
+    def raw(self, *heads):
+        """Requests on one connection, sent at once: all that comes, in short."""
+        address, body = urlsplit(self.peer.address("https")), json.dumps(WHOAMI)
+        text = "".join(f"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{head}"
+                       f"Content-Length: {len(body)}\r\n\r\n{body}" for head in heads)
+        received = b""
+        with socket.create_connection((address.hostname, address.port), timeout=SECONDS) as plain, \
+                self.peer.tls.wrap_socket(plain, server_hostname="localhost") as client:
+            client.sendall(text.encode())
+            while len(found := re.findall(rb'principal\\":\\"(\w+)|HTTP/1.1 (4\d\d)', received)) < len(heads):
+                more = client.recv(65536)
+                if not more:
+                    break
+                received += more
+        return ", ".join((name or status).decode() for name, status in found)
+
+    def socket(self, headers=None, offer=None, cert=None, kind=WebSocketClient):
+        if cert is not None:
+            self.peer.tls = certificates.client_context(self.ca, self.pairs[cert])
+        if offer is not None:
+            async def connect(_self, peer, **options):
+                return await websockets.connect(peer.address("ws"), ssl=peer.tls, subprotocols=offer, **options)
+            kind = type("Offering", (kind,), {"_connect": connect})
+        try:
+            return self.row.enter_context(kind(self.peer, headers))
+        finally:
+            self.peer.tls = certificates.client_context(self.ca)
+
+    def knows(self, **more):
+        try:
+            client = self.socket(**more)
+        except websockets.exceptions.InvalidStatusCode as error:
+            return str(error.status_code)
+        except shm.Refused as error:
+            return re.search("40[0-9]", str(error)).group()
+        if "offer" in more:
+            self.assertEqual(client.socket.subprotocol, "jpeer")
+            self.assertNotIn(ALICE, str(client.socket.response_headers))
+        return whoami(client)["principal"]
+
+    def zmq(self, user):
+        done = subprocess.run([*become(user, user), sys.executable, "-c", ZMQ_STRANGER, self.peer.address("ipc"),
+                               json.dumps(WHOAMI)], capture_output=True, text=True, check=True)
+        return re.search(r'principal\\":\\"(\w+)|"code":(-\d+)', done.stdout).expand(r"\1\2")
+
+    def library(self, token):
+        """The Python package, and so the C library."""
+        file = self.folder / "token"
+        file.touch(0o600)
+        file.write_text(token, encoding="ascii")
+        code = "import jpeer, sys; print(jpeer.connect(sys.argv[1], ca_file=sys.argv[2], token_file=sys.argv[3]).java.lang.Math.abs(-7))"
+        done = subprocess.run([sys.executable, "-c", code, self.peer.address("wss"), self.ca.certificate, file], check=False,
+                              env={**os.environ, "PYTHONPATH": str(BUILD / "python")}, capture_output=True, text=True)
+        return done.stdout.strip() or re.search("401|$", done.stderr).group()
+
+    @staticmethod
+    def code(call, *arguments, **more):
+        """The error's code, and the limit that its text names."""
+        try:
+            return str(call(*arguments, **more))
+        except RpcError as error:
+            return " ".join([str(error.code), *re.findall(r"limits\.\w+", error.detail)])
+
+    # ---- what is more than one request ----
+
+    def expiring(self):
+        """A certificate that ends while its connection is open."""
+        end = time.strftime("%y%m%d%H%M%SZ", time.gmtime(time.time() + 5))
+        pair = self.ca.issue("ending", certificates.CLIENT, "200101000000Z", end, subject="alice")
+        self.peer.tls = certificates.client_context(self.ca, pair)
+        client = self.row.enter_context(HttpClient(self.peer))
+        self.peer.tls = certificates.client_context(self.ca)
+
+        def ask():
+            response, body = client.post(json.dumps(WHOAMI))
+            return self.outcome(body, str(response.status))
+        found = [ask()]
+        eventually(lambda: found.append(ask()) or found[-1] != "alice", "the end of the certificate")
+        return f"{found[0]}, {found[-1]}"
+
+    def of_alice(self, ask, **keep):
+        """Bob's outcome with a list of alice's."""
+        alice = self.http(ALICE)
+        ref = alice.new("java.util.ArrayList")
+        self.row.callback(alice.control, "delete_session")
+        found = self.code(ask, self.http(BOB, alice.peer_id), ref)
+        return f"{found}, {self.code(alice.call, 'java.util.ArrayList', 'size', on=ref)}"
+
+    def shared_name(self):
+        alice = self.socket(bearer(ALICE))
+        ref = alice.new("java.util.ArrayList")
+        name = alice.control("share_session")["value"]
+        return self.code(self.http(BOB, name).call, "java.util.ArrayList", "size", on=ref)
+
+    def from_shm(self):
+        alice = self.http(ALICE)
+        ref = alice.new("java.util.ArrayList")
+        self.row.callback(alice.control, "delete_session")
+        bob = self.socket({**bearer(BOB), "peer-id": alice.peer_id}, kind=ShmClient)
+        return self.code(bob.call, "java.util.ArrayList", "size", on=ref)
+
+    def callback(self):
+        alice, bob = (self.socket(bearer(token), kind=CallbackClient) for token in (ALICE, BOB))
+        alice.end(alice.begin_call("fixtures.Calling", "keep", "hers", alice.give()))
+        asked = bob.begin_call("fixtures.Calling", "callKept", "hers")
+        call = alice.await_call()
+        found = self.code(alice.end, alice.begin_call("java.lang.Integer", "parseInt", "1", within=call.id))
+        call.answer("done")
+        bob.end(asked)
+        return found
+
+    def sleeping(self, token):
+        client = self.socket(bearer(token))
+        client.send(json.dumps(call_request(7, "java.lang.Thread", "sleep", 60000)))
+        admin = self.socket(bearer(BOB))
+        eventually(lambda: "Thread.sleep" in admin.control("calls")["value"], "the call")
+        number, = [call["call"] for call in json.loads(admin.control("calls")["value"]) if "Thread.sleep" in str(call["member"])]
+        return client, admin, {"name": "call", "value": number}
+
+    def cancel(self, by_number):
+        sleeper, admin, number = self.sleeping(ALICE)
+        carol = self.socket(bearer(CAROL))
+        found = self.code(lambda: carol.control("cancel", number if by_number else {"name": "id", "value": 7})["value"])
+        admin.control("cancel", number)
+        sleeper.receive()
+        return found
+
+    def exceed(self, limit):
+        if limit == "calls":
+            sleeper, admin, number = self.sleeping(ALICE)
+            found = self.code(self.http(ALICE).call, "java.lang.Math", "abs", 1)
+            admin.control("cancel", number)
+            sleeper.receive()
+            return found
+        if limit == "connections":
+            with self.assertRaises(websockets.exceptions.InvalidStatusCode) as raised:
+                for _ in range(7):
+                    self.socket(bearer(ALICE))
+            _, body = self.http(ALICE).post(json.dumps(WHOAMI))
+            return f"{raised.exception.status_code} " + re.search(r"limits\.\w+", body.decode()).group()
+        clients = [self.socket(bearer(ALICE)) for _ in range(3)]
+        if limit == "objects":
+            return [self.code(clients[0].new, "java.util.ArrayList") for _ in range(5)][-1]
+        return [self.code(client.new, "java.util.ArrayList") for client in clients][-1]
+
+    def after(self, change, client=None, ask=None):
+        """What becomes of a client when the file changes."""
+        client = client() if client else self.socket(bearer(ALICE))
+        found = [ask and self.code(ask, client)]
+        self.write(change(self.text))
+        if ask is not None:
+            eventually(lambda: found.append(self.code(ask, client)) or found[-1] != "alice", "the reload")
+        else:
+            try:
+                found.append(client.receive())
+            except websockets.exceptions.ConnectionClosed as error:
+                found.append(f"closed with {error.code}")
+            except shm.Ended as error:
+                found.append(re.search("listed no more|$", str(error)).group())
+        self.write(self.text)
+        eventually(lambda: self.https(*by(ALICE)) == "alice", "the old file")
+        return found[-1]
+
+    def slow_body(self):
+        """The rest of a request arrives after the reload."""
+        address, body = urlsplit(self.peer.address("https")), json.dumps(WHOAMI)
+        with socket.create_connection((address.hostname, address.port), timeout=SECONDS) as plain, \
+                self.peer.tls.wrap_socket(plain, server_hostname="localhost") as client:
+            client.sendall(f"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: "
+                           f"Bearer {ALICE}\r\nContent-Length: {len(body)}\r\n\r\n{body[:9]}".encode())
+            return self.after(lambda text: text.replace(digest(ALICE), digest("jp_other")), lambda: self.http(CAROL), lambda _: (
+                "alice" if self.https(*by(ALICE)) == "alice" else
+                client.sendall(body[9:].encode()) or client.recv(65536).decode().split()[1]))
+
+    ROWS = (
+        ("nobody", "a call", "401", lambda t: t.https()),
+        ("alice's token", "a call", "alice", lambda t: t.https(*by(ALICE))),
+        ("a wrong token", "a call", "401", lambda t: t.https(*by(ALICE[:-1] + "x"))),
+        ("the hash of a token, as token", "a call", "401", lambda t: t.https(*by(digest(ALICE)))),
+        ("a token in the scheme Basic", "a call", "401", lambda t: t.https("-H", "Authorization: Basic " + ALICE)),
+        ("a token in the URL", "a call", "401", lambda t: t.https("--url-query", "access_token=" + ALICE)),
+        ("two fields Authorization", "a call", "400", lambda t: t.https(*by(ALICE), *by(BOB))),
+        ("a token in a folded field", "a call", "400", lambda t: t.raw(f"Authorization: Bearer\r\n {ALICE}\r\n")),
+        ("alice's token", "a length and chunks", "400", lambda t: t.raw(f"Authorization: Bearer {ALICE}\r\nTransfer-Encoding: chunked\r\n")),
+        ("nobody", "GET of the description", "401", lambda t: t.https(path="/openrpc.json", body=None)),
+        ("nobody", "GET of a call", "401", lambda t: t.https(path="/rpc/java.lang.Math.random", body=None)),
+        ("an allowed page", "preflight", "204", lambda t: t.https(
+            "-X", "OPTIONS", "-H", "Origin: https://app.test", "-H", "Access-Control-Request-Method: POST", body=None)),
+        ("an allowed page without token", "a call", "401", lambda t: t.https("-H", "Origin: https://app.test")),
+        ("another page with alice's token", "a call", "403", lambda t: t.https("-H", "Origin: https://evil.test", *by(ALICE))),
+        ("two users of a proxy, and one without token", "one connection", "alice, bob, alice, 401", lambda t: t.raw(
+            *(f"Authorization: Bearer {token}\r\n" for token in (ALICE, BOB, ALICE)), "")),
+        ("alice's certificate, by name", "a call", "alice", lambda t: t.https(cert="alice")),
+        ("bob's certificate, by digest", "a call", "bob", lambda t: t.https(cert="bob")),
+        ("a certificate that nobody lists", "a call", "401", lambda t: t.https(cert="unlisted")),
+        ("a certificate that nobody lists, and alice's token", "a call", "alice", lambda t: t.https(*by(ALICE), cert="unlisted")),
+        ("alice's certificate, and bob's token", "a call", "bob", lambda t: t.https(*by(BOB), cert="alice")),
+        ("alice's certificate, and a wrong token", "a call", "401", lambda t: t.https(*by("x"), cert="alice")),
+        ("an expired certificate, and alice's token", "a call", "no TLS", lambda t: t.https(*by(ALICE), cert="expired")),
+        ("alice's certificate, which expires", "HTTP keep-alive", "alice, 401", lambda t: t.expiring()),
+        ("a revoked certificate", "a call", "no TLS", lambda t: t.https(cert="revoked")),
+        ("a certificate of another CA", "a call", "no TLS", lambda t: t.https(cert="foreign")),
+        ("alice's token", "WebSocket", "alice", lambda t: t.knows(headers=bearer(ALICE))),
+        ("alice's certificate", "WebSocket", "alice", lambda t: t.knows(cert="alice")),
+        ("subprotocols jpeer and alice's token", "WebSocket", "alice", lambda t: t.knows(offer=["jpeer", "jpeer.token." + ALICE])),
+        ("subprotocol of alice's token alone", "WebSocket", "400", lambda t: t.knows(offer=["jpeer.token." + ALICE])),
+        ("subprotocols jpeer and a wrong token", "WebSocket", "401", lambda t: t.knows(offer=["jpeer", "jpeer.token.x"])),
+        ("a token as subprotocol, another as header", "WebSocket", "400", lambda t: t.knows(
+            headers=bearer(BOB), offer=["jpeer", "jpeer.token." + ALICE])),
+        ("alice's token", "the Python package and the C library", "7", lambda t: t.library(ALICE)),
+        ("a wrong token", "the Python package and the C library", "401", lambda t: t.library(ALICE + "x")),
+        ("alice's token", "shared memory", "alice", lambda t: t.knows(headers=bearer(ALICE), kind=ShmClient)),
+        ("nobody", "shared memory", "401", lambda t: t.knows(kind=ShmClient)),
+        ("a listed Unix user", "a call", "bob", lambda t: t.unix(user=LISTED)),
+        ("a listed Unix user, and a wrong token", "a call", "401", lambda t: t.unix(*by("x"), user=LISTED)),
+        ("another Unix user", "a call", "401", lambda t: t.unix(user=UNLISTED)),
+        ("a listed Unix user", "ZeroMQ", "bob", lambda t: t.zmq(LISTED)),
+        ("another Unix user", "ZeroMQ", "-32001", lambda t: t.zmq(UNLISTED)),
+        ("alice", "a member that is not hers", "-32001", lambda t: t.code(t.http(ALICE).call, "java.lang.Integer", "parseInt", "1")),
+        ("alice", "descriptions of a class of hers, and of another", "java.lang.Math", lambda t: ", ".join(
+            sorted(each["className"] for each in fetch(t.http(ALICE), "java.lang.Math", "java.lang.Runtime")))),
+        ("bob", "alice's peer-id, and her ref", "-32000, 0", lambda t: t.of_alice(
+            lambda bob, ref: bob.call("java.util.ArrayList", "size", on=ref))),
+        ("bob", "alice's peer-id, and delete_session", "None, 0", lambda t: t.of_alice(lambda bob, ref: bob.control("delete_session"))),
+        ("bob", "alice's peer-id, and elements of her list", "-32000, 0", lambda t: t.of_alice(
+            lambda bob, ref: own_name(bob, "jpeer.fetch", {"ref": ref}))),
+        ("bob", "alice's peer-id over shared memory", "-32000", lambda t: t.from_shm()),
+        ("bob", "the name of alice's shared session", "-32000", lambda t: t.shared_name()),
+        ("alice", "a call beyond hers, within a callback from bob's call", "-32001", lambda t: t.callback()),
+        ("alice's token", "whoami: known by, and limit of calls", f"token {digest(ALICE)[:15]}..., 1", lambda t: (
+            lambda found: f"{found['known_by']}, {found['limits']['calls']}")(whoami(t.http(ALICE)))),
+        ("carol, no admin", "control calls", "-32001", lambda t: t.code(t.http(CAROL).control, "calls")),
+        ("carol, no admin", "cancel alice's call by its number", "-32001", lambda t: t.cancel(True)),
+        ("carol", "cancel with the id of alice's request", "false", lambda t: t.cancel(False)),
+        *(("alice", f"more {limit} than hers", f"{code} limits.{limit}", lambda t, limit=limit: t.exceed(limit))
+          for limit, code in (("objects", "-32000"), ("sessions", "-32000"), ("calls", "-32000"), ("connections", "503"))),
+        ("alice, WebSocket", "her token is listed no more", "closed with 1008", lambda t: t.after(
+            lambda text: text.replace(digest(ALICE), digest("jp_other")))),
+        ("alice, WebSocket", "her token becomes carol's", "closed with 1008", lambda t: t.after(
+            lambda text: text.replace(digest(ALICE), "X").replace(digest(CAROL), digest(ALICE)).replace("X", digest(CAROL)))),
+        ("alice, certificate", "her certificate is listed no more", "closed with 1008", lambda t: t.after(
+            lambda text: text.replace("CN=alice", "CN=anna"), lambda: t.socket(cert="alice"))),
+        ("alice, shared memory", "her entry is another's", "listed no more", lambda t: t.after(
+            lambda text: text.replace("name: alice", "name: anna"), lambda: t.socket(bearer(ALICE), kind=ShmClient))),
+        ("alice, HTTP", "her token is listed no more, and then the body comes", "401", lambda t: t.slow_body()),
+        ("alice, HTTP keep-alive", "her token is listed no more", "401", lambda t: t.after(
+            lambda text: text.replace(digest(ALICE), digest("jp_other")), lambda: t.http(ALICE),
+            lambda client: (lambda response, body: t.outcome(body, str(response.status)))(*client.post(json.dumps(WHOAMI))))),
+    )
+    OPEN_ROWS = (  # with an entry for those without evidence, and without a CA
+        ("nobody", "a call", "guest", lambda t: t.https()),
+        ("a wrong token", "a call", "401", lambda t: t.https(*by("x"))),
+        ("a certificate that nobody lists", "a call", "guest", lambda t: t.https(cert="unlisted")),
+        ("alice's certificate, by name without a CA", "a call", "guest", lambda t: t.https(cert="alice")),
+        ("bob's certificate, by digest", "a call", "bob", lambda t: t.https(cert="bob")),
+        ("an expired certificate", "a call", "no TLS", lambda t: t.https(cert="expired")),
+        ("nobody", "WebSocket", "guest", lambda t: t.knows()),
+        ("nobody", "shared memory", "guest", lambda t: t.knows(kind=ShmClient)),
+        ("another Unix user", "ZeroMQ", "guest", lambda t: t.zmq(UNLISTED)),
+    )
+
+    def check(self, rows):
+        for who, what, expected, run in rows:
+            with self.subTest(who=who, what=what), contextlib.ExitStack() as self.row:
+                self.assertEqual(run(self), expected)
+
+    @unittest.skipUnless(CAN_BE_A_STRANGER, NO_STRANGER)
+    def test_with_a_ca_and_nobody_anonymous(self):
+        self.begin(self.text, "--tls-client-ca", self.ca.certificate, "--tls-client-crl", self.ca.crl)
+        self.check(self.ROWS)
+
+    @unittest.skipUnless(CAN_BE_A_STRANGER, NO_STRANGER)
+    def test_without_a_ca_and_with_anonymous(self):
+        self.begin(self.text + GUEST)
+        self.check(self.OPEN_ROWS)
+
+    def test_the_tables_of_the_docs(self):
+        page = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+        for rows in (self.ROWS, self.OPEN_ROWS):
+            table = "".join(f"| {who} | {what} | {expected} |\n" for who, what, expected, _ in rows)
+            self.assertTrue(table in page, f"docs/security.md has to have the rows\n{table}")
+
+
 class Reload(Principals):
     options = None
 
@@ -401,11 +720,13 @@ class Reload(Principals):
 
     def test_a_bad_file_leaves_the_old_one_in_force(self):
         peer = self.serve()
+        os.mkfifo(self.file.with_name("pipe"))
         for number, (text, mode, expected) in enumerate((
                 (FILE + "  - nome: dora\n", 0o600, r"people\.yaml:\d+:5: unknown key 'nome'"),
                 (FILE.replace("limits:", "limits: ["), 0o600, r"people\.yaml:\d+:\d+: not YAML"),
                 (FILE.replace('"jdk:java.lang.Math"', '"java.lang.*"'), 0o600, "matches classes of the JDK"),
-                (FILE, 0o660, "others than its owner may write it"))):
+                (FILE, 0o660, "others than its owner may write it"),
+                (FILE.replace("allow:", "policy: pipe\n    preset: [deny-files] #"), 0o600, "pipe: no regular file"))):
             self.write(text, mode)
             eventually(lambda expected=expected: re.search("Failed to reload the principals: .*" + expected,
                                                            peer.stderr()), expected)
@@ -469,6 +790,14 @@ class Start(Principals):
                 done = run_to_end("run", "--principals", self.file, *options, "--as-service")
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(words, done.stderr)
+
+
+    def test_what_is_no_file(self):
+        os.mkfifo(self.file)
+        for file, words in ((self.file, "no regular file"), (self.file.parent, "no regular file"),
+                            ("/dev/zero", "no regular file"), (self.file.with_name("gone"), "No such file")):
+            with self.subTest(file=file):
+                self.assertIn(words, run_to_end("run", "--principals", file, "--json-rpc", "auto", "--as-service").stderr)
 
 
 class Tokens(Principals):

@@ -48,10 +48,42 @@ class Authority:
         openssl(*self._ca, "-notext", "-in", request, "-out", made, *dates)
         return made, self.folder / f"{name}.key"
 
+    def sign_itself(self, name, extension=HOST):
+        """Like issue, of a certificate that is no authority and signs itself."""
+        made = self.folder / f"{name}.pem"
+        openssl("req", "-x509", *self._key(name), "-out", made, "-days", 30, "-subj", f"/CN={name}", "-addext", extension,
+                "-addext", "basicConstraints=critical,CA:FALSE")
+        return made, self.folder / f"{name}.key"
+
     def revoke(self, *certificates):
         for certificate in certificates:
             openssl(*self._ca, "-revoke", certificate)
         openssl(*self._ca, "-gencrl", "-crldays", 30, "-out", self.crl)
+
+
+class Servers(Authority):
+    """An authority, and pairs of servers that clients accept or refuse."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.good = self.issue("good", "subjectAltName=DNS:localhost,DNS:*.wild.test,IP:127.0.0.1,IP:::1")
+        self.wrong_host = self.issue("wrong-host", "subjectAltName=DNS:other.test,IP:127.0.0.2")
+        self.name_in_subject = self.issue("in-subject", "extendedKeyUsage=serverAuth", subject="localhost")
+        self.self_signed = self.sign_itself("self-signed")
+        self.expired = self.issue("expired", start="200101000000Z", end="210101000000Z")
+        self.client = self.issue("client", CLIENT)
+
+    def context(self, pair=None, client_ca=None, lowest=ssl.TLSVersion.TLSv1_2, highest=ssl.TLSVersion.TLSv1_3):
+        """The server's side. client_ca: the authority of the certificates that clients must have."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*(pair or self.good))
+        if lowest < ssl.TLSVersion.TLSv1_2:
+            context.set_ciphers("ALL:@SECLEVEL=0")
+        context.minimum_version, context.maximum_version = lowest, highest
+        if client_ca is not None:
+            context.load_verify_locations(client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+        return context
 
 
 def install(pair, folder):

@@ -1,65 +1,16 @@
-"""A TLS proxy in front of a peer, and the certificates for it.
+"""A TLS proxy in front of a peer.
 
-    certificates = Certificates(folder)
-    with TlsProxy(target, certificates.context()) as proxy:
-        java = jpeer.connect(proxy.url("wss"), ca_file=certificates.ca)
+    servers = certificates.Servers(folder)
+    with TlsProxy(target, servers.context()) as proxy:
+        java = jpeer.connect(proxy.url("wss"), ca_file=servers.certificate)
 
 A target is the path of a Unix socket, a port of the loopback address, or a function that is called with the reader and the
-writer of each connection. Needs the program openssl.
+writer of each connection.
 """
 
 import asyncio
 import contextlib
-import ssl
-import subprocess
 import threading
-from pathlib import Path
-
-
-class Certificates:
-    """An authority and certificates: ca and (certificate, key) pairs, all as paths of PEM files."""
-
-    def __init__(self, folder):
-        self.folder = Path(folder)
-        self.ca, self._ca_key = self._make("ca", authority=True)
-        self.good = self._make("good", "DNS:localhost,DNS:*.wild.test,IP:127.0.0.1,IP:::1", signed=True)
-        self.wrong_host = self._make("wrong-host", "DNS:other.test,IP:127.0.0.2", signed=True)
-        self.name_in_subject = self._make("localhost", signed=True)
-        self.self_signed = self._make("self-signed", "DNS:localhost,IP:127.0.0.1")
-        self.client = self._make("client", signed=True)
-        self.expired = self._make_expired()
-
-    def _openssl(self, *words):
-        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, cwd=self.folder)
-
-    def _make(self, name, names=None, signed=False, authority=False):
-        certificate, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
-        self._openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
-                      "-subj", f"/CN={name}", "-keyout", key, "-out", certificate,
-                      "-addext", f"basicConstraints=critical,CA:{str(authority).upper()}",
-                      *(("-addext", f"subjectAltName={names}") if names else ()),
-                      *(("-CA", self.ca, "-CAkey", self._ca_key) if signed else ()))
-        return certificate, key
-
-    def _make_expired(self):
-        certificate, key = self.folder / "expired.pem", self.good[1]
-        self._openssl("x509", "-x509toreq", "-in", self.good[0], "-signkey", key, "-out", "expired.csr")
-        (self.folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n", encoding="utf-8")
-        self._openssl("x509", "-req", "-in", "expired.csr", "-CA", self.ca, "-CAkey", self._ca_key, "-days", "-1",
-                      "-extfile", "names", "-out", certificate)
-        return certificate, key
-
-    def context(self, pair=None, client_ca=None, lowest=ssl.TLSVersion.TLSv1_2, highest=ssl.TLSVersion.TLSv1_3):
-        """The server's side. client_ca: the authority of the certificates that clients must have."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*(pair or self.good))
-        if lowest < ssl.TLSVersion.TLSv1_2:
-            context.set_ciphers("ALL:@SECLEVEL=0")
-        context.minimum_version, context.maximum_version = lowest, highest
-        if client_ca is not None:
-            context.load_verify_locations(client_ca)
-            context.verify_mode = ssl.CERT_REQUIRED
-        return context
 
 
 class TlsProxy:

@@ -18,10 +18,11 @@ import jpeer.aio
 from support import FIXTURES, ROOT, SECONDS, module_peer, run_threads
 
 sys.path.append(str(ROOT / "tests/support"))
-from tls_proxy import Certificates, TlsProxy  # noqa: E402
+from certificates import Servers  # noqa: E402
+from tls_proxy import TlsProxy  # noqa: E402
 
 java = None  # set while the tests of this module run
-certificates = None
+servers = None
 launch_peer, close_peer = module_peer(globals(), classpath=[FIXTURES])
 folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")
 TOKEN = "jp_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG"
@@ -29,9 +30,9 @@ SCHEMES = ("wss", "https")
 
 
 def setUpModule():
-    global certificates
+    global servers
     launch_peer()
-    certificates = Certificates(folder.name)
+    servers = Servers(folder.name)
 
 
 def tearDownModule():
@@ -42,16 +43,16 @@ def tearDownModule():
 class TlsCase(unittest.TestCase):
     def proxy(self, context=None, target=None, plain=False, **options):
         target = target or java.url.partition(":")[2]
-        return self.enterContext(TlsProxy(target, None if plain else context or certificates.context(), **options))
+        return self.enterContext(TlsProxy(target, None if plain else context or servers.context(), **options))
 
     def connect(self, proxy, scheme="wss", host=None, **options):
-        options = {"ca_file": certificates.ca, "timeout": SECONDS, **options}
+        options = {"ca_file": servers.certificate, "timeout": SECONDS, **options}
         return self.enterContext(jpeer.connect(proxy.url(scheme, host), **options))
 
     @contextlib.contextmanager
     def server(self, *words):
         """OpenSSL's own server with a good certificate: its URL and its process."""
-        certificate, key = certificates.good
+        certificate, key = servers.good
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -80,58 +81,58 @@ class Certified(TlsCase):
                     self.assertEqual(self.connect(self.proxy(), scheme, host).java.lang.Math.max(3, 5), 5)
 
     def test_what_does_not_fit_is_refused(self):
-        for pair, host, words in ((certificates.wrong_host, "localhost", "is not for localhost"),
-                                  (certificates.wrong_host, "127.0.0.1", "is not for 127.0.0.1"),
-                                  (certificates.name_in_subject, "localhost", "is not for localhost"),
-                                  (certificates.self_signed, "localhost", "self-signed certificate"),
-                                  (certificates.expired, "localhost", "certificate has expired")):
+        for pair, host, words in ((servers.wrong_host, "localhost", "is not for localhost"),
+                                  (servers.wrong_host, "127.0.0.1", "is not for 127.0.0.1"),
+                                  (servers.name_in_subject, "localhost", "is not for localhost"),
+                                  (servers.self_signed, "localhost", "self-signed certificate"),
+                                  (servers.expired, "localhost", "certificate has expired")):
             for scheme in SCHEMES:
                 with self.subTest(pair[0].stem, scheme=scheme, host=host):
-                    proxy = self.proxy(certificates.context(pair))
+                    proxy = self.proxy(servers.context(pair))
                     self.assertIn(words, self.refusal(proxy, scheme=scheme, host=host, token=TOKEN))
                     self.assertEqual(proxy.received, b"")
 
     def test_an_unknown_authority_is_refused(self):
         self.assertIn("unable to get local issuer", self.refusal(self.proxy(), ca_file=None))
-        self.assertIn("unable to get local issuer", self.refusal(self.proxy(), ca_file=certificates.self_signed[0]))
+        self.assertIn("unable to get local issuer", self.refusal(self.proxy(), ca_file=servers.self_signed[0]))
 
     def test_ca_file_may_have_the_certificate_of_the_peer_itself(self):
-        for pair in (certificates.self_signed, certificates.good):
-            proxy = self.proxy(certificates.context(pair))
+        for pair in (servers.self_signed, servers.good):
+            proxy = self.proxy(servers.context(pair))
             self.assertEqual(self.connect(proxy, ca_file=pair[0]).java.lang.Math.max(3, 5), 5)
 
     def test_a_client_certificate_is_sent_if_the_peer_asks(self):
-        certificate, key = certificates.client
+        certificate, key = servers.client
         both = Path(folder.name, "both.pem")
         both.write_bytes(certificate.read_bytes() + key.read_bytes())
         for highest in (ssl.TLSVersion.TLSv1_3, ssl.TLSVersion.TLSv1_2):
-            proxy = self.proxy(certificates.context(client_ca=certificates.ca, highest=highest))
+            proxy = self.proxy(servers.context(client_ca=servers.certificate, highest=highest))
             for scheme in SCHEMES:
                 with self.subTest(highest, scheme=scheme):
                     self.refusal(proxy, scheme=scheme)
                     self.connect(proxy, scheme, cert_file=certificate, key_file=key)
                     self.connect(proxy, scheme, cert_file=both)
         for version in ("-tls1_3", "-tls1_2"):
-            with self.server(version, "-Verify", "1", "-verify_return_error", "-CAfile", certificates.ca) as (url, _):
+            with self.server(version, "-Verify", "1", "-verify_return_error", "-CAfile", servers.certificate) as (url, _):
                 with self.assertRaisesRegex(ConnectionError, "the peer refuses the TLS connection: .*alert"):
-                    jpeer.connect(url, ca_file=certificates.ca, timeout=SECONDS)
+                    jpeer.connect(url, ca_file=servers.certificate, timeout=SECONDS)
 
     def test_files_that_cannot_be_used(self):
         encrypted = Path(folder.name, "encrypted.key")
-        subprocess.run(["openssl", "ec", "-aes128", "-passout", "pass:secret", "-in", certificates.client[1], "-out", encrypted],
+        subprocess.run(["openssl", "ec", "-aes128", "-passout", "pass:secret", "-in", servers.client[1], "-out", encrypted],
                        check=True, capture_output=True)
-        certificate = certificates.client[0]
+        certificate = servers.client[0]
         for options, words in (({"ca_file": "/nowhere"}, "ca_file /nowhere: No such file"),
-                               ({"ca_file": certificates.good[1]}, "no certificate"),
+                               ({"ca_file": servers.good[1]}, "no certificate"),
                                ({"cert_file": "/nowhere"}, "cert_file /nowhere: No such file"),
                                ({"cert_file": certificate}, "not usable as PEM"),
-                               ({"cert_file": certificate, "key_file": certificates.good[1]}, "key values mismatch"),
+                               ({"cert_file": certificate, "key_file": servers.good[1]}, "key values mismatch"),
                                ({"cert_file": certificate, "key_file": encrypted}, "has a passphrase"),
                                ({"key_file": encrypted}, "without cert_file")):
             with self.subTest(words):
                 self.assertIn(words, self.refusal(self.proxy(), ValueError, **options))
         with self.assertRaisesRegex(ValueError, "for wss: and https:"):
-            jpeer.connect(java.url, ca_file=certificates.ca)
+            jpeer.connect(java.url, ca_file=servers.certificate)
 
 
 class Protocol(TlsCase):
@@ -139,11 +140,11 @@ class Protocol(TlsCase):
         for version in ("-tls1", "-tls1_1"):
             with self.server(version, "-cipher", "ALL:@SECLEVEL=0") as (url, _):
                 with self.assertRaisesRegex(ConnectionError, "protocol version"):
-                    jpeer.connect(url, ca_file=certificates.ca)
+                    jpeer.connect(url, ca_file=servers.certificate)
 
     def test_each_new_version_is_used(self):
         for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
-            proxy = self.proxy(certificates.context(lowest=version, highest=version))
+            proxy = self.proxy(servers.context(lowest=version, highest=version))
             self.assertEqual(self.connect(proxy).java.lang.Math.max(3, 5), 5)
 
     def test_a_server_without_tls_is_named(self):
@@ -186,7 +187,7 @@ class Protocol(TlsCase):
             asked = threading.Thread(target=renegotiate, args=[server], daemon=True)
             asked.start()
             with self.assertRaises(ConnectionError):
-                jpeer.connect(url, ca_file=certificates.ca, timeout=SECONDS)
+                jpeer.connect(url, ca_file=servers.certificate, timeout=SECONDS)
             asked.join(SECONDS)
 
     def test_redirects_are_not_followed(self):
@@ -223,7 +224,7 @@ class Data(TlsCase):
                 with self.subTest(scheme, cut_after=cut_after):
                     proxy = self.proxy(cut_after=cut_after)
                     try:
-                        with jpeer.connect(proxy.url(scheme), ca_file=certificates.ca, timeout=SECONDS) as other:
+                        with jpeer.connect(proxy.url(scheme), ca_file=servers.certificate, timeout=SECONDS) as other:
                             self.assertEqual(other.java.lang.String.valueOf(text), text)
                         whole += 1
                     except ConnectionError:
@@ -296,7 +297,7 @@ class Data(TlsCase):
 
     def test_asyncio(self):
         async def run(proxy, scheme):
-            async with jpeer.aio.connect(proxy.url(scheme), ca_file=certificates.ca, token=lambda: TOKEN) as other:
+            async with jpeer.aio.connect(proxy.url(scheme), ca_file=servers.certificate, token=lambda: TOKEN) as other:
                 most = other.type("java.lang.Math").max
                 self.assertEqual(await asyncio.gather(*(most(each, 50) for each in range(100))), [50] * 51 + [*range(51, 100)])
                 text = "x" * (1 << 20)
@@ -310,7 +311,7 @@ class Tokens(TlsCase):
     def test_a_token_and_headers_are_in_each_head(self):
         for scheme in ("wss", "https", "ws", "http"):
             proxy = self.proxy(plain=scheme in ("ws", "http"))
-            ca_file = certificates.ca if scheme in SCHEMES else None
+            ca_file = servers.certificate if scheme in SCHEMES else None
             other = self.connect(proxy, scheme, token=TOKEN, headers={"X-Trace": "7"}, ca_file=ca_file)
             self.assertEqual(other.java.lang.Math.max(3, 5), 5)
             other.close()

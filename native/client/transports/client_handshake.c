@@ -211,14 +211,16 @@ static enum jp_client_status await_response(struct client_stream *stream, const 
     enum jp_client_status status = client_stream_await(stream, false, deadline_ns, error);
     if (status == JP_CLIENT_OK)
       status = client_stream_read(stream, error);
+    /* A refusal and the end of the connection may come at once. */
+    const bool has_ended = status == JP_CLIENT_CLOSED;
     size_t length = 0;
     struct text epoch;
-    if (status == JP_CLIENT_OK && client_stream_unused(stream).len > 0)
+    if ((status == JP_CLIENT_OK || has_ended) && client_stream_unused(stream).len > 0)
       status = websocket_read_response(client_stream_unused(stream), key, &length, &epoch, error);
-    if (status != JP_CLIENT_OK)
-      return status == JP_CLIENT_CLOSED ? client_fail(error, JP_CLIENT_REFUSED,
-                                                      "the peer closed the connection during the handshake")
-                                        : status;
+    if (status != JP_CLIENT_OK && status != JP_CLIENT_CLOSED)
+      return status;
+    if (length == 0 && has_ended)
+      return client_fail(error, JP_CLIENT_REFUSED, "the peer closed the connection during the handshake");
     if (length > 0) {
       transport_keep_epoch(transport, epoch);
       stream->consumed += length;

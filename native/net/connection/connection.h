@@ -147,6 +147,7 @@ struct connection_principal {
   struct principal_proof proof;
   bool has_token;
   uint8_t token[PRINCIPAL_DIGEST]; /* its hash, to judge it again after a reload */
+  uint64_t generation;             /* of the principals when the evidence was judged */
 };
 
 struct connection {

@@ -4,15 +4,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* Certificates that are bad have failed in the handshake. */
+/* Other certificates that are bad have failed in the handshake. */
 static void fill_certificate(const struct connection *connection, struct principal_evidence *evidence)
 {
   const struct tls_certificate *certificate = connection_certificate(connection);
   if (certificate == NULL)
     return;
-  evidence->certificate =
-      certificate->is_of_authority ? PRINCIPAL_TRUSTED_CERTIFICATE : PRINCIPAL_VALID_CERTIFICATE;
+  if (time(NULL) > certificate->not_after)
+    evidence->certificate = PRINCIPAL_BAD_CERTIFICATE;
+  else
+    evidence->certificate =
+        certificate->is_of_authority ? PRINCIPAL_TRUSTED_CERTIFICATE : PRINCIPAL_VALID_CERTIFICATE;
   evidence->certificate_digest = certificate->digest;
   if (certificate->common_name[0] != '\0')
     evidence->common_name = text_of(certificate->common_name);
@@ -48,6 +52,7 @@ enum principal_refusal connection_judge(struct connection *connection, const uin
                                         struct jp_error *error)
 {
   struct principal_match match;
+  const uint64_t generation = principals_generation(connection->limits->principals); /* a reload may follow */
   error->status = JP_OK;
   enum principal_refusal refusal = find_principal(connection, token, &match);
   if (refusal != PRINCIPAL_ADMITTED)
@@ -64,6 +69,7 @@ enum principal_refusal connection_judge(struct connection *connection, const uin
     return PRINCIPAL_ADMITTED;
   }
   own->proof = match.proof;
+  own->generation = generation;
   own->has_token = token != NULL;
   if (token != NULL)
     memcpy(own->token, token, PRINCIPAL_DIGEST);
@@ -89,4 +95,14 @@ bool connection_has_lost_principal(struct connection *connection)
   bool is_other = match.principal != own->principal;
   principal_release(match.principal);
   return is_other;
+}
+
+enum principal_refusal connection_judge_again(struct connection *connection, struct jp_error *error)
+{
+  const struct principals *principals = connection->limits->principals;
+  error->status = JP_OK;
+  if (principals == NULL || principals_generation(principals) == connection->principal.generation)
+    return PRINCIPAL_ADMITTED;
+  const struct connection_principal own = connection->principal; /* connection_judge replaces it */
+  return connection_judge(connection, own.has_token ? own.token : NULL, error);
 }

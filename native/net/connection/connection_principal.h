@@ -19,8 +19,12 @@ enum principal_refusal connection_judge(struct connection *connection, const uin
 /* The connection ends: it is nobody's any more. */
 void connection_leave_principal(struct connection *connection);
 
-/* After a reload: true if the client's evidence does not show the same principal any more. Under the lock; nobody owns the
- * connection, or the owner is in call. */
+/* After a reload: true if the client's evidence does not show the same principal any more. The owner; or under the lock,
+ * while nobody owns the connection or the owner is in call. */
 bool connection_has_lost_principal(struct connection *connection);
+/* For a request whose body came after its evidence was judged: if there was a reload since, judges the same evidence again,
+ * as connection_judge does. The owner. */
+enum principal_refusal connection_judge_again(struct connection *connection,
+                                              struct jp_error *error) JP_MUST_CHECK;
 
 #endif

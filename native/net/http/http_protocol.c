@@ -461,6 +461,15 @@ static enum step serve_message(struct connection *connection, struct crew_member
 {
   struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
   struct jp_error error = {0};
+  if (connection->client == NULL) {
+    enum principal_refusal refusal = connection_judge_again(connection, &error);
+    if (refusal != PRINCIPAL_ADMITTED || error.status != JP_OK)
+      connection->has_message = connection->is_too_long = connection->is_midway = false;
+    if (refusal != PRINCIPAL_ADMITTED)
+      return write_unauthorized(connection, refusal);
+    if (error.status != JP_OK)
+      return respond_and_close(connection, 503, error.text);
+  }
   if (connection->is_too_long)
     return refuse_too_long(connection, answer);
   if (state_of(connection)->terms.refuses_json && obeys_accept(connection)) {

@@ -1,8 +1,8 @@
 #include "net/tls/tls_credentials.h"
 
 #include "base/buffer.h"
+#include "base/file_watch.h"
 #include "base/log.h"
-#include "net/tls/tls_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,13 +17,15 @@
 #include <unistd.h>
 
 enum {
-  FILE_MAX = 64 * 1024 * 1024, /* bytes; revocation lists can be long */
-  CLIENT_CHAIN_MAX = 32 * 1024 /* bytes of a client's certificates */
+  FILE_MAX = 64 * 1024 * 1024,  /* bytes; revocation lists can be long */
+  CLIENT_CHAIN_MAX = 32 * 1024, /* bytes of a client's certificates */
+  FILES_MAX = 4
 };
 
 struct tls_credentials {
   struct tls_files files;
-  struct tls_watch *watch;
+  const char *watched[FILES_MAX + 1]; /* NULL-terminated */
+  struct file_watch *watch;
   pthread_mutex_t lock; /* guards context */
   SSL_CTX *context;
 };
@@ -354,7 +356,6 @@ static enum jp_status make_context(const struct tls_files *files, SSL_CTX **cont
 
 /* --- credentials --- */
 
-/* tls_watch_config.changed */
 static void load_again(void *state)
 {
   struct tls_credentials *credentials = state;
@@ -372,20 +373,27 @@ static void load_again(void *state)
   log_info("TLS files reloaded: %s", credentials->files.certificate);
 }
 
+static const char *const *list_files(void *state)
+{
+  return ((struct tls_credentials *)state)->watched;
+}
+
 static enum jp_status watch_files(struct tls_credentials *credentials, struct jp_error *error)
 {
   const struct tls_files *files = &credentials->files;
-  struct tls_watch_config config = {.paths = {files->certificate, files->key},
-                                    .count = 2,
-                                    .interval_ms = files->watch_ms,
-                                    .thread_name = "tls-watch",
-                                    .changed = load_again,
-                                    .context = credentials};
-  if (files->client_ca != NULL)
-    config.paths[config.count++] = files->client_ca;
-  if (files->client_crl != NULL)
-    config.paths[config.count++] = files->client_crl;
-  return tls_watch_start(&config, &credentials->watch, error);
+  const char *const paths[FILES_MAX] = {files->certificate, files->key, files->client_ca, files->client_crl};
+  size_t count = 0;
+  for (size_t i = 0; i < FILES_MAX; i++) {
+    if (paths[i] != NULL)
+      credentials->watched[count++] = paths[i];
+  }
+  const struct file_watch_config config = {.interval_ms = files->watch_ms,
+                                           .thread_name = "tls-watch",
+                                           .what = "the TLS files",
+                                           .files = list_files,
+                                           .reload = load_again,
+                                           .context = credentials};
+  return file_watch_start(&config, &credentials->watch, error);
 }
 
 enum jp_status tls_credentials_create(const struct tls_files *files, struct tls_credentials **credentials,
@@ -421,7 +429,7 @@ void tls_credentials_destroy(struct tls_credentials *credentials)
 {
   if (credentials == NULL)
     return;
-  tls_watch_stop(credentials->watch);
+  file_watch_stop(credentials->watch);
   SSL_CTX_free(credentials->context);
   pthread_mutex_destroy(&credentials->lock);
   free(credentials);
@@ -429,7 +437,7 @@ void tls_credentials_destroy(struct tls_credentials *credentials)
 
 void tls_credentials_reload(struct tls_credentials *credentials)
 {
-  tls_watch_ask(credentials->watch);
+  file_watch_reload(credentials->watch);
 }
 
 struct ssl_st *tls_credentials_open(struct tls_credentials *credentials)

@@ -8,7 +8,7 @@
  * clients are asked for, no session is resumed, because a resumed session would not be judged by new authorities or
  * revocation lists.
  *
- * The files are watched (net/tls/tls_watch.h). New files hold for new connections. If they cannot be used together, one
+ * The files are watched (base/file_watch.h). New files hold for new connections. If they cannot be used together, one
  * line in the log says so, and the old ones stay. Any thread.
  */
 #include "base/status.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 enum {
   RECORD_HEAD = 5, /* type, version, length (RFC 8446, 5.1) */
@@ -406,9 +407,13 @@ static void copy_common_name(const X509 *certificate, char *into)
 static bool describe_certificate(const struct tls_stream *stream, struct tls_certificate *certificate)
 {
   unsigned length = 0;
+  struct tm end;
   const X509 *found = SSL_get0_peer_certificate(stream->ssl);
   certificate->is_of_authority = stream->is_of_authority;
   copy_common_name(found, certificate->common_name);
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(found), &end) != 1)
+    return false;
+  certificate->not_after = timegm(&end);
   return X509_digest(found, EVP_sha256(), certificate->digest, &length) == 1 && length == TLS_DIGEST;
 }
 

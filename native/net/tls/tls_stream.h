@@ -19,6 +19,8 @@
 #include "base/transitions.h"
 #include "net/tls/tls_credentials.h"
 
+#include <time.h>
+
 struct tls_stream;
 
 /*
@@ -89,10 +91,11 @@ void tls_stream_close(struct tls_stream *stream, int fd);
 
 enum { TLS_DIGEST = 32, TLS_COMMON_NAME_MAX = 256 };
 
-/* The client has proved that it has the key of this certificate, and the certificate is valid now. */
+/* The client has proved that it has the key of this certificate, which was valid during the handshake. */
 struct tls_certificate {
   /* It was issued below tls_files.client_ca, and is not revoked: only then does its name count. */
   bool is_of_authority;
+  time_t not_after;                          /* its last second */
   uint8_t digest[TLS_DIGEST];                /* SHA-256 of its DER */
   char common_name[TLS_COMMON_NAME_MAX + 1]; /* UTF-8; empty: none, several, or too long */
 };

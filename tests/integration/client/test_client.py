@@ -14,8 +14,9 @@ import time
 import unittest
 from pathlib import Path
 
+from support.certificates import Servers
 from support.peer import BINARY, Peer
-from support.tls_proxy import Certificates, TlsProxy
+from support.tls_proxy import TlsProxy
 
 PROGRAM = sys.argv[1]
 SECONDS = 60
@@ -72,10 +73,10 @@ class ProxiedPeer:
         cleanup(self.peer.close)
         folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")
         cleanup(folder.cleanup)
-        certificates = Certificates(folder.name)
-        self.proxy = TlsProxy(self.peer.socket_path("ws+unix"), certificates.context())
+        servers = Servers(folder.name)
+        self.proxy = TlsProxy(self.peer.socket_path("ws+unix"), servers.context())
         cleanup(self.proxy.close)
-        os.environ["TEST_CA_FILE"] = str(certificates.ca)
+        os.environ["TEST_CA_FILE"] = str(servers.certificate)
 
     def url(self, scheme):
         return self.proxy.url(scheme, "localhost") if scheme in TLS_SCHEMES else url_of(self.peer, scheme)

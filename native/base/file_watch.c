@@ -1,4 +1,4 @@
-#include "policy/file_watch.h"
+#include "base/file_watch.h"
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { REST_MS = 100, EVENTS_BYTES = 4096 };
+enum { REST_MS = 100, REST_MAX_MS = 1000, EVENTS_BYTES = 4096 };
 
 /* Identifies one state of a file. */
 struct stamp {
@@ -33,7 +34,6 @@ struct watched_file {
   char *path;
   struct stamp loaded; /* of the last load, even if it failed */
   struct stamp seen;   /* of a change that must stay unmodified before it is loaded; otherwise as `loaded` */
-  int64_t seen_ms;
 };
 
 struct file_watch {
@@ -43,7 +43,11 @@ struct file_watch {
   atomic_bool reload_asked;
   atomic_bool stop_asked;
   pthread_t thread;
-  struct array files; /* of struct watched_file; used only by the thread */
+
+  /* used only by the thread */
+  struct array files;       /* of struct watched_file */
+  int64_t first_changed_ms; /* the first change since the last load */
+  int64_t last_changed_ms;
 };
 
 static struct stamp read_stamp(const char *path)
@@ -133,7 +137,7 @@ static void renew_files(struct file_watch *watch)
   free_files(&before);
 }
 
-static void load_again(struct file_watch *watch, const char *changed)
+static void load_again(struct file_watch *watch)
 {
   const char *stream = NULL;
   stamp_files(watch);
@@ -143,38 +147,9 @@ static void load_again(struct file_watch *watch, const char *changed)
     log_error("Failed to reload %s: %s: only a regular file can be read again", watch->config.what, stream);
     return;
   }
-  watch->config.reload(watch->config.context, changed);
+  watch->config.reload(watch->config.context);
   renew_files(watch);
 }
-
-/* True if the file has changed and was unmodified for long enough. */
-static bool is_due(struct watched_file *file)
-{
-  struct stamp now = read_stamp(file->path);
-  bool is_still_stream = now.is_stream && file->loaded.is_stream;
-  if (is_same_stamp(&now, &file->loaded) || is_still_stream) {
-    file->seen = file->loaded;
-  } else if (!is_same_stamp(&now, &file->seen)) {
-    file->seen = now;
-    file->seen_ms = clock_now_ms();
-  } else {
-    return clock_now_ms() - file->seen_ms >= REST_MS;
-  }
-  return false;
-}
-
-static void check_files(struct file_watch *watch)
-{
-  const char *changed = NULL;
-  for (size_t i = 0; i < watch->files.count; i++) {
-    if (is_due(file_at(watch, i))) /* each one has its own time of rest */
-      changed = file_at(watch, i)->path;
-  }
-  if (changed != NULL)
-    load_again(watch, changed);
-}
-
-/* ---- the thread ---- */
 
 static bool has_unsettled(const struct file_watch *watch)
 {
@@ -184,6 +159,30 @@ static bool has_unsettled(const struct file_watch *watch)
   }
   return false;
 }
+
+static void check_files(struct file_watch *watch)
+{
+  const int64_t now_ms = clock_now_ms();
+  const bool had_unsettled = has_unsettled(watch);
+  bool is_at_rest = true;
+  for (size_t i = 0; i < watch->files.count; i++) {
+    struct watched_file *file = file_at(watch, i);
+    struct stamp now = read_stamp(file->path);
+    if (now.is_stream && file->loaded.is_stream)
+      now = file->loaded;
+    is_at_rest = is_same_stamp(&now, &file->seen) && is_at_rest;
+    file->seen = now;
+  }
+  if (!is_at_rest)
+    watch->last_changed_ms = now_ms;
+  if (!had_unsettled)
+    watch->first_changed_ms = now_ms;
+  if (has_unsettled(watch) &&
+      (now_ms - watch->last_changed_ms >= REST_MS || now_ms - watch->first_changed_ms >= REST_MAX_MS))
+    load_again(watch);
+}
+
+/* ---- the thread ---- */
 
 static void wait_for_news(const struct file_watch *watch)
 {
@@ -221,7 +220,7 @@ static void *watch_files(void *argument)
   while (!atomic_load(&watch->stop_asked)) {
     follow_files(watch); /* before the check, so that no change between the check and the wait is lost */
     if (atomic_exchange(&watch->reload_asked, false))
-      load_again(watch, NULL);
+      load_again(watch);
     else if (watch->config.interval_ms > 0)
       check_files(watch);
     wait_for_news(watch);
@@ -260,8 +259,7 @@ enum jp_status file_watch_start(const struct file_watch_config *config, struct f
   int failed = pthread_create(&made->thread, NULL, watch_files, made);
   if (failed != 0) {
     free_watch(made);
-    return jp_fail(error, JP_LIMIT, "the thread that watches the files of the configuration: %s",
-                   strerror(failed));
+    return jp_fail(error, JP_LIMIT, "the thread %s: %s", config->thread_name, strerror(failed));
   }
   *watch = made;
   return JP_OK;

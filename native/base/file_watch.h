@@ -1,12 +1,13 @@
-#ifndef JPEER_POLICY_FILE_WATCH_H
-#define JPEER_POLICY_FILE_WATCH_H
+#ifndef JPEER_BASE_FILE_WATCH_H
+#define JPEER_BASE_FILE_WATCH_H
 /*
  * Has files of the configuration loaded again when one of them changes, on a thread of its own: those of a policy
- * (policy/policy_source.h) or of the principals (principal/principals.h).
+ * (policy/policy_source.h), of the principals (principal/principals.h) or of TLS (net/tls/tls_credentials.h).
  *
  * inotify reports changes. A poll at each interval finds those that inotify misses: a file that is created again, and
- * file systems without inotify. A changed file is loaded once it is unmodified for a tenth of a second, so that it is
- * not read half-written.
+ * file systems without inotify. The files are loaded once all of them are unmodified for a tenth of a second, so that
+ * none is read half-written, and files that belong together are replaced before they are read. One that never rests
+ * delays the others for a second at most. The files are compared with what they were when the watch started.
  */
 #include "base/status.h"
 
@@ -17,12 +18,12 @@ struct file_watch;
 struct file_watch_config {
   int64_t interval_ms;     /* 0: only file_watch_reload loads the files again */
   const char *thread_name; /* at most 15 bytes */
-  const char *what;        /* "RPC policy": in the line about a file that can be read only once */
+  const char *what;        /* "RPC policy": in the line about a file that is no regular file any more */
   /* The files to watch: NULL-terminated, valid until the next `reload`. Both on the watch's thread, and `files` also in
    * file_watch_start. */
   const char *const *(*files)(void *context);
-  /* Loads all files and logs the result. file: that has changed; NULL: file_watch_reload was called. */
-  void (*reload)(void *context, const char *file);
+  /* Loads all files and logs the result. */
+  void (*reload)(void *context);
   void *context;
 };
 

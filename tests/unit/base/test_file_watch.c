@@ -1,0 +1,126 @@
+/* When files are loaded again. tests/unit/policy/test_watch.c has the ways in which a file can change. */
+#include "base/file_watch.h"
+
+#include "base/clock.h"
+#include "tests/unit/temporary_file.h"
+
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+enum { SPIN_MS = 60000 };
+
+static char paths[2][sizeof TEMPORARY_FILE];
+static const char *const files[] = {paths[0], paths[1], NULL};
+static atomic_int loads;
+
+static const char *const *list_files(void *context)
+{
+  (void)context;
+  return files;
+}
+
+static void count_load(void *context)
+{
+  (void)context;
+  atomic_fetch_add(&loads, 1);
+}
+
+static struct file_watch *start(int64_t interval_ms)
+{
+  struct file_watch *watch;
+  struct jp_error error = {0};
+  const struct file_watch_config config = {.interval_ms = interval_ms,
+                                           .thread_name = "test-watch",
+                                           .what = "the files",
+                                           .files = list_files,
+                                           .reload = count_load};
+  atomic_store(&loads, 0);
+  assert_int_equal(file_watch_start(&config, &watch, &error), JP_OK);
+  return watch;
+}
+
+/* Calls `change` until there are so many loads. Returns how long that took. */
+static int64_t await_loads(int count, void (*change)(int step))
+{
+  int64_t begin = clock_now_ms();
+  for (int step = 0; atomic_load(&loads) < count; step++) {
+    assert_true(clock_now_ms() - begin < SPIN_MS);
+    if (change != NULL)
+      change(step);
+    usleep(5000);
+  }
+  return clock_now_ms() - begin;
+}
+
+static void write_first(int step)
+{
+  temporary_file_set(paths[0], step % 2 == 0 ? "even" : "odd");
+}
+
+/* Each within the rest of the other, for a third of a second. */
+static void write_both_for_a_while(int step)
+{
+  if (step < 60)
+    temporary_file_set(paths[step % 2], step % 4 < 2 ? "even" : "odd");
+}
+
+UNIT_TEST(files_that_change_one_after_another_are_loaded_once)
+{
+  struct file_watch *watch = start(10);
+  await_loads(1, write_both_for_a_while);
+  usleep(300 * 1000);
+  assert_int_equal(atomic_load(&loads), 1);
+  file_watch_stop(watch);
+}
+
+UNIT_TEST(a_file_that_never_rests_is_loaded_once_a_second)
+{
+  struct file_watch *watch = start(10);
+  assert_true(await_loads(2, write_first) >= 1900);
+  file_watch_stop(watch);
+}
+
+UNIT_TEST(without_an_interval_files_are_loaded_when_that_is_asked_for)
+{
+  struct file_watch *watch = start(0);
+  write_first(0);
+  usleep(300 * 1000);
+  assert_int_equal(atomic_load(&loads), 0);
+  file_watch_reload(watch);
+  await_loads(1, NULL);
+  file_watch_stop(watch);
+}
+
+/* Opening a pipe would wait for a writer. */
+UNIT_TEST(what_is_no_regular_file_any_more_is_not_loaded)
+{
+  struct file_watch *watch = start(10);
+  unlink(paths[0]);
+  assert_int_equal(mkfifo(paths[0], 0600), 0);
+  file_watch_reload(watch);
+  usleep(300 * 1000);
+  assert_int_equal(atomic_load(&loads), 0);
+  unlink(paths[0]);
+  await_loads(1, write_first);
+  file_watch_stop(watch);
+}
+
+static int make_files(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(paths); i++) {
+    memcpy(paths[i], TEMPORARY_FILE, sizeof TEMPORARY_FILE);
+    temporary_file_write(paths[i], "", 0);
+  }
+  return 0;
+}
+
+static int remove_files(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(paths); i++)
+    unlink(paths[i]);
+  return 0;
+}
+
+UNIT_MAIN_WITH(make_files, remove_files)
