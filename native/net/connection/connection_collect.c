@@ -313,19 +313,18 @@ static bool cancel_nested(struct connection *connection, struct text id, enum rp
 }
 
 /* rpc_beside.cancel; state is the connection. A message that is being served cannot end during this function: its owner
- * first recalls the input side, or is the thread that reads. Of several requests that run the innermost is ended. */
+ * first recalls the input side, or is the thread that reads. A nested request, whether it has
+ * begun or not, is found before the request around it that has the same id. */
 static bool cancel_request(void *state, struct text id)
 {
   struct connection *connection = state;
   struct connection_duplex *duplex = connection->duplex;
-  if (cancel_nested(connection, id, RPC_NESTED_RUNS))
+  if (cancel_nested(connection, id, RPC_NESTED_RUNS) || cancel_nested(connection, id, RPC_NESTED_WAITS))
     return true;
   if (duplex->message == DUPLEX_MESSAGE_SERVED && in_call_is_inside(&connection->in_call) &&
       has_id(connection, buffer_text(&duplex->served), &duplex->ids, &duplex->has_ids, id) &&
       owes_answer(connection))
     return crew_end_message(connection->table->crew, connection->worker, RPC_CALL_CANCELLED);
-  if (cancel_nested(connection, id, RPC_NESTED_WAITS))
-    return true;
   struct duplex_message **link = &duplex->first_queued;
   while (*link != NULL && ((*link)->is_too_long || !has_id(connection, buffer_text(&(*link)->text),
                                                            &(*link)->ids, &(*link)->has_ids, id)))
