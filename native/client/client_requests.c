@@ -537,15 +537,16 @@ static struct message_binary binary_form(struct jp_client *client, struct text i
       .scratch = &client->binary_scratch};
 }
 
-static enum jp_client_status append_request(struct jp_client *client, const struct jp_request *request,
-                                            uint64_t id, struct buffer *out, struct jp_client_error *error)
+static enum jp_client_status append_request_within(struct jp_client *client, const struct jp_request *request,
+                                                   uint64_t id, struct text within, struct buffer *out,
+                                                   struct jp_client_error *error)
 {
   char digits[ID_SIZE];
   struct text id_text = write_id(id, digits);
   if (!client->options.binary) {
     struct message_json how = {.id = id_text,
                                .peer_id = client_name_in_messages(client),
-                               .within = callback_within(client),
+                               .within = within,
                                .callbacks = callbacks_begin_message(client),
                                .refs = &client->named,
                                .has_epoch = client_names_epoch_in_messages(client)};
@@ -562,6 +563,13 @@ static enum jp_client_status append_request(struct jp_client *client, const stru
     return client_fail(error, JP_CLIENT_UNSUPPORTED, "binary messages have no notifications");
   struct message_binary how = binary_form(client, id_text);
   return message_write_binary(request, &how, out, error);
+}
+
+/* Nested in the callback in which the thread is. */
+static enum jp_client_status append_request(struct jp_client *client, const struct jp_request *request,
+                                            uint64_t id, struct buffer *out, struct jp_client_error *error)
+{
+  return append_request_within(client, request, id, callback_within(client), out, error);
 }
 
 /* ---- releases ---- */
@@ -755,7 +763,8 @@ static void end_connection_to_cancel(struct jp_client *client)
 
 /* Asks the peer by a notification to end an unanswered request. Does not wait until the socket accepts the whole
  * notification. Over transports that answer requests in order nothing is sent, because the peer would read it too late.
- * Cancelling a request ends its whole message. */
+ * Cancelling a request ends its whole message. The notification is not nested in the callback in which the thread may be,
+ * because the peer would then serve it after the nested request that it ends. */
 static void send_cancel(struct jp_client *client, uint64_t id)
 {
   char digits[ID_SIZE];
@@ -772,7 +781,8 @@ static void send_cancel(struct jp_client *client, uint64_t id)
   request.args = &argument;
   request.arg_count = 1;
   struct buffer *out = client_begin_message(client);
-  if (!json.failed && append_request(client, &request, 0, out, NULL) == JP_CLIENT_OK && !out->failed) {
+  if (!json.failed && append_request_within(client, &request, 0, TEXT_ABSENT, out, NULL) == JP_CLIENT_OK &&
+      !out->failed) {
     client_end_message(client, false);
     callbacks_end_message(client, NULL);
   } else {

@@ -64,7 +64,8 @@ static struct rpc_call_watch *inner_of(const struct rpc_call_watch *watch)
 }
 
 void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner,
-                           struct jvm_thread *thread, int64_t arrived_ns)
+                           struct jvm_thread *thread, int64_t arrived_ns,
+                           const _Atomic enum rpc_call_cause *of_nested)
 {
   struct rpc_call_watch *watch = own;
   while (inner_of(watch) != NULL)
@@ -76,6 +77,7 @@ void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *in
    * the nested request. */
   if (watch->interrupt == RPC_INTERRUPT_SENT && jvm_thread_clear_interrupt(thread))
     watch->interrupt = RPC_INTERRUPT_DUE;
+  inner->of_nested = of_nested;
   atomic_store_explicit(&watch->inner, inner, memory_order_relaxed);
   pthread_mutex_unlock(&watch->lock);
 }
@@ -88,6 +90,7 @@ void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread)
   while (inner_of(inner_of(watch)) != NULL)
     watch = inner_of(watch);
   pthread_mutex_lock(&watch->lock);
+  inner_of(watch)->of_nested = NULL;
   atomic_store_explicit(&watch->inner, NULL, memory_order_relaxed);
   const bool is_due = watch->interrupt == RPC_INTERRUPT_DUE;
   if (is_due) {
@@ -300,34 +303,50 @@ static void note_deadline(struct rpc_call_watch *watch, const struct rpc_peer *p
       timeout_ms == 0 ? INT64_MAX : (arrived_ms < since_ms ? arrived_ms : since_ms) + timeout_ms;
 }
 
+/* Its message is nested in a callback, and was cancelled. In a visit, of this watch or of the one around it. */
+static bool is_cancelled(const struct rpc_call_watch *watch)
+{
+  return watch->of_nested != NULL &&
+         atomic_load_explicit(watch->of_nested, memory_order_relaxed) == RPC_CALL_CANCELLED;
+}
+
 /* INT64_MAX where its call has been ended. */
 static int64_t pending_deadline(const struct rpc_call_watch *watch)
 {
-  return rpc_call_ended_by(watch) == RPC_CALL_RETURNS ? watch->deadline_ms : INT64_MAX;
+  if (rpc_call_ended_by(watch) != RPC_CALL_RETURNS)
+    return INT64_MAX;
+  return is_cancelled(watch) ? 0 : watch->deadline_ms;
 }
 
-/* From each call to the one that is nested in it, which keeps those around it. */
+/* From each call to the one that is nested in it, which keeps those around it. A cancelled message that is between two
+ * calls, or is visited by another thread, is asked again soon. */
 int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms,
                                struct rpc_call_end *end)
 {
+  enum { AGAIN_MS = 5 };
   struct rpc_call_watch *watch = &worker->watch;
   int64_t first_ms = INT64_MAX;
+  end->cause = RPC_CALL_TIMED_OUT;
   end->call = watch->timed_call;
   end->level = 0;
   if (is_known(watch) && inner_of(watch) == NULL)
     return pending_deadline(watch);
   if (!begin_visit(watch))
-    return INT64_MAX;
+    return inner_of(watch) == NULL ? INT64_MAX : clock_now_ms() + AGAIN_MS;
   for (uint32_t level = 0; watch != NULL; level++) {
     if (!is_known(watch))
       note_deadline(watch, context, since_ms);
     if (pending_deadline(watch) < first_ms) {
       first_ms = pending_deadline(watch);
+      end->cause = is_cancelled(watch) ? RPC_CALL_CANCELLED : RPC_CALL_TIMED_OUT;
       end->call = watch->timed_call;
       end->level = level;
     }
     struct rpc_call_watch *inner = inner_of(watch);
     const bool is_visited = inner != NULL && begin_visit(inner);
+    const int64_t again_ms =
+        inner != NULL && !is_visited && is_cancelled(inner) ? clock_now_ms() + AGAIN_MS : INT64_MAX;
+    first_ms = again_ms < first_ms ? again_ms : first_ms;
     end_visit(watch);
     watch = is_visited ? inner : NULL;
   }
@@ -360,6 +379,11 @@ bool rpc_call_end_held(void *context, struct rpc_worker *held, struct rpc_call_e
   const uint32_t call = atomic_load_explicit(&watch->calls, memory_order_relaxed);
   if (!end->is_any && end->call != call)
     return false;
+  if (!end->is_any && end->level > 0 && end->cause == RPC_CALL_CANCELLED) {
+    if (!is_cancelled(watch))
+      return false;
+    watch->of_message = end->cause; /* the rest of a batch does not run */
+  }
   if (end->is_any) {
     watch->of_message = end->cause;
     end->call = call;

@@ -23,7 +23,8 @@
  *     (`inner`, under the lock), the interrupt is delayed (RPC_INTERRUPT_DUE), and a flag that was set just before
  *     is cleared; the thread interrupts itself when the nested request has ended.
  * A nested request has a watch of its own, which is found from the watch of the call around it, and has a timeout of its own:
- * all of the above holds for the nested request.
+ * all of the above holds for the nested request. A nested message is cancelled by its cause (`of_nested`), which belongs to
+ * the message: a visitor that finds another message at its place finds no cause there.
  * The thread of an executor is never interrupted: its caller's call ends when the executor has run the request.
  */
 #include "base/in_call.h"
@@ -73,6 +74,9 @@ struct rpc_call_watch {
   const _Atomic int64_t
       *arrived_ns; /* when the message was received (clock_now_ns), 0: unknown; NULL: unknown */
   _Atomic int64_t own_arrived_ns; /* the target of arrived_ns of a nested request */
+  /* Of a nested message, from rpc_call_begin_nested to rpc_call_end_nested: why it is to be ended, if it is. NULL: the
+   * watch is of no nested message. Changed under the lock of the watch of the call around it. */
+  const _Atomic enum rpc_call_cause *of_nested;
   char own_name[RPC_WORKER_NAME_MAX];
 
   /* Used by the watcher only: */
@@ -144,9 +148,11 @@ static inline enum rpc_call_cause rpc_call_find_lateness(const struct rpc_call_w
 }
 
 /* Around each request that is nested in a callback, on the thread of the call, without an exception pending. own: of the
- * thread's worker; inner: the one of the nested request, from then on. arrived_ns: as in the struct. */
+ * thread's worker; inner: the one of the nested request, from then on. arrived_ns and of_nested: as in the struct; of_nested
+ * may be changed by any thread, and is read until rpc_call_end_nested. */
 void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner,
-                           struct jvm_thread *thread, int64_t arrived_ns);
+                           struct jvm_thread *thread, int64_t arrived_ns,
+                           const _Atomic enum rpc_call_cause *of_nested);
 void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread);
 
 /* rpc_service.hold_call */

@@ -313,6 +313,19 @@ void rpc_control_fill_cancelled(bool is_found, struct outcome *outcome)
                               .value = {.kind = OP_BOOLEAN, .boolean = is_found}};
 }
 
+/* The transport cancels requests by id before this request has its turn, or else none of this connection runs or waits. But
+ * one that is nested in a callback may, on the thread of another connection. A cancel that is nested itself finds nothing:
+ * what it could mean is over, or is later than itself. */
+static bool cancel_nested(const struct rpc_run *run, struct text id)
+{
+  const struct rpc_worker *own = rpc_worker_now();
+  struct rpc_callbacks *callbacks = run->client->callbacks;
+  if (callbacks == NULL || own == NULL || run->runner != &own->runner)
+    return false;
+  return rpc_callbacks_cancel(NULL, callbacks, id, RPC_NESTED_RUNS) ||
+         rpc_callbacks_cancel(NULL, callbacks, id, RPC_NESTED_WAITS);
+}
+
 static void pin_thread(const struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct arena *arena = &run->runner->arena;
@@ -376,10 +389,11 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     if (may_administer(run, "'calls'", outcome))
       list_calls(run, outcome);
     return;
-  case OP_CANCEL: /* the transport cancels requests by id, before this request has its turn */
+  case OP_CANCEL:
     if (operation->command_call != 0 && !may_administer(run, "'cancel' of a call by its number", outcome))
       return;
-    rpc_control_fill_cancelled(operation->command_call != 0 && rpc_workers_end_call(operation->command_call),
+    rpc_control_fill_cancelled(operation->command_call != 0 ? rpc_workers_end_call(operation->command_call)
+                                                            : cancel_nested(run, operation->command_text),
                                outcome);
     return;
   case OP_PIN_THREAD:

@@ -50,6 +50,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                        .release_unsent = rpc_client_release_unsent,
                                        .receive = rpc_callbacks_receive,
                                        .receive_beginning = rpc_callbacks_receive_beginning,
+                                       .cancel_nested = rpc_callbacks_cancel,
                                        .client_gone = rpc_callbacks_client_gone,
                                        .are_exiting = rpc_callbacks_are_exiting,
                                        .has_room = rpc_callbacks_has_room,

@@ -97,6 +97,12 @@ enum rpc_received {
   RPC_CONSUMED  /* it was an answer or a nested request: only *answer is left to be sent */
 };
 
+/* A request that is nested in a callback. */
+enum rpc_nested_state {
+  RPC_NESTED_RUNS, /* its thread serves it */
+  RPC_NESTED_WAITS /* its thread does something else first */
+};
+
 /* What end_call has to end. */
 struct rpc_call_end {
   enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
@@ -232,6 +238,14 @@ struct rpc_service {
    */
   enum rpc_received (*receive_beginning)(void *context, struct rpc_callbacks *callbacks,
                                          struct text beginning, bool *is_answer);
+  /*
+   * `control cancel`: ends a message of the client that is nested in a callback, has a request with this id (as of
+   * rpc_codec.list_ids), and is in this state. One that runs is ended after find_deadline has named it, which the caller has
+   * asked soon; one that waits is answered by rpc_push.send. False: there is no such message that can be ended. As
+   * `receive`.
+   */
+  bool (*cancel_nested)(void *context, struct rpc_callbacks *callbacks, struct text id,
+                        enum rpc_nested_state which);
   /* The client sends nothing more: its open calls end, and later ones end at once. Any thread, while the
    * client is open; may be repeated. client_close implies it. */
   void (*client_gone)(void *context, struct rpc_callbacks *callbacks, bool is_stopping);

@@ -11,7 +11,7 @@ import unittest
 import websockets
 
 from support.binary_client import BinaryClient, Raised, call_message
-from support.callback_client import CallbackClient
+from support.callback_client import CallbackClient, ShmCallbackClient, UnixCallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixWebSocketClient, WebSocketClient,
                              ZmqClient, await_running, call_request, plain)
 from support.peer import descriptors, eventually
@@ -234,6 +234,7 @@ class NestedRequests(PeerCase):
     them."""
 
     options = ()
+    peer_arguments = {"sockets": True}
     CALLING = "fixtures.Calling"
 
     def call_back(self, client, **envelope):
@@ -272,6 +273,129 @@ class NestedRequests(PeerCase):
         self.assertGreater(time.monotonic() - begin, 1.9 * timeout_ms / 1000)
         self.assertEqual("timeout", self.end(client, number))
         self.assertEqual("0", client.call(BLOCKERS, "stray"))
+
+    def cancel(self, client, target, **envelope):
+        """Returns whether the request was found, and how long the answer took."""
+        begin = time.monotonic()
+        found = client.end(client.begin("control", cancel_request(0, target)["params"], **envelope))
+        return found == "true", time.monotonic() - begin
+
+    def each_with_callbacks(self):
+        for client in self.each(CallbackClient, UnixCallbackClient, ShmCallbackClient):
+            yield client
+            client.control("pin_thread")
+            yield client
+            client.control("unpin_thread")
+
+    def test_a_nested_request_is_cancelled_without_the_call_around_it(self):
+        for client in self.each_with_callbacks():
+            for delay in (0, 0.1, 0.4):
+                number, call = self.call_back(client)
+                nested = self.nest(client, call, "sleep", 60000)
+                time.sleep(delay)
+                found, seconds = self.cancel(client, nested)
+                self.assertTrue(found)
+                self.assertLess(seconds, 5)
+                self.assertEqual("cancelled", self.end(client, nested))
+                self.assertEqual((False, False), (self.cancel(client, nested)[0], self.cancel(client, "unknown")[0]))
+                self.assertEqual("false", client.end(self.nest(client, call, "await", 1000)))
+                call.answer("done")
+                self.assertEqual("done", client.end(number))
+            await_running(self.client, 0)
+        self.assertEqual("0", self.client.call(BLOCKERS, "stray"))
+
+    def test_each_of_several_that_are_nested_in_each_other_is_cancelled_alone(self):
+        for client in self.each_with_callbacks():
+            for first in (0, 1, 2):
+                numbers, calls = [], []
+                for _ in range(2):
+                    options = {"options": {"within": calls[-1].id}} if calls else {}
+                    number, call = self.call_back(client, **options)
+                    numbers.append(number)
+                    calls.append(call)
+                numbers.append(self.nest(client, calls[1], "sleep", 60000))
+                self.assertTrue(self.cancel(client, numbers[first])[0])
+                if first == 2:
+                    self.assertEqual("cancelled", self.end(client, numbers[2]))
+                else:
+                    self.assertTrue(self.cancel(client, numbers[2])[0])
+                    self.assertEqual("cancelled", self.end(client, numbers[2]))
+                for level in (1, 0):
+                    if level != first:
+                        calls[level].answer("done")
+                        self.assertEqual("done", client.end(numbers[level]))
+                    else:
+                        self.assertEqual("cancelled", self.end(client, numbers[level]))
+            await_running(self.client, 0)
+        self.assertEqual("0", self.client.call(BLOCKERS, "stray"))
+
+    def test_a_nested_request_that_waits_never_runs(self):
+        for client in self.each_with_callbacks():
+            added = client.new("java.util.ArrayList")
+            number, call = self.call_back(client)
+            nested = self.nest(client, call, "sleep", 60000)
+            waiting = [client.begin_call("java.util.ArrayList", "add", i, on=added, within=call.id) for i in range(3)]
+            self.assertTrue(self.cancel(client, waiting[1])[0])
+            self.assertEqual("cancelled", self.end(client, waiting[1]))
+            self.assertTrue(self.cancel(client, nested)[0])
+            self.assertEqual("cancelled", self.end(client, nested))
+            self.assertEqual(["true", "true"], [client.end(waiting[i]) for i in (0, 2)])
+            call.answer("done")
+            self.assertEqual("done", client.end(number))
+            self.assertEqual("[0, 2]", client.call("java.util.ArrayList", "toString", on=added))
+
+    def test_the_rest_of_a_nested_batch_is_cancelled_with_a_request_of_it(self):
+        for client in self.each_with_callbacks():
+            number, call = self.call_back(client)
+            batch = [call_request("a", "fixtures.Calculator", "add", 1, 2),
+                     {"jsonrpc": "2.0", "id": "b", "method": "call", "params": call_params("sleep", 60000)},
+                     {"jsonrpc": "2.0", "id": "c", "method": "call", "params": call_params("sleep", 60000)}]
+            batch[0]["options"] = {"within": call.id}
+            client.send_json(batch)
+            await_running(self.client, 1)
+            client.send_json(cancel_request("cancel", "c"))
+            answers = [json.loads(client.receive()) for _ in range(2)]
+            found, of_batch = sorted(answers, key=lambda one: isinstance(one, list))
+            self.assertEqual("true", found["result"]["value"]["value"])
+            self.assertIn("result", of_batch[0])
+            self.assertEqual(["cancelled"] * 2, [one["error"]["data"]["reason"] for one in of_batch[1:]])
+            call.answer("done")
+            self.assertEqual("done", client.end(number))
+
+    def test_of_two_requests_with_one_id_the_innermost_is_cancelled(self):
+        for client in self.each_with_callbacks():
+            number, call = self.call_back(client)
+            client.send_json({"jsonrpc": "2.0", "id": number, "method": "call", "params": call_params("sleep", 60000),
+                              "options": {"within": call.id}})
+            self.assertTrue(self.cancel(client, number)[0])
+            self.assertEqual("cancelled", self.end(client, number))
+            call.answer("done")
+            self.assertEqual("done", client.end(number))
+
+    def test_a_request_that_is_nested_on_the_thread_of_another_connection_is_found(self):
+        client, other = self.connect(CallbackClient), self.connect(CallbackClient)
+        client.call(self.CALLING, "keep", "kept", client.give())
+        begun = other.begin_call(self.CALLING, "callKept", "kept")
+        call = client.await_call()
+        nested = self.nest(client, call, "sleep", 60000)
+        await_running(self.client, 1)
+        self.assertFalse(self.cancel(other, nested + 1000)[0])
+        self.assertTrue(self.cancel(client, nested)[0])
+        self.assertEqual("cancelled", self.end(client, nested))
+        call.answer("done")
+        self.assertEqual("done", other.end(begun))
+
+    def test_a_request_that_is_nested_on_a_thread_of_the_application_is_not_interrupted(self):
+        client = self.connect(CallbackClient)
+        client.call(self.CALLING, "onThread", client.give())
+        call = client.await_call()
+        nested, waiting = (self.nest(client, call, "sleep", 300) for _ in range(2))
+        await_running(self.client, 1)
+        self.assertEqual((False, True), (self.cancel(client, nested)[0], self.cancel(client, waiting)[0]))
+        self.assertEqual("cancelled", self.end(client, waiting))
+        self.assertIsNone(client.end(nested))
+        call.answer("done")
+        self.assertEqual("done", client.call(self.CALLING, "outcome"))
 
 
 class ListedCalls(PeerCase):
@@ -724,11 +848,40 @@ class Races(PeerCase):
                     self.assertTrue(was_found)
         return found
 
+    async def race_nested(self, seed):
+        """The same with requests that are nested in a callback. The call around them sees no interrupt."""
+        chance = random.Random(seed)
+        found = 0
+        async with websockets.connect(self.peer.address("ws")) as socket:
+            await socket.send(json.dumps(call_request("outer", "fixtures.Calling", "here", {"ref": {"callback": 1}})))
+            call = json.loads(await socket.recv())["id"]
+            number = 0
+            while found < self.CANCELS // self.CONNECTIONS // 4:
+                number += 1
+                request = call_request(number, BLOCKERS, "await", chance.randrange(4000, 14000))
+                await socket.send(json.dumps({**request, "options": {"within": call}}))
+                await asyncio.sleep(chance.random() * 0.014)
+                await socket.send(json.dumps(cancel_request("cancel", number)))
+                answers = {one["id"]: one for one in [json.loads(await socket.recv()) for _ in range(2)]}
+                was_found = answers["cancel"]["result"]["value"]["value"] == "true"
+                if "result" in answers[number]:
+                    self.assertEqual("false", answers[number]["result"]["value"]["value"])
+                else:
+                    self.assertEqual("cancelled", answers[number]["error"]["data"]["reason"])
+                    self.assertTrue(was_found)
+                    found += 1
+            await socket.send(json.dumps({"jsonrpc": "2.0", "id": call, "result": "done"}))
+            answer = json.loads(await socket.recv())
+            while answer.get("id") != "outer":  # a released callback
+                answer = json.loads(await socket.recv())
+            self.assertEqual("done", answer["result"]["value"]["value"])
+
     def test_a_cancel_hits_no_other_request(self):
-        async def race_all():
-            return await asyncio.gather(*(self.race(seed) for seed in range(self.CONNECTIONS)))
-        asyncio.run(race_all())
-        self.assertEqual("0", self.client.call(BLOCKERS, "stray"))
+        for race in (self.race, self.race_nested):
+            async def race_all(race=race):
+                return await asyncio.gather(*(race(seed) for seed in range(self.CONNECTIONS)))
+            asyncio.run(race_all())
+            self.assertEqual("0", self.client.call(BLOCKERS, "stray"))
 
 
 class CallTimeout(PeerCase):

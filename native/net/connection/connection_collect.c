@@ -301,12 +301,26 @@ static bool owes_answer(struct connection *connection)
   return owes;
 }
 
+/* Cancels a request that is nested in a callback. The watcher ends one that runs. */
+static bool cancel_nested(struct connection *connection, struct text id, enum rpc_nested_state which)
+{
+  const struct rpc_service *service = connection_service(connection);
+  struct rpc_callbacks *callbacks = connection->duplex->callbacks;
+  if (callbacks == NULL || !service->cancel_nested(service->context, callbacks, id, which))
+    return false;
+  crew_wake_watcher(connection->table->crew);
+  return true;
+}
+
 /* rpc_beside.cancel; state is the connection. A message that is being served cannot end during this function: its owner
- * first recalls the input side, or is the thread that reads. */
+ * first recalls the input side, or is the thread that reads. A nested request, whether it has
+ * begun or not, is found before the request around it that has the same id. */
 static bool cancel_request(void *state, struct text id)
 {
   struct connection *connection = state;
   struct connection_duplex *duplex = connection->duplex;
+  if (cancel_nested(connection, id, RPC_NESTED_RUNS) || cancel_nested(connection, id, RPC_NESTED_WAITS))
+    return true;
   if (duplex->message == DUPLEX_MESSAGE_SERVED && in_call_is_inside(&connection->in_call) &&
       has_id(connection, buffer_text(&duplex->served), &duplex->ids, &duplex->has_ids, id) &&
       owes_answer(connection))

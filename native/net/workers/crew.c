@@ -902,6 +902,9 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
     source->call_ops->end_wait(source, member);
   atomic_fetch_sub_explicit(&crew->waiting, counts, memory_order_relaxed);
   set_member_state(member, CREW_MEMBER_SERVING);
+  atomic_store_explicit(&member->waits_ended,
+                        atomic_load_explicit(&member->waits_ended, memory_order_relaxed) + 1,
+                        memory_order_relaxed);
   wake_sleeping_watcher(crew);
 }
 

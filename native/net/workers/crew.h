@@ -137,6 +137,7 @@ struct crew_call {
   int64_t since_ms; /* when the watcher first saw these steps */
   bool has_left;    /* the client has left */
   bool is_read_ahead;
+  uint64_t waits_ended; /* the member's, when its source was last asked to read ahead */
 };
 
 /* A thread is lost if it has not returned from a call one second after the call was ended. It is no longer lost when it
@@ -245,7 +246,8 @@ struct crew_member {
   _Atomic enum crew_member_state state;
   enum crew_hold hold; /* under the crew's lock */
   struct crew_call call;
-  struct crew_end end; /* under the crew's lock */
+  _Atomic uint64_t waits_ended; /* count of crew_wait that have returned; written by the thread */
+  struct crew_end end;          /* under the crew's lock */
   struct crew_ended ended;
   /* Set under the crew's lock, while the thread is held in its call. The thread reads it after the call. */
   _Atomic enum crew_lost lost;

@@ -45,8 +45,8 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
   return sum;
 }
 
-/* Has the sources of calls of READ_AHEAD_MS read ahead. again: also sources that were asked before, because a source
- * stops reading ahead when its thread waits for the client. Returns when all have to be asked again. */
+/* Has the sources of calls of READ_AHEAD_MS read ahead. again: also sources that were asked before; so are those whose
+ * thread has waited for the client since, because that ends the reading ahead. Returns when all have to be asked again. */
 static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
   if (atomic_load(&crew->read_ahead_ms) <= now_ms) {
@@ -56,9 +56,12 @@ static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
   }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
+    const uint64_t waits = atomic_load_explicit(&member->waits_ended, memory_order_relaxed);
+    const bool has_waited = waits != member->call.waits_ended;
     if (!is_inside(member) || now_ms - member->call.since_ms < READ_AHEAD_MS ||
-        (member->call.is_read_ahead && !again))
+        (member->call.is_read_ahead && !has_waited && !again))
       continue;
+    member->call.waits_ended = waits;
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
     if (source != NULL && source->call_ops != NULL && source->call_ops->read_ahead != NULL)
       source->call_ops->read_ahead(source, &crew->watcher);
@@ -310,7 +313,7 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
   return due_ms;
 }
 
-/* Requests the end of calls whose timeouts have passed. Returns when the next timeout passes. A later call of a batch
+/* Requests the end of calls whose timeouts have passed, and of nested ones that were cancelled. Returns when the next timeout passes. A later call of a batch
  * is found by the next check only. */
 static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
 {
@@ -326,10 +329,11 @@ static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
       continue;
     int64_t at_ms =
         service->find_deadline(service->context, member->worker, member->call.since_ms, &end.call);
-    if (at_ms > now_ms)
-      due_ms = at_ms < due_ms ? at_ms : due_ms;
-    else
+    if (at_ms <= now_ms) {
       crew_want_end(member, &end);
+      at_ms = now_ms + CHECK_EVERY_MS; /* it may be in vain: another thread visits the call */
+    }
+    due_ms = at_ms < due_ms ? at_ms : due_ms;
   }
   pthread_mutex_unlock(&crew->lock);
   return due_ms;

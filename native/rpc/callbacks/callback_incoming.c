@@ -16,14 +16,21 @@ enum {
   WAITED_MAX_MS = 2000 /* for answers to be read: see rpc_callbacks_await_answers */
 };
 
-/* A nested request that waits for its thread. */
+/* A nested message: it waits in the inbox of its thread, and then is one of those that the thread serves. */
 struct callback_message {
-  struct callback_message *next;
+  struct callback_message *next;   /* in the inbox */
+  struct callback_message *outer;  /* while it is served: the one around it */
   struct rpc_callbacks *callbacks; /* of an open call of the thread */
   uint64_t number;                 /* of that call */
   uint64_t answers;                /* answers that the client had sent before the request */
   int64_t received_ns;             /* clock_now_ns */
   struct buffer text;
+
+  /* Under the inbox's lock; the thread reads `cause` without the lock: */
+  struct buffer ids; /* the ids of its requests (rpc_codec.list_ids); listed when they are first needed */
+  bool has_ids;
+  bool may_end;                      /* a member of the crew serves it: other threads are not interrupted */
+  _Atomic enum rpc_call_cause cause; /* why it is to be ended, if it is */
 };
 
 /* ---- the inbox of a thread ---- */
@@ -49,9 +56,10 @@ bool callback_inbox_has_turn(const struct rpc_callback_call *call)
   if (call->state != RPC_CALL_ANSWERED)
     return true;
   pthread_mutex_lock(&thread->lock);
-  /* the thread removes messages itself, when it polls */
+  /* The thread removes messages itself, when it polls; but a message that is cancelled is removed by another thread. */
   const struct callback_message *first = thread->first;
-  bool is_earlier = first->callbacks != call->callbacks || first->answers < call->answer_number;
+  bool is_earlier =
+      first != NULL && (first->callbacks != call->callbacks || first->answers < call->answer_number);
   pthread_mutex_unlock(&thread->lock);
   return is_earlier;
 }
@@ -93,6 +101,7 @@ static struct callback_message *remove_message_of(struct callback_thread *thread
 static void free_message(struct callback_message *message)
 {
   buffer_fini(&message->text);
+  buffer_fini(&message->ids);
   free(message);
 }
 
@@ -139,8 +148,31 @@ void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks 
 
 /* ---- serving nested requests ---- */
 
+/* Removes the first message of the inbox, which is served from now on. NULL: there is none. */
+static struct callback_message *begin_serving(struct callback_thread *inbox, bool may_end)
+{
+  pthread_mutex_lock(&inbox->lock);
+  struct callback_message *message = inbox->first == NULL ? NULL : unlink_message(inbox, &inbox->first);
+  if (message != NULL) {
+    message->may_end = may_end;
+    message->outer = inbox->served;
+    inbox->served = message;
+  }
+  pthread_mutex_unlock(&inbox->lock);
+  return message;
+}
+
+/* Before the message is answered: a request that was answered is not found by a cancel. */
+static void end_serving(struct callback_thread *inbox, const struct callback_message *message)
+{
+  pthread_mutex_lock(&inbox->lock);
+  inbox->served = message->outer;
+  pthread_mutex_unlock(&inbox->lock);
+}
+
 struct nested_serving {
   struct nested_worker *nested;
+  struct callback_thread *inbox;
   struct callback_message *message;
 };
 
@@ -180,6 +212,7 @@ static void run_serving(void *argument)
       callbacks->codec->serve(callbacks->peer, &nested->worker, &client, buffer_text(&serving->message->text),
                               &nested->out, callbacks->push->reply_max(callbacks->duplex), NULL);
   nested->worker.within = 0;
+  end_serving(serving->inbox, serving->message);
   if (served != RPC_NO_REPLY)
     send_answer(serving, &client);
   rpc_session_add_calls(callbacks->session, client.calls);
@@ -198,34 +231,110 @@ void callback_call_serve(struct rpc_callback_call *call)
 {
   struct nested_workers *pool = call->callbacks->peer->nested_workers;
   struct callback_thread *inbox = call->thread;
-  pthread_mutex_lock(&inbox->lock);
-  struct callback_message *message = inbox->first == NULL ? NULL : unlink_message(inbox, &inbox->first);
-  pthread_mutex_unlock(&inbox->lock);
+  struct rpc_worker *own = rpc_worker_now(); /* NULL: the thread is no crew member */
+  struct callback_message *message = begin_serving(inbox, own != NULL);
   if (message == NULL)
     return;
   forget_kept(message->callbacks, message->text.len);
-  struct nested_serving serving = {.message = message};
+  struct nested_serving serving = {.inbox = inbox, .message = message};
   if (jvm_stack_is_short()) {
+    end_serving(inbox, message);
     refuse_unserved(message, "less than 256 KiB of the thread's stack are left");
   } else if (nested_workers_borrow(pool, &serving.nested) != JP_OK) {
+    end_serving(inbox, message);
     refuse_unserved(message, "out of memory");
   } else {
-    struct callback_thread *before = callback_thread_set(call->thread);
-    const struct callback_message *outer = call->thread->served;
-    call->thread->served = message;
-    struct rpc_worker *own = rpc_worker_now(); /* NULL: the thread is no crew member */
+    struct callback_thread *before = callback_thread_set(inbox);
     serving.nested->worker.runner.watch = own == NULL ? NULL : &serving.nested->worker.watch;
     if (own != NULL)
       rpc_call_begin_nested(&own->watch, &serving.nested->worker.watch, own->runner.thread,
-                            message->received_ns);
+                            message->received_ns, &message->cause);
     jvm_thread_run(serving.nested->worker.runner.thread, run_serving, &serving);
     if (own != NULL)
       rpc_call_end_nested(&own->watch, own->runner.thread);
-    call->thread->served = outer;
     callback_thread_set(before);
     nested_workers_return(pool, serving.nested);
   }
   free_message(message);
+}
+
+/* ---- cancels ---- */
+
+/* Under the inbox's lock. */
+static bool has_id(struct callback_message *message, struct text id)
+{
+  const struct rpc_callbacks *callbacks = message->callbacks;
+  if (callbacks->codec->list_ids == NULL)
+    return false;
+  if (!message->has_ids)
+    callbacks->codec->list_ids(callbacks->peer, buffer_text(&message->text), &message->ids);
+  message->has_ids = true;
+  return text_has_line(buffer_text(&message->ids), id);
+}
+
+/* The innermost one that is served and has the id. Under the inbox's lock. */
+static struct callback_message *find_served(const struct callback_thread *thread,
+                                            const struct rpc_callbacks *callbacks, struct text id)
+{
+  struct callback_message *message = thread->served;
+  while (message != NULL && (message->callbacks != callbacks || !message->may_end || !has_id(message, id)))
+    message = message->outer;
+  return message;
+}
+
+/* The first one of the inbox that has the id, removed. Under the lock and the inbox's. */
+static struct callback_message *remove_waiting(struct callback_thread *thread,
+                                               struct rpc_callbacks *callbacks, struct text id)
+{
+  struct callback_message **link = &thread->first;
+  while (*link != NULL && ((*link)->callbacks != callbacks || !has_id(*link, id)))
+    link = &(*link)->next;
+  if (*link == NULL)
+    return NULL;
+  callbacks->kept--;
+  callbacks->kept_bytes -= (*link)->text.len;
+  return unlink_message(thread, link);
+}
+
+/* The message has not run, and will not. */
+static void answer_cancelled(struct callback_message *message)
+{
+  struct rpc_callbacks *callbacks = message->callbacks;
+  const struct text text = buffer_text(&message->text);
+  struct buffer out;
+  buffer_init(&out);
+  push_error(callbacks, callbacks->codec->answer_ended(callbacks->peer, text, RPC_CALL_CANCELLED, &out),
+             &out);
+  rpc_callbacks_count_unread(callbacks, text);
+  buffer_fini(&out);
+}
+
+bool rpc_callbacks_cancel(void *context, struct rpc_callbacks *callbacks, struct text id,
+                          enum rpc_nested_state which)
+{
+  (void)context;
+  bool is_found = false;
+  struct callback_message *removed = NULL;
+  pthread_mutex_lock(&callbacks->process->lock);
+  for (struct rpc_callback_call *call = callbacks->calls; call != NULL && !is_found; call = call->next) {
+    struct callback_thread *thread = call->thread;
+    if (call->number == 0) /* an event: no request is nested in it, and its inbox may not be initialised */
+      continue;
+    pthread_mutex_lock(&thread->lock);
+    struct callback_message *served = which == RPC_NESTED_RUNS ? find_served(thread, callbacks, id) : NULL;
+    if (served != NULL)
+      atomic_store_explicit(&served->cause, RPC_CALL_CANCELLED, memory_order_relaxed);
+    if (which == RPC_NESTED_WAITS)
+      removed = remove_waiting(thread, callbacks, id);
+    pthread_mutex_unlock(&thread->lock);
+    is_found = served != NULL || removed != NULL;
+  }
+  pthread_mutex_unlock(&callbacks->process->lock);
+  if (removed != NULL) {
+    answer_cancelled(removed);
+    free_message(removed);
+  }
+  return is_found;
 }
 
 /* ---- keeping messages ---- */

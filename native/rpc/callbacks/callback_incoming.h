@@ -11,6 +11,10 @@ enum rpc_received rpc_callbacks_receive(void *context, struct rpc_callbacks *cal
 enum rpc_received rpc_callbacks_receive_beginning(void *context, struct rpc_callbacks *callbacks,
                                                   struct text beginning, bool *is_answer);
 
+/* rpc_service.cancel_nested */
+bool rpc_callbacks_cancel(void *context, struct rpc_callbacks *callbacks, struct text id,
+                          enum rpc_nested_state which);
+
 /*
  * Called before a message releases refs that answers of the client may name. Returns when the answers that
  * were received before the message have been read, or two seconds after the last of them was received. Does

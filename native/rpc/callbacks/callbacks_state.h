@@ -153,13 +153,14 @@ struct rpc_callbacks {
  * even of another connection, serves those of the outer calls.
  */
 struct callback_thread {
-  pthread_mutex_t lock; /* guards the inbox and `innermost`; taken after the callbacks' lock */
+  pthread_mutex_t lock; /* guards the inbox, `innermost` and `served`; taken after the callbacks' lock */
   struct callback_message *first;
   struct callback_message **last;
-  _Atomic size_t count;                  /* of the inbox; changed under the lock */
-  struct rpc_callback_call *innermost;   /* the call in which it waits, if any */
-  size_t depth;                          /* count of its open calls; used by the thread only */
-  const struct callback_message *served; /* the innermost nested request being served; likewise. NULL: none */
+  _Atomic size_t count;                /* of the inbox; changed under the lock */
+  struct rpc_callback_call *innermost; /* the call in which it waits, if any */
+  size_t depth;                        /* count of its open calls; used by the thread only */
+  /* The innermost nested request being served, NULL: none. The thread, which alone changes it, reads it without the lock. */
+  struct callback_message *served;
 };
 
 /* Why a call has ended, or cannot begin. */

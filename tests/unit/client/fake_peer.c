@@ -355,12 +355,15 @@ static bool read_any(struct fake_connection *connection, struct text *message)
 bool fake_read(struct fake_connection *connection, struct text *message)
 {
   static const char cancel[] = "\"method\":\"cancel\"", value[] = "\"value\":";
+  static const char within[] = "\"within\"";
   while (read_any(connection, message)) {
     const char *found = memmem(message->data, message->len, cancel, sizeof cancel - 1);
     if (found == NULL)
       return true;
     found = memmem(message->data, message->len, value, sizeof value - 1);
     check(found != NULL && fake_id(*message) == 0, "a cancel is a notification that names a request");
+    check(memmem(message->data, message->len, within, sizeof within - 1) == NULL,
+          "a cancel does not wait for the request that it ends");
     connection->cancelled = strtoull(found + sizeof value - 1, NULL, 10);
   }
   return false;

@@ -133,6 +133,24 @@ UNIT_TEST(test_a_call_of_a_request_that_has_timed_out)
   release_and_close(&object);
 }
 
+static void ask_briefly(struct object *object, struct jp_callback_call *call)
+{
+  assert_int_equal(fixture_call(object->client, 5, NULL), JP_CLIENT_TIMEOUT);
+  assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
+}
+
+/* The peer sees that the cancel is not nested (fake_read). */
+UNIT_TEST(test_a_nested_request_that_has_timed_out)
+{
+  struct object object = {.play =
+                              PLAY(GIVES, CALLED("cb-1", "1"), NESTED("2", "cb-1"), RETURNED("cb-1", "null"),
+                                   ANSWER("2"), ANSWER("1"), RELEASED("1", "1")),
+                          .behave = ask_briefly};
+  begin_play(&object, NULL, NULL);
+  assert_given(&object);
+  release_and_close(&object);
+}
+
 /* ---- deferred answers ---- */
 
 static struct jp_callback_call *kept;

@@ -265,7 +265,7 @@ static int tear_down_nested(void **state)
 
 static void begin_nested(size_t i)
 {
-  rpc_call_begin_nested(&worker.watch, &nested[i], worker.runner.thread, 0);
+  rpc_call_begin_nested(&worker.watch, &nested[i], worker.runner.thread, 0, NULL);
   rpc_call_begin(&nested[i], &CALL, NULL, &CLIENT, false);
 }
 
@@ -304,7 +304,7 @@ UNIT_TEST_WITH(a_nested_request_times_out_by_itself, set_up_nested, tear_down_ne
   brief.timeout_ms = 30;
   begin_call(&CALL, &REACHED);
   begin_nested(0);
-  rpc_call_begin_nested(&worker.watch, &nested[1], worker.runner.thread, 200 * 1000000);
+  rpc_call_begin_nested(&worker.watch, &nested[1], worker.runner.thread, 200 * 1000000, NULL);
   rpc_call_begin(&nested[1], &brief, NULL, &CLIENT, false);
   assert_int_equal(230, rpc_call_find_deadline(&peer, &worker, 300, &end));
   assert_int_equal(2, end.level);
@@ -323,6 +323,56 @@ UNIT_TEST_WITH(a_nested_request_times_out_by_itself, set_up_nested, tear_down_ne
   assert_false(interrupt_call(&end));
   assert_false(is_interrupted());
   assert_int_equal(RPC_CALL_RETURNS, end_nested(1));
+  assert_int_equal(RPC_CALL_RETURNS, end_nested(0));
+  assert_int_equal(RPC_CALL_RETURNS, end_call());
+}
+
+/* As the interrupter ends what find_deadline names. */
+static bool end_due(void)
+{
+  struct rpc_peer peer = {0};
+  struct rpc_call_end end = {0};
+  return rpc_call_find_deadline(&peer, &worker, clock_now_ms(), &end) <= clock_now_ms() &&
+         interrupt_call(&end);
+}
+
+UNIT_TEST_WITH(a_nested_message_is_cancelled_by_itself, set_up_nested, tear_down_nested)
+{
+  _Atomic enum rpc_call_cause causes[2] = {RPC_CALL_RETURNS, RPC_CALL_RETURNS};
+  begin_call(&CALL, &REACHED);
+  rpc_call_begin_nested(&worker.watch, &nested[0], worker.runner.thread, 0, &causes[0]);
+  rpc_call_begin(&nested[0], &CALL, NULL, &CLIENT, false);
+  rpc_call_begin_nested(&worker.watch, &nested[1], worker.runner.thread, 0, &causes[1]);
+  assert_false(end_due());
+  atomic_store(&causes[1], RPC_CALL_CANCELLED);
+  assert_false(end_due()); /* it is in no call, and is asked again soon */
+  struct rpc_peer peer = {0};
+  struct rpc_call_end end;
+  const int64_t again_ms = rpc_call_find_deadline(&peer, &worker, 0, &end);
+  assert_true(again_ms <= clock_now_ms() + 1000);
+  rpc_call_begin(&nested[1], &CALL, NULL, &CLIENT, false);
+  assert_true(end_due());
+  assert_true(is_interrupted());
+  assert_false(end_due());
+  assert_int_equal(RPC_CALL_CANCELLED, rpc_call_end(&nested[1], worker.runner.thread));
+  assert_false(is_interrupted());
+  assert_int_equal(RPC_CALL_CANCELLED,
+                   rpc_call_find_lateness(&nested[1], 0, &CALL)); /* the rest of a batch */
+  rpc_call_end_nested(&worker.watch, worker.runner.thread);
+  /* an interrupt that is due waits for what is nested in the message */
+  begin_nested(1);
+  atomic_store(&causes[0], RPC_CALL_CANCELLED);
+  assert_true(end_due());
+  assert_false(is_interrupted());
+  assert_int_equal(RPC_CALL_RETURNS, end_nested(1));
+  assert_true(is_interrupted());
+  assert_int_equal(RPC_CALL_CANCELLED, end_nested(0));
+  assert_false(is_interrupted());
+  /* another message at the place of one that was found */
+  end = (struct rpc_call_end){
+      .cause = RPC_CALL_CANCELLED, .level = 1, .call = atomic_load(&nested[0].calls) + 1};
+  begin_nested(0);
+  assert_false(interrupt_call(&end));
   assert_int_equal(RPC_CALL_RETURNS, end_nested(0));
   assert_int_equal(RPC_CALL_RETURNS, end_call());
 }
@@ -403,9 +453,11 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
 #define CANCELS_VARIABLE "JPEER_RACE_CANCELS"
 enum { CANCELS = 20000 };
 
-static _Atomic unsigned cancels;      /* that were requested, */
-static _Atomic unsigned ended;        /* and calls that were ended by them, */
-static _Atomic unsigned nested_ended; /* and nested ones */
+static _Atomic unsigned cancels;                 /* that were requested, */
+static _Atomic unsigned ended;                   /* and calls that were ended by them, */
+static _Atomic unsigned nested_ended;            /* and nested ones, */
+static _Atomic unsigned nested_cancelled;        /* and nested messages */
+static _Atomic enum rpc_call_cause nested_cause; /* of the nested message; others set it at any time */
 static unsigned cancels_wanted;
 
 static void wait_a_little(unsigned *seed)
@@ -419,8 +471,9 @@ static bool is_race_over(int64_t since_ms)
 {
   enum { RACE_MAX_MS = 60000 };
   const bool has_all = atomic_load(&cancels) >= cancels_wanted;
-  return has_all && ((atomic_load(&ended) > 0 && atomic_load(&nested_ended) > 0) ||
-                     clock_now_ms() - since_ms > RACE_MAX_MS);
+  const bool has_each =
+      atomic_load(&ended) > 0 && atomic_load(&nested_ended) > 0 && atomic_load(&nested_cancelled) > 0;
+  return has_all && (has_each || clock_now_ms() - since_ms > RACE_MAX_MS);
 }
 
 /* Like application code that reads its thread's flag: the flag is clear at the beginning of each request,
@@ -435,7 +488,8 @@ static void *call_and_read_flag(void *argument)
     begin_call(&CALL, &REACHED);
     wait_a_little(&seed);
     if (rand_r(&seed) % 4 == 0) {
-      rpc_call_begin_nested(&worker.watch, &nested[0], worker.runner.thread, 0);
+      atomic_store(&nested_cause, RPC_CALL_RETURNS);
+      rpc_call_begin_nested(&worker.watch, &nested[0], worker.runner.thread, 0, &nested_cause);
       assert_false(is_interrupted());
       wait_a_little(&seed);
       rpc_call_begin(&nested[0], &CALL, NULL, &CLIENT, false);
@@ -443,6 +497,8 @@ static void *call_and_read_flag(void *argument)
       assert_true(rpc_call_ended_by(&nested[0]) != RPC_CALL_RETURNS || !is_interrupted());
       const enum rpc_call_cause cause = rpc_call_end(&nested[0], worker.runner.thread);
       atomic_fetch_add(&nested_ended, cause == RPC_CALL_TIMED_OUT);
+      atomic_fetch_add(&nested_cancelled, cause == RPC_CALL_CANCELLED);
+      assert_true(cause != RPC_CALL_CANCELLED || atomic_load(&nested_cause) == RPC_CALL_CANCELLED);
       assert_false(is_interrupted());
       rpc_call_end_nested(&worker.watch, worker.runner.thread);
       assert_true(rpc_call_ended_by(&worker.watch) == RPC_CALL_RETURNS || is_interrupted());
@@ -453,7 +509,15 @@ static void *call_and_read_flag(void *argument)
   return NULL;
 }
 
-/* Half of them whatever call there is, half of the others a nested one. */
+static void cancel_nested_message(unsigned *seed)
+{
+  atomic_store(&nested_cause, RPC_CALL_CANCELLED);
+  wait_a_little(seed);
+  (void)end_due();
+  atomic_fetch_add(&cancels, 1);
+}
+
+/* A quarter of them the nested message; half of the others whatever call there is, half of the rest a nested one. */
 static void *cancel_at_random(void *argument)
 {
   unsigned seed = 2;
@@ -461,6 +525,10 @@ static void *cancel_at_random(void *argument)
   while (!atomic_load(&is_over)) {
     struct rpc_call_end end = CANCEL;
     wait_a_little(&seed);
+    if (rand_r(&seed) % 4 == 0) {
+      cancel_nested_message(&seed);
+      continue;
+    }
     end.is_any = rand_r(&seed) % 2 == 0;
     end.level = (uint32_t)rand_r(&seed) % 2;
     const struct rpc_call_watch *meant = end.level == 0 || end.is_any ? &worker.watch : &nested[0];
@@ -491,6 +559,7 @@ UNIT_TEST_WITH(no_interrupt_outlasts_its_call_or_hits_another_request, set_up_ne
     pthread_join(threads[i], NULL);
   assert_true(atomic_load(&ended) > 0);
   assert_true(atomic_load(&nested_ended) > 0);
+  assert_true(atomic_load(&nested_cancelled) > 0);
 }
 
 UNIT_MAIN

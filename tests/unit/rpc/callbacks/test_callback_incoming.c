@@ -1,6 +1,7 @@
 /* A delete_object is served after the answers that its client has sent before it. */
 #include "base/clock.h"
 #include "callback_bench.h"
+#include "rpc/callbacks/callback_incoming.h"
 #include "rpc/callbacks/callbacks_state.h"
 #include "tests/unit/await.h"
 #include "tests/unit/unit.h"
@@ -11,6 +12,9 @@
 #define ANSWER(number) "{\"jsonrpc\":\"2.0\",\"id\":\"cb-" number "\",\"result\":{\"ref\":1}}"
 #define DELETE         CONTROL("delete_object", "{\"ref\":1}")
 #define DELETE_COUNTED CONTROL("delete_object", "{\"ref\":1,\"told\":1}")
+#define NESTED_ADD(id)                                                                                       \
+  "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\"},"   \
+  "\"options\":{\"within\":\"cb-1\"}}"
 #define NESTED_DELETE(number)                                                                                \
   "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":"  \
   "[{\"ref\":1,\"told\":1}]},\"options\":{\"within\":\"cb-" number "\"}}"
@@ -200,6 +204,32 @@ UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, duplex_set_up_with_7, dup
   stub_callbacks.hooks->close(inner);
   stub_callbacks.hooks->close(outer);
   assert_true(clock_now_ms() - begin_ms < NO_WAIT_MS);
+}
+
+static bool cancel(const char *id, enum rpc_nested_state which)
+{
+  return rpc_callbacks_cancel(NULL, duplex->callbacks, text_of(id), which);
+}
+
+/* Its thread has been woken for the message, and finds none. */
+UNIT_TEST_WITH(test_a_nested_request_that_waits_is_answered_when_it_is_cancelled, duplex_set_up_with_7,
+               duplex_tear_down)
+{
+  struct rpc_callback_call *call = open_call();
+  hand_in(NESTED_ADD("5"));
+  hand_in(NESTED_ADD("6"));
+  assert_false(cancel("5", RPC_NESTED_RUNS));
+  assert_false(cancel("7", RPC_NESTED_WAITS));
+  assert_true(cancel("5", RPC_NESTED_WAITS));
+  assert_false(cancel("5", RPC_NESTED_WAITS));
+  assert_true(cancel("6", RPC_NESTED_WAITS));
+  assert_int_equal(duplex->callbacks->kept, 0);
+  assert_int_equal(duplex->callbacks->kept_bytes, 0);
+  stub_callbacks.hooks->serve(call);
+  hand_in(NESTED_ADD("5"));
+  hand_in(ANSWER("1"));
+  assert_true(cancel("5", RPC_NESTED_WAITS));
+  read_answer(call);
 }
 
 /* The answer is never read: all requests together wait as long as one. */
