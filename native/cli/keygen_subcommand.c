@@ -1,22 +1,28 @@
 /* `jpeer keygen` makes a pair of CURVE keys, for a peer or a client. */
+#include "base/options.h"
 #include "cli/subcommands.h"
 #include "net/zeromq/zeromq_keys.h"
 
 #include <stdio.h>
 #include <string.h>
 
+static const char about[] =
+    "Makes a pair of CURVE keys, of a peer (jpeer run --zmq-curve-key FILE) or of a client, in a new FILE "
+    "with\n"
+    "the mode 0600, and prints the public key: a peer's belongs in the configuration of its clients\n"
+    "(server_key), a client's in the principals file (curve-keys). The file stays where it is used.";
+static const char synopsis[] = "jpeer keygen FILE";
+
 static void print_help(FILE *out)
 {
-  fputs(
-      "usage: jpeer keygen FILE\n"
-      "\n"
-      "Makes a pair of CURVE keys, of a peer (jpeer run --zmq-curve-key FILE) or of a client, in a new FILE "
-      "with the\n"
-      "mode 0600, and prints the public key: a peer's belongs in the configuration of its clients "
-      "(server_key), a\n"
-      "client's in the principals file (curve-keys). The file stays where it is used.\n"
-      "\nExit codes: 0, 1 (the file cannot be made, or exists), 2 (usage).\n",
-      out);
+  fprintf(out, "usage: %s\n\n%s\n\nExit codes: 0, 1 (the file cannot be made, or exists), 2 (usage).\n",
+          synopsis, about);
+}
+
+void keygen_print_manual(FILE *out)
+{
+  options_print_manual(out, "jpeer keygen", "makes a pair of keys for ZeroMQ's CURVE", synopsis, about, NULL,
+                       0);
 }
 
 static enum jp_status make_keys(const char *path, struct jp_error *error)

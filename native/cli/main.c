@@ -103,6 +103,10 @@ static int print_manual(char *const *args, size_t arg_count)
     token_print_manual(stdout);
     return EXIT_GOOD;
   }
+  if (strcmp(name, "keygen") == 0) {
+    keygen_print_manual(stdout);
+    return EXIT_GOOD;
+  }
   if (arg_count > 0) {
     fprintf(stderr, "jpeer man: there is no page for \"%s\"\n", name);
     return EXIT_USAGE;
@@ -128,7 +132,7 @@ static int print_completion(char *const *args, size_t arg_count)
 /* For completion scripts: "--", and the words after "jpeer". */
 static int complete_words(char *const *args, size_t arg_count)
 {
-  static const char *const names[] = {"run", "policy", "token", "help", "completion", "man", NULL};
+  static const char *const names[] = {"run", "policy", "token", "keygen", "help", "completion", "man", NULL};
   const struct completion_of_others others = {names, run_option_rows, run_option_count, policy_preset_names};
   if (arg_count > 0 && strcmp(args[0], "--") == 0)
     command_complete(args + 1, arg_count - 1, &others);

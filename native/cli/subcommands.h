@@ -11,7 +11,8 @@ int subcommand_run(char *const *args, size_t arg_count);
 int subcommand_policy(char *const *args, size_t arg_count);
 int subcommand_keygen(char *const *args, size_t arg_count);
 int subcommand_token(char *const *args, size_t arg_count);
-/* Prints the man page of `jpeer token`. */
+/* Prints the man page. */
 void token_print_manual(FILE *out);
+void keygen_print_manual(FILE *out);
 
 #endif

@@ -9,9 +9,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from support.certificates import Servers
 from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, eventually, run_to_end
 from support.peer_case import PeerCase, allow
-from support.tls_proxy import Certificates, TlsProxy
+from support.tls_proxy import TlsProxy
 
 HEAP = "java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getCommitted()"
 LIST_OF_TEN = "IntStream.range(0, 10).boxed().collect(Collectors.toList())"
@@ -558,13 +559,13 @@ class Secured(PeerCase):
 
     def test_tls_and_tokens(self):
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-tls-"))
-        certificates = Certificates(folder)
+        certificates = Servers(folder)
         token = Path(folder, "token")
         token.write_text("secret-token-of-the-test\n", encoding="utf-8")
         proxy = self.enterContext(TlsProxy(self.peer.socket_path("ws+unix"), certificates.context()))
         message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "java.lang.Math.abs", "params": [-7]})
         for scheme in ("wss", "https"):
-            options = ("-u", proxy.url(scheme, "localhost"), "--ca-file", certificates.ca, "--token-file", token)
+            options = ("-u", proxy.url(scheme, "localhost"), "--ca-file", certificates.certificate, "--token-file", token)
             with self.subTest(scheme):
                 self.assertEqual(run_to_end("call", *options, "Math.abs(-7)").stdout, "7\n")
                 done = subprocess.run([BINARY, "rpc", *options], input=message, capture_output=True, text=True,

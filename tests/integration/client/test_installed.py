@@ -57,7 +57,7 @@ TREE = {
     *(f"lib/pkgconfig/jpeer-{name}.pc" for name in LIBRARIES),
     *(f"lib/cmake/jpeer-{name}/jpeer-{name}-{part}.cmake" for name in ("jsonrpc", "client")
       for part in ("config", "config-version", "targets", "targets-*")),
-    *(f"share/man/man1/jpeer{name}.1" for name in ("", "-call", "-calls", "-cancel", "-describe", "-each", "-end", "-gc", "-ls", "-ping",
+    *(f"share/man/man1/jpeer{name}.1" for name in ("", "-call", "-calls", "-cancel", "-describe", "-each", "-end", "-gc", "-keygen", "-ls", "-ping",
                                                    "-ps", "-rpc", "-run", "-sessions", "-shell", "-stats", "-token")),
     "share/bash-completion/completions/jpeer", "share/zsh/site-functions/_jpeer", "share/fish/vendor_completions.d/jpeer.fish",
 }
