@@ -1,5 +1,6 @@
 /*
- * jpeer-bench-callbacks ADDRESS MEASURE COUNT [CORE]: calls from Java to C by libjpeer-client. MEASURE is one of
+ * jpeer-bench-callbacks ADDRESS MEASURE COUNT [CORE]: calls from Java to C by libjpeer-client. MEASURE is one
+ * of the following:
  *
  *   calls   COUNT pairs of a call without a callback and one whose method calls back once
  *   sort    ArrayList.sort of COUNT numbers with a comparator in C, and with Java's own
@@ -230,7 +231,7 @@ static void *write_bare(void *context)
   return NULL;
 }
 
-/* A thread that writes each message separately, and one that reads all available bytes. */
+/* A thread that writes each message separately, and a thread that reads all available bytes. */
 static double time_bare(long count)
 {
   int fds[2];

@@ -22,7 +22,7 @@ struct canned {
 /* False if no workload has that name, or its text is wrong. Free with canned_fini in both cases. */
 bool canned_init(struct canned *canned, const char *workload) JP_MUST_CHECK;
 void canned_fini(struct canned *canned);
-/* Appends the answer to the message. Appends nothing if the workload has no such message. */
+/* Appends the answer to the message. Appends nothing if the workload does not have this message. */
 void canned_answer(const struct canned *canned, struct text message, struct buffer *out);
 
 #endif

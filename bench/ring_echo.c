@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A request and an answer are as long as those of `add`. */
+/* A request and an answer have the same length as the messages of `add`. */
 enum { REQUEST_BYTES = 168, ANSWER_BYTES = 96, RING_BYTES = 1 << 17, LINE_BYTES = 128 };
 enum { CONNECTIONS_MAX = 64, IN_FLIGHT_MAX = 512, PAUSES = 64 };
 

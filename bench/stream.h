@@ -20,8 +20,9 @@ enum jp_status stream_connect(struct stream *stream, const struct link_target *t
                               struct jp_error *error) JP_MUST_CHECK;
 enum jp_status stream_unblock(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;
 
-/* link_kind.open of a struct link of this size that begins with a struct stream and is zero except for that: connects
- * it, and calls begin, which ends with stream_unblock. close: also called after begin has failed. */
+/* link_kind.open of a struct link of this size that begins with a struct stream and is zero except for that:
+ * connects it, and calls begin. begin must end with stream_unblock. close: also called after begin has
+ * failed. */
 enum jp_status stream_open_link(size_t size, const struct link_target *target,
                                 enum jp_status (*begin)(struct link *link, const struct link_target *target,
                                                         struct jp_error *error),

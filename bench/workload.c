@@ -138,7 +138,7 @@ static uint64_t value_of(char hole, const struct workload_facts *facts)
   }
 }
 
-/* A floor's replacement for a text that only the peer knows: with its length, that of the peer's UUID. */
+/* A floor's replacement for a text that only the peer knows: with the same length as the peer's UUID. */
 static const char unknown_text[] = "\044"
                                    "0b5e1c4e-93a7-4f5e-8d1c-2a6f8e7d4c3b";
 
@@ -198,7 +198,8 @@ void workload_write(const struct workload_text *text, const struct workload_fact
   out->len += (size_t)(end - room);
 }
 
-/* For a hole that accepts the answer's content, such as a reference that is not known yet: the place to keep it. */
+/* The place for the content of a hole that accepts the answer's content, for example a reference that is not
+ * known yet. */
 static uint64_t *unknown_number(char hole, struct workload_facts *facts)
 {
   if (hole == 't')

@@ -33,8 +33,8 @@ def run_shown(source):
 
 
 class Relay:
-    """A Unix socket at `path` that passes WebSockets on to that of a peer. Text messages are added to `messages`, each with
-    an arrow, before they are passed on."""
+    """A Unix socket at `path` that forwards WebSockets to a peer's Unix socket. Text messages are added to
+    `messages`, each with an arrow, before they are passed on."""
 
     def __init__(self, path, peer, messages):
         self.peer, self.messages = peer, messages

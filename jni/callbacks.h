@@ -38,7 +38,8 @@ struct jvm_callback_method {
   bool is_void;
 };
 
-/* The options that the argument `{"ref":{"callback":ID}}` had beside the ID, when the proxy was made. */
+/* The options that the argument `{"ref":{"callback":ID}}` had, in addition to the ID, when the proxy was
+ * made. */
 struct jvm_callback_given {
   int64_t id;
   bool is_oneway;
@@ -49,12 +50,12 @@ struct jvm_callback_given {
 /* --- threads --- */
 
 /*
- * Makes a struct jvm_thread that belongs to no thread. A nested worker has one, with caches of its own. Only
- * jni binds it to a thread, from `enter` to `leave`. While bound, it never changes the thread's interrupt
- * flag and context class loader: its `restorable` is NULL. JP_NO_MEMORY. Any thread.
+ * Makes a struct jvm_thread that belongs to no thread. A nested worker has a jvm_thread with its own caches.
+ * Only jni binds this jvm_thread to a thread, from `enter` to `leave`. While bound, it never changes the
+ * thread's interrupt flag and context class loader: its `restorable` is NULL. JP_NO_MEMORY. Any thread.
  */
 enum jp_status jvm_thread_create(struct jvm *jvm, struct jvm_thread **thread) JP_MUST_CHECK;
-/* Only while *thread is not bound. Any thread that is attached or may attach; NULL is fine. */
+/* May be called only while *thread is not bound. Any thread that is attached or may attach; NULL is fine. */
 void jvm_thread_destroy(struct jvm_thread *thread);
 
 /* True if the calling thread has less than 256 KiB of stack left. Any thread. */
@@ -138,7 +139,7 @@ struct jvm_callback_hooks {
   /*
    * A proxy was made for the ID. newest: the number that `find` returned for the ID before (0: none).
    * *is_taken: the number now belongs to the ID and holds the callbacks until `released`. Otherwise another
-   * thread has made a proxy first: the caller uses that one and drops its own without `released`.
+   * thread has made a proxy first: the caller uses the other proxy and drops its own without `released`.
    * JP_NO_MEMORY: the number is not registered.
    */
   enum jp_status (*made)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t newest,
@@ -152,9 +153,9 @@ struct jvm_callback_hooks {
 
   /*
    * --- a call: on the calling thread, in this order: open; enter, make arguments, leave; send; then poll and
-   * do what it returns, or wait; close. After a successful open, only close is mandatory. A thread that is no
-   * crew member returns to Java and parks there between two of these hooks, so that no C frame remains on its
-   * stack while it waits.
+   * follow its result, or wait; close. After a successful open, only close is mandatory. A thread that is not
+   * a crew member returns to Java and parks there between two of these hooks, so that no C frame remains on
+   * its stack while it waits.
    */
 
   /* True on a thread that can use `wait`, which is a crew member's. All other threads park. Called before
@@ -187,8 +188,8 @@ struct jvm_callback_hooks {
   void (*wait)(struct rpc_callback_call *call);
   /* How long the thread may park; INT64_MAX: for ever. */
   int64_t (*nanoseconds_left)(struct rpc_callback_call *call);
-  /* Serves one nested request and sends its answer. Not between enter and leave; jvm_thread_run binds the
-   * thread. */
+  /* Serves one nested request and sends its answer. Must not be called between enter and leave;
+   * jvm_thread_run binds the thread. */
   void (*serve)(struct rpc_callback_call *call);
   /* Decodes the answer into the request's arena, between enter and leave. Not JP_OK: *outcome is an
    * OUTCOME_ERROR whose text becomes the text of a CallbackException. */
@@ -200,8 +201,8 @@ struct jvm_callback_hooks {
    * jvm_thread_run. */
   void (*close)(struct rpc_callback_call *call);
 
-  /* The thread of this jvm_thread was interrupted while it may be waiting in `wait`, which then returns. Any
-   * Java thread. `thread` may have ended already, so it is only compared, never read. */
+  /* Called when the thread of this jvm_thread was interrupted and may be waiting in `wait`. `wait` then
+   * returns. Any Java thread. `thread` may have ended already, so it is only compared, never read. */
   void (*interrupted)(struct jvm_thread *thread);
 };
 
@@ -211,9 +212,9 @@ enum jp_status jvm_callbacks_start(struct jvm *jvm, const struct jvm_callback_ho
                                    struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Runs run(argument) with `thread`, which has no thread of its own, bound to the calling thread. Only inside
- * a hook that jni has called; no frame of references is open before or afterwards. `serve` and `close` use
- * this for rpc's work.
+ * Runs run(argument) with `thread`, which has no thread of its own, bound to the calling thread. May be
+ * called only inside a hook that jni has called; no frame of references is open before or afterwards. `serve`
+ * and `close` use this for rpc's work.
  */
 void jvm_thread_run(struct jvm_thread *thread, void (*run)(void *argument), void *argument);
 

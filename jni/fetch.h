@@ -18,8 +18,9 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome);
 
 /*
  * Runs an OP_ASSEMBLE, on the same thread and with the same checks as jvm_fetch: begins an array of primitives, a
- * String, a List or a Map, or adds a piece to one. The piece is converted and judged like an argument. *outcome becomes
- * a map with the `ref`. The first use of the object completes it (jni/objects.h, jvm_objects_get).
+ * String, a List or a Map, or adds a piece to such an object. The piece is converted and judged like an
+ * argument. *outcome becomes a map with the `ref`. The first use of the object completes it (jni/objects.h,
+ * jvm_objects_get).
  */
 void jvm_assemble(const struct jvm_request *request, struct outcome *outcome);
 

@@ -24,8 +24,8 @@ struct jvm_home {
 
 /*
  * Finds libjvm: at `requested` (--jvm: the library or a Java home), else JAVA_HOME, else `java` on PATH
- * (links followed), else the usual folders. Only reads the file system. JP_NOT_FOUND: the text lists every
- * place that was searched.
+ * (links followed), else the usual folders. Reads the file system, and starts nothing. JP_NOT_FOUND: the text
+ * lists every place that was searched.
  */
 enum jp_status jvm_locate(const char *requested, struct jvm_home *home, struct jp_error *error) JP_MUST_CHECK;
 
@@ -58,8 +58,8 @@ struct jvm_hooks {
    * like one of `started`. NULL: not called. */
   enum jp_status (*reached)(void *context, enum jvm_stage stage, struct jp_error *error);
   /* The JVM has begun to end (SIGTERM, SIGINT, System.exit, or the end of the last non-daemon thread). Called
-   * once, by the peer's shutdown hook on a Java thread, which may use Java. The JVM continues to end when it
-   * returns. */
+   * once, by the peer's shutdown hook. The calling thread is a Java thread and may use Java. The JVM
+   * continues to end when it returns. */
   void (*drain)(void *context);
   /* The JVM ended the process while it was being created (too little memory, or an agent does not load):
    * *error says why, in one line. `exiting` follows, with status 1. */
@@ -74,16 +74,17 @@ struct jvm_hooks {
 
 /*
  * Starts the JVM on a thread of its own and runs the application. Returns the process's exit status if the
- * JVM could not be started (1; *error says why, in one line; JP_NOT_FOUND: there is no such main class) or
+ * JVM could not be started (1; *error says why, in one line; JP_NOT_FOUND: the main class does not exist) or
  * was ended by DestroyJavaVM. If the application or a signal ends the JVM through System.exit, the process
  * ends with that status, and jvm_run does not return. Call it once, from main's thread, before any other
  * thread changes signal masks or handlers.
  *
- * Signals (docs/internals/start-and-stop.md): HUP calls hooks.hangup, if there is one. The first of TERM and
- * INT (and of HUP, if there is no hook) lets a thread of the peer call System.exit(0) as soon as the JVM is
- * up; System.exit waits for the application's shutdown hooks. A signal that arrives at least grace_ms later
- * ends the process with 143, and a line in the log names the hook that was still running. QUIT still gives
- * the JVM's thread dump. An uncaught exception in main is printed as java prints it; the status is then 1.
+ * Signals (docs/internals/start-and-stop.md): HUP calls hooks.hangup, if it is set. The first of TERM and INT
+ * (and of HUP, if hooks.hangup is not set) lets a thread of the peer call System.exit(0) as soon as the JVM
+ * is up; System.exit waits for the application's shutdown hooks. A signal that arrives at least grace_ms
+ * later ends the process with 143, and a line in the log names the hook that was still running. QUIT still
+ * gives the JVM's thread dump. An uncaught exception in main is printed as java prints it; the status is then
+ * 1.
  */
 int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, struct jp_error *error);
 
@@ -105,12 +106,14 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread);
  * loader) are not undone before the next request. On the thread itself. */
 void jvm_thread_keep_changes(struct jvm_thread *thread);
 
-/* Thread.interrupt() of `thread`, which is another thread's and must not end during the call. by: the calling thread's,
- * without an exception pending. Code of the application may run in it: that of an interruptible channel. */
+/* Thread.interrupt() of `thread`, which is another thread's and must not end during the call. by: the calling
+ * thread's, without an exception pending. The interrupt may run code of the application, for example an
+ * interruptible channel's. */
 void jvm_thread_interrupt(struct jvm_thread *by, const struct jvm_thread *thread);
-/* The frames of `thread`, which is another thread's and must not end during the call, or the calling one: as
- * StackTraceElement.toString writes them, the innermost first, max at most, without those of the peer's own class. Their
- * texts are in the arena. Returns how many. by: as for jvm_thread_interrupt; the JVM may keep it waiting. */
+/* The frames of `thread`, in the form of StackTraceElement.toString: the innermost first, at most max,
+ * without frames of the peer's own class. `thread` is the calling thread, or another thread that must not end
+ * during the call. Their texts are in the arena. Returns how many. by: as for jvm_thread_interrupt; the JVM
+ * may keep it waiting. */
 size_t jvm_thread_trace(struct jvm_thread *by, const struct jvm_thread *thread, struct arena *arena,
                         struct text *frames, size_t max);
 /* Thread.interrupted(), on the thread itself: the flag is clear afterwards. True: it was set. */

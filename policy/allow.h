@@ -8,19 +8,19 @@
 
 /* A pattern after "jdk:" is the same rule: the word is for policy_allow_check.
  *
- * patterns is a list such as "com.example.**,java.util.*", without blanks. Fills the document's rules and
- * their reasons; they have no line numbers. JP_INVALID: the error's text names the option and the pattern. JP_LIMIT:
- * the list is longer than POLICY_RULES_MAX. */
+ * patterns is a list, for example "com.example.**,java.util.*", without blanks. Fills the document's rules
+ * and their reasons; they have no line numbers. JP_INVALID: the error's text names the option and the
+ * pattern. JP_LIMIT: the list is longer than POLICY_RULES_MAX. */
 enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
                                     struct policy_document *document, struct jp_error *error) JP_MUST_CHECK;
 
 /*
  * Whether a wildcard without "jdk:" matches a class of the JDK. Most of the JDK's packages have members that give a
- * client access to everything, so a peer refuses such patterns. The caller passes the names of the JDK's classes, in
- * any order, until policy_allow_see_class returns false.
+ * client access to everything, so a peer refuses patterns that match all of them. The caller passes the names
+ * of the JDK's classes, in any order, until policy_allow_see_class returns false.
  */
 struct policy_allow_check {
-  struct policy_pattern *wildcards; /* those without "jdk:" */
+  struct policy_pattern *wildcards; /* patterns without "jdk:" */
   struct text *sources;
   size_t count;               /* 0: nothing can be refused; no name is needed */
   const struct text *refused; /* NULL: none so far */

@@ -45,7 +45,7 @@ static void fill_table(const struct policy *policy, const struct policy_question
   }
 }
 
-/* Only constructors are named "<init>". */
+/* The name "<init>" belongs only to constructors. */
 static bool is_possible(const struct policy_question *question, int category)
 {
   return (category == POLICY_CONSTRUCTOR) == text_equal(question->member_name, TEXT("<init>"));

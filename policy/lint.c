@@ -74,7 +74,7 @@ static bool looks_like_package(struct text name)
   return true;
 }
 
-/* Warns of "com.example**", which was probably meant as "com.example.**". */
+/* Warns of "com.example**", because "com.example.**" was probably meant. */
 static void check_stars(struct lint *lint, struct text class_pattern)
 {
   struct text rest = class_pattern;
@@ -191,8 +191,8 @@ static void add_line(struct lines *lines, int line)
     snprintf(lines->text + used, sizeof lines->text - used, ", ...");
 }
 
-/* Removes from the rule all that the rules before it decide. `every`: only those for every class, or only the others.
- * True if nothing remains. */
+/* Removes from the rule all that the rules before it decide. `every`: true: only rules for every class;
+ * false: only the other rules. True if nothing remains. */
 static bool is_decided_before(struct lint *lint, bool every, struct lines *lines)
 {
   const struct policy_rule *rules = lint->document->rules;

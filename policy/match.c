@@ -81,7 +81,7 @@ static struct cursor cursor_over(struct text t)
 }
 
 /* Matches one segment against "?" and "*". Only the latest "*" has to be tried again, because it can match
- * whatever an earlier one could. */
+ * everything that an earlier "*" could match. */
 static bool glob_matches(struct text glob, struct cursor name)
 {
   struct cursor pattern = cursor_over(glob);
@@ -151,8 +151,9 @@ static bool segments_match(const struct policy_segment *pattern, const struct po
 }
 
 /*
- * Skips equal bytes by eights, because packages mostly begin alike and are in lower case. False: the two differ in
- * another bit than that of upper and lower case. That is final, since an ASCII letter equals only ASCII letters.
+ * Skips equal bytes by eights, because packages mostly begin alike and are in lower case. False: the two
+ * differ in another bit than the bit for upper and lower case. They are different then, because an ASCII
+ * letter equals only ASCII letters.
  */
 static bool skip_equal_words(struct cursor *pattern, struct cursor *name)
 {
@@ -338,10 +339,10 @@ enum jp_status policy_pattern_compile_member(struct text source, struct arena *a
 /* ---- whether one pattern covers another ---- */
 
 /*
- * Both patterns become automata over characters, whose states are positions in a list of tokens. The search walks
- * through the states of `specific` together with the set of states that `general` can be in after the same
- * characters, until `specific` accepts a name that `general` does not. All characters that `general` does not name
- * are equivalent.
+ * Both patterns become automata over characters, whose states are positions in a list of tokens. The search
+ * visits the states of `specific` together with the set of states that `general` can be in after the same
+ * characters, until `specific` accepts a name that `general` does not. All characters that `general` does not
+ * name are equivalent.
  */
 enum token_kind { TOKEN_LITERAL, TOKEN_ANY, TOKEN_STAR, TOKEN_SEGMENT_END, TOKEN_DEEP, TOKEN_END };
 

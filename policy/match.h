@@ -9,11 +9,11 @@
  *
  * So "com.example.**" matches com.example.A and com.example.sub.B, and "**" matches every name. The case of
  * letters does not matter: a letter outside ASCII equals its simple lower-case form (Unicode), but never an
- * ASCII letter. '$' is an ordinary character: nested classes are "Outer$Inner". A name must have no empty
- * segment; no class has one.
+ * ASCII letter. '$' is an ordinary character: nested classes are "Outer$Inner". A name must not have an empty
+ * segment (no class has an empty segment).
  *
- * A compiled pattern is constant: any thread may match with it. It lives as long as the arena it was made in.
- * Matching allocates nothing and needs at most (length of name) * (length of pattern) steps.
+ * A compiled pattern is constant: any thread may match with it. It is valid as long as the arena in which it
+ * was made. Matching allocates nothing and needs at most (length of name) * (length of pattern) steps.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -43,7 +43,8 @@ struct policy_pattern {
 /* Compiles a class pattern. JP_INVALID: the text describes the fault, and does not repeat the pattern. */
 enum jp_status policy_pattern_compile(struct text source, struct arena *arena, struct policy_pattern *pattern,
                                       struct jp_error *error) JP_MUST_CHECK;
-/* Compiles a member pattern, which has one segment. "*" sets every_name, too: no member's name has a '.'. */
+/* Compiles a member pattern. A member pattern has one segment. "*" sets every_name, too: no member's name has
+ * a '.'. */
 enum jp_status policy_pattern_compile_member(struct text source, struct arena *arena,
                                              struct policy_pattern *pattern,
                                              struct jp_error *error) JP_MUST_CHECK;

@@ -109,7 +109,8 @@ struct policy_watch {
 
   /* used only by the thread */
   struct stamp loaded; /* of the last load, even if it failed */
-  struct stamp seen;   /* of a change that must stay unmodified before it is loaded; otherwise as `loaded` */
+  /* of a change that is loaded after a time without further changes; otherwise as `loaded` */
+  struct stamp seen;
   int64_t seen_ms;
 };
 
@@ -199,9 +200,9 @@ static void wait_for_news(const struct policy_watch *watch)
   }
 }
 
-/* Watches the file that the path leads to now, following links. When another file replaces it, the old file's
- * removal is the event; if there is no file, the next poll finds a new one. A watch on the folder would
- * report both, but also every other change in the folder. */
+/* Watches the file that the path leads to now, following links. If another file replaces the file, the event
+ * is the removal of the old file. If the file does not exist, the next poll finds a new file. A watch on the
+ * folder would report both, but also every other change in the folder. */
 static void follow_file(const struct policy_watch *watch)
 {
   const uint32_t events = IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
@@ -214,7 +215,7 @@ static void *watch_file(void *argument)
   struct policy_watch *watch = argument;
   pthread_setname_np(pthread_self(), "policy-watch");
   while (!atomic_load(&watch->stop_asked)) {
-    follow_file(watch); /* before the check, so that no change between the check and the wait is lost */
+    follow_file(watch); /* added before the check, so that no change between the check and the wait is lost */
     if (atomic_exchange(&watch->reload_asked, false))
       load_again(watch, read_stamp(watch));
     else if (watch->interval_ms > 0)

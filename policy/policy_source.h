@@ -2,8 +2,8 @@
 #define JPEER_POLICY_POLICY_SOURCE_H
 /*
  * Holds the current policy and loads it again while it is used (docs/policy.md, "Reload"). A reload replaces
- * the whole policy: its holders keep the old one, and the next call of policy_source_take returns the new
- * one.
+ * the whole policy: its holders keep the old policy, and the next call of policy_source_take returns the new
+ * policy.
  *
  * Any thread. A lock is held while a policy is retained or replaced, but not while a file is read.
  */
@@ -11,11 +11,11 @@
 
 struct policy_source;
 
-/* Loads the policy; errors are those of policy_create. The config's texts are borrowed as long as the source.
- * Caller frees with policy_source_destroy. */
+/* Loads the policy. The errors are the same as for policy_create. The config's texts are borrowed as long as
+ * the source. Caller frees with policy_source_destroy. */
 enum jp_status policy_source_create(const struct policy_config *config, struct policy_source **source,
                                     struct jp_error *error) JP_MUST_CHECK;
-/* Retained policies stay valid. */
+/* Retained policies remain valid. */
 void policy_source_destroy(struct policy_source *source);
 
 /* Retains the current policy. Caller releases it with policy_destroy. */
@@ -23,8 +23,8 @@ struct policy *policy_source_take(struct policy_source *source);
 /* False if `policy`, which the caller must hold, is no longer current, or is NULL. Costs one load. */
 bool policy_source_is_current(const struct policy_source *source, const struct policy *policy);
 
-/* Loads the file again and replaces the policy; the command line's part stays. If loading fails, the old
- * policy stays, and the error is policy_create's. */
+/* Loads the file again and replaces the policy; the rules of the command line are kept. If loading fails, the
+ * old policy is kept, and the error comes from policy_create. */
 enum jp_status policy_source_reload(struct policy_source *source, struct jp_error *error) JP_MUST_CHECK;
 
 /*
@@ -33,7 +33,7 @@ enum jp_status policy_source_reload(struct policy_source *source, struct jp_erro
  * inotify reports changes. A poll at each interval finds those that inotify misses: a file that is created again, and
  * file systems without inotify. A changed file is loaded once it is unmodified for a tenth of a second, so that it is
  * not read half-written. If the file is missing or does not load, one line in the log ("Failed to reload RPC policy:
- * ") says so, and the policy stays.
+ * ") says so, and the policy is kept.
  */
 struct policy_watch;
 

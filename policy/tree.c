@@ -283,7 +283,7 @@ static enum jp_status read_stream(struct builder *builder, const struct policy_n
   return status;
 }
 
-/* Counts each "%TAG" in the bytes, also in comments and texts, because a policy needs none. */
+/* Counts each "%TAG" in the bytes, also in comments and texts, because a policy needs no "%TAG". */
 static enum jp_status check_tag_names(const struct builder *builder)
 {
   static const char directive[] = "%TAG";

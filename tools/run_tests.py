@@ -65,7 +65,8 @@ WITHOUT_ASAN = {"test_application.py", "test_docs_links.py", "test_epochs.py", "
 assert not WITHOUT_JNI & WITHOUT_ASAN
 
 
-# The conformance cases run under -Xcheck:jni on every JDK, integration tests on one: the default one has them under ASan.
+# The conformance cases run under -Xcheck:jni on every JDK, integration tests on one JDK: the default JDK runs
+# them under ASan.
 CHECKED_HOMES = jdks.homes()[-1:]
 
 # Long tests of single-threaded code: under TSan they cost minutes and can find nothing.
@@ -73,7 +74,7 @@ ONE_THREAD = "^test_(evaluate|index|jimage_.*|lint|match|name_index|presets_.*|t
 
 
 def unittests(folder, wanted=lambda name: True):
-    """A command for each module, those with the most to do first."""
+    """A command for each module, the longest modules first."""
     modules = sorted((module for module in (ROOT / folder).glob("test_*.py") if wanted(module.name)),
                      key=lambda module: -module.stat().st_size)
     return [[PYTHON, "-m", "unittest", "discover", "--start-directory", folder, "--buffer", "--pattern", module.name]
@@ -81,7 +82,7 @@ def unittests(folder, wanted=lambda name: True):
 
 
 def over(*transports):
-    """The conformance cases over these transports alone."""
+    """The conformance cases, only over these transports."""
     return [PYTHON, "tests/conformance/run.py", *(f"--transport={name}" for name in transports)]
 
 
@@ -231,7 +232,8 @@ def count_plain(match):
     return int(match[1]), int(match[2])
 
 
-# The last line of a runner, and how to read it. The last match counts: a runner may show those of others before.
+# The last line of a runner, and how to read it. The last match counts: a runner may show the output of other
+# tests before it.
 RUNNERS = [
     (re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)", re.M), count_ctest),
     (re.compile(r"^Ran (\d+) tests? in .*\n\n(?:OK|FAILED)(?: \((.*)\))?", re.M), count_unittest),
@@ -280,7 +282,8 @@ def run_commands(commands, environment, limit):
 
 
 class Background:
-    """Runs what needs the result of no test, one after another: the builds, then the steps of BACKGROUND."""
+    """Runs the steps that do not need the result of a test, one after another: the builds, then the steps of
+    BACKGROUND."""
 
     def __init__(self, steps, limit):
         self.pool = ThreadPoolExecutor(1)
@@ -332,7 +335,8 @@ FAILURES = [
 
 
 def name_failures(command, environment, output):
-    """The failed tests of a command, each with a shell line that repeats it; the command itself, if it names none."""
+    """The failed tests of a command, each with a shell line that repeats it; the command itself, if it names
+    no test."""
     start = [f"{name}={value}" for name, value in environment.items()]
     found = {re.sub(r"^(?:FAIL|ERROR):? ", "", match[0].strip()): shlex.join([*command, *repeat(match, command)])
              for pattern, repeat in FAILURES for match in pattern.finditer(output)}

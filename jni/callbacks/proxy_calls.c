@@ -1,6 +1,6 @@
 /*
- * A call of a proxy's method: from the native methods of jpeer.peer.Callback to what the method returns or
- * throws.
+ * A call of a proxy's method: from the native methods of jpeer.peer.Callback to the result or the exception
+ * of the method.
  *
  * Application code can reach the peer's callback classes, so the native methods check all their parameters: a
  * handler by its number, a wait by its number and its thread, arguments by their classes.
@@ -197,8 +197,9 @@ static bool make_argument(struct passing *passing, const struct jvm_type *declar
 }
 
 /*
- * Between jvm_request_begin and jvm_request_end. arguments: an Object[], NULL for none; primitives are boxed.
- * The outcomes are in the request's arena; their refs are in its objects. NULL: *failed is an OUTCOME_ERROR.
+ * Between jvm_request_begin and jvm_request_end. arguments: an Object[]; NULL: no arguments; primitives are
+ * boxed. The outcomes are in the request's arena; their refs are in its objects. NULL: *failed is an
+ * OUTCOME_ERROR.
  */
 static const struct outcome *make_arguments(const struct jvm_request *request,
                                             const struct callback_method *method, jobjectArray arguments,
@@ -413,7 +414,7 @@ static void fail_misfit(struct running *running, const struct outcome *failed)
   running->hooks->log_misfit(running->call->hooked, text_of(running->failure.text));
 }
 
-/* False: the failure says why there is no result. */
+/* False: the call has no result, and the failure says why. */
 static bool read_answer(struct running *running, const struct jvm_request *request)
 {
   struct outcome failed = {.kind = OUTCOME_VOID};

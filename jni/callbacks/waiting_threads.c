@@ -1,5 +1,5 @@
-/* Threads inside calls of callbacks: binding a struct jvm_thread to one, and waking those that wait in
- * Java. */
+/* Threads inside calls of callbacks: binding a struct jvm_thread to such a thread, and waking the threads
+ * that wait in Java. */
 #include "jni/callbacks/waiting_threads.h"
 
 #include "base/process_limits.h"
@@ -240,7 +240,7 @@ void jvm_thread_destroy(struct jvm_thread *thread)
     return;
   struct jvm *jvm = thread->jvm;
   struct jvm_attachment attachment;
-  /* A stopped JVM has already dropped what it held for the thread. */
+  /* A stopped JVM has already released its references for the thread. */
   if (!atomic_load(&jvm->has_stopped) && jvm_attach(jvm, &attachment)) {
     thread->env = attachment.env;
     jvm_thread_fini(thread);

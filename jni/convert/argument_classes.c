@@ -193,8 +193,8 @@ static bool is_type_declared(const struct jvm_type *type, struct text name)
   return type->kind == 'L' && text_ends_with(type->name, name);
 }
 
-/* True if a parameter or field of the class or of a superclass has this array type, or an array of it. Then
- * the member itself makes the JVM load the array class anyway. */
+/* True if a parameter or field of the class or of a superclass has this array type, or an array of it. In
+ * that case the member itself makes the JVM load the array class anyway. */
 static bool is_array_declared(struct jvm_thread *thread, struct jvm_class *class, struct text name)
 {
   const struct member_table *members = member_table_of(thread, class);

@@ -12,7 +12,8 @@
 #include <string.h>
 
 enum { ACC_ABSTRACT = 0x0400 };
-/* TEXT_MAX: a longer text becomes a String before the bulk copy, which would only copy the text once more. */
+/* TEXT_MAX: a longer text is made a String before the bulk copy, because the bulk copy would only copy the
+ * text once more. */
 enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
 
 /* What a bulk copy sets: the elements of a collection or array, or a map's values, or its keys. */
@@ -36,7 +37,7 @@ struct bulk_copy {
   size_t count;
   struct column elements;
   struct column keys; /* FILLS_MAP */
-  jobject made_keys;  /* a Set of the keys that are no Strings; NULL: all keys are Strings */
+  jobject made_keys;  /* a Set of the keys that are not Strings; NULL: all keys are Strings */
   uint16_t *units;
   size_t unit_count;
   size_t unit_room;
@@ -165,7 +166,8 @@ static bool put_key(struct bulk_copy *copy, struct text key, struct argument_pat
   return true;
 }
 
-/* Returns how many were copied: less than given only if a key equals an earlier one. */
+/* Returns the number of copied entries, which is smaller than the given number only if a key equals an
+ * earlier key. */
 static jint call_java(struct bulk_copy *copy, jcharArray units)
 {
   JNIEnv *env = copy->conversion->thread->env;
@@ -286,8 +288,8 @@ static bool find_named_key_class(struct conversion *conversion, const struct op_
   return *found != NULL || argument_fail_memory(conversion);
 }
 
-/* Finds the class of the keys; NULL if they stay Strings, because String is declared or fits the declared
- * type. False: the keys cannot be made; the outcome says why. */
+/* Finds the class of the keys; NULL if the keys are not converted, because String is declared or fits the
+ * declared type. False: the keys cannot be made; the outcome says why. */
 static bool find_key_class(struct conversion *conversion, const struct op_value *value,
                            struct jvm_class **found)
 {
@@ -622,8 +624,8 @@ static const struct element_types *merge_elements(const struct element_types *bo
   return merged;
 }
 
-/* The element types of a new object, by the parameter and by the object's class. Of the JDK's classes only
- * those with String elements fix a type argument. */
+/* The element types of a new object, by the parameter and by the object's class. Among the JDK's classes,
+ * only classes with String elements fix a type argument. */
 static const struct element_types *find_elements(struct conversion *conversion, struct jvm_class *class)
 {
   const struct element_types *declared = conversion->elements;
@@ -640,8 +642,8 @@ static const struct element_types *find_elements(struct conversion *conversion, 
   return conversion->bound.elements;
 }
 
-/* Makes the content of an Optional from the list's one element. *out stays NULL on failure; the outcome says
- * why. */
+/* Makes the content of an Optional from the list's one element. *out remains NULL on failure; the outcome
+ * says why. */
 static void make_content(struct conversion *conversion, const struct op_value *element, jobject *out)
 {
   const struct element_types *elements = conversion->elements;

@@ -1,7 +1,7 @@
 #ifndef JPEER_JNI_CONVERT_ARGUMENT_COSTS_H
 #define JPEER_JNI_CONVERT_ARGUMENT_COSTS_H
 /*
- * What a bare value costs when overloads are chosen by cost (jni/resolve/overload.h, step 4).
+ * The cost of a bare value when overloads are chosen by cost (jni/resolve/overload.h, step 4).
  *
  * A value that strict or loose invocation accepts costs ARGUMENT_COST_STRICT or ARGUMENT_COST_LOOSE. A value
  * of the right kind that does not fit costs ARGUMENT_COST_MISFIT more than the table says. Conversions that

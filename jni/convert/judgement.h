@@ -11,17 +11,17 @@
 #include "jni/types/selection.h"
 #include "judge/judge.h"
 
-/* As judge_member. lineage: for an instance method that is called on an object; NULL: supertypes do not
- * count. */
+/* The same as judge_member, with a lineage. lineage: for an instance method that is called on an object;
+ * NULL: supertypes do not count. */
 enum jp_status jvm_judge_member(const struct jvm_request *request, enum op_kind operation,
                                 const struct judged_member *member, const struct jvm_lineage *lineage,
                                 struct outcome *denied) JP_MUST_CHECK;
 
-/* As judge_allows, with a lineage. */
+/* The same as judge_allows, with a lineage. */
 bool jvm_judge_allows(const struct judge *judge, enum op_kind operation, const struct judged_member *member,
                       const struct jvm_lineage *lineage);
 
-/* ---- members that no operation names ---- */
+/* ---- members that are not named by an operation ---- */
 
 /* A method's name and descriptor, as in class files. */
 struct named_method {

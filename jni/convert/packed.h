@@ -15,7 +15,7 @@ unsigned packed_step(char from, char to);
 /* True if all elements of an OP_PACKED can be converted. Otherwise *at is the index of the first that
  * cannot. */
 bool packed_fits(const struct op_value *packed, char to, size_t *at);
-/* Writes the elements to out, which has room for all. False as packed_fits. */
+/* Writes the elements to out. out has room for all elements. False as packed_fits. */
 bool packed_convert(const struct op_value *packed, char to, void *out, size_t *at);
 /* One element, for messages. */
 struct op_value packed_element(const struct op_value *packed, size_t at);

@@ -15,7 +15,7 @@ struct walk {
   struct outcome *outcome;
   size_t elements_left;
   size_t bytes_left;  /* remaining bytes of the answer for texts */
-  bool keeps_nothing; /* an object that needs a ref ends the walk */
+  bool keeps_nothing; /* an object that needs a ref ends the visit */
   bool is_flat;       /* containers become refs */
   bool is_typed;      /* elements have their types */
   /* Permanent classes whose objects may be read; NULL: none yet. */
@@ -256,9 +256,9 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
     if (text->data == NULL)
       kind = fail_key_memory(walk);
     else if (!walk->keeps_nothing && !walk->request->compat_pal && text_equal(*text, TEXT("ref")))
-      /* By value, a map with the key "ref" would look like the ref of an object, which clients count. Beside
-       * the map's own ref there is no ambiguity, because no ref is sent inside the map, and clients of
-       * --compat pal expect such maps. */
+      /* By value, a map with the key "ref" would look like the ref of an object, which clients count. If the
+       * map is sent with its own ref there is no ambiguity, because no ref is sent inside the map, and
+       * clients of --compat pal expect such maps. */
       kind = KEY_UNFIT;
   }
   (*walk->env)->DeleteLocalRef(walk->env, key);

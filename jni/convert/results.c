@@ -1,5 +1,5 @@
-/* From Java's results to outcomes: values, texts, refs, elements with their types, and values beside a
- * ref. */
+/* From Java's results to outcomes: values, texts, refs, elements with their types, and values that are sent
+ * with a ref. */
 #include "jni/convert/results.h"
 
 #include "base/decimal.h"
@@ -217,7 +217,8 @@ static struct text write_number(const struct jvm_request *request, jobject numbe
   return is_within ? text : TEXT_ABSENT;
 }
 
-/* Judged like an argument that names the class: a caller that may not use a class must not learn its name. */
+/* Judged like an argument that names the class, because a caller that may not use a class must not learn its
+ * name. */
 static bool may_name(const struct jvm_request *request, const struct jvm_class *class)
 {
   const struct judged_member member = {.kind = OP_MEMBER_STATIC_FIELD,
@@ -460,7 +461,7 @@ bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobjec
   return result_store(request, epoch, class, object, &out->ref, failed);
 }
 
-/* ---- values beside a ref ---- */
+/* ---- values that are sent with a ref ---- */
 
 static bool is_array_of_objects(const struct jvm_class *class)
 {
@@ -528,7 +529,7 @@ static void fill_element_refs(const struct jvm_request *request, uint64_t epoch,
   outcome->has_value = true;
 }
 
-/* Reads the elements if the array is small enough to travel by value beside its ref. */
+/* Reads the elements if the array is small enough to be sent by value with its ref. */
 static bool read_array(const struct jvm_request *request, uint64_t epoch, struct jvm_class *class,
                        jobject array, struct op_value *out)
 {
@@ -564,7 +565,7 @@ static void fill_beside(const struct jvm_request *request, uint64_t epoch, struc
     fill_element_refs(request, epoch, object, outcome);
 }
 
-/* Adds what goes beside the ref of an object that has been stored. A client's own object is not read, because
+/* Adds the values that are sent with the ref of a stored object. A client's own object is not read, because
  * its client has it. */
 static void fill_stored(const struct jvm_request *request, uint64_t epoch, struct jvm_class *class,
                         jobject object, struct outcome *outcome)

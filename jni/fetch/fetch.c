@@ -42,7 +42,8 @@ struct turn {
   jobject cursor;
   jclass readable; /* a class of entries that the caller may read; NULL: none yet */
   jclass opaque;   /* a class of entries that the caller may not read; NULL: none yet */
-  /* elements of the cursor, of which the answer does not have those from first_unsent on; NULL: it has all */
+  /* elements of the cursor; the answer lacks the elements from first_unsent on; NULL: the answer has all
+   * elements */
   jobjectArray unsent;
   jsize first_unsent;
   jsize unsent_end; /* index after the last unsent element */
@@ -273,7 +274,7 @@ static bool add_elements(struct turn *turn, jobjectArray taken, jsize count)
   return true;
 }
 
-/* Reads a chunk from the cursor. False: it was the last one. */
+/* Reads a chunk from the cursor. False: the element was the last. */
 static bool take_chunk(struct turn *turn)
 {
   struct fetch *fetch = turn->fetch;
@@ -365,7 +366,7 @@ static bool run_turn(struct turn *turn, const struct opening *opening)
   return true;
 }
 
-/* Returns the cursor of fetch->ref, and makes one if there is none. */
+/* Returns the cursor of fetch->ref. Makes a cursor if the ref has none. */
 static jobject find_cursor(struct fetch *fetch)
 {
   JNIEnv *env = fetch->env;
@@ -458,7 +459,7 @@ static jobject open_stream(struct fetch *fetch)
                      iterator_member, known->class_iterator);
 }
 
-/* A stream can make its iterator only once, so the iterator is kept beside the stream. */
+/* A stream can make its iterator only once, so the iterator is kept together with the stream. */
 static bool fetch_from_stream(struct fetch *fetch)
 {
   static const struct opening opening = {.open = open_stream, .ends_for_good = true};

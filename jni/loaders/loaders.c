@@ -35,7 +35,7 @@ static struct {
   struct name_index names;
   bool is_sweeping;
   unsigned readers;          /* threads that use a weak reference of the table outside the lock */
-  struct dead_loaders *dead; /* their references are deleted when there are no readers */
+  struct dead_loaders *dead; /* their references are deleted when the list has no readers */
 
   /* Number of recorded classes, by hash. */
   _Atomic uint32_t changes[STRIPES];
@@ -43,7 +43,7 @@ static struct {
 
 /* ---- unloaded loaders ---- */
 
-/* The last reader deletes the references of dead loaders. */
+/* The last reader deletes the references of removed loaders. */
 static void end_reading(JNIEnv *env)
 {
   struct dead_loaders *dead = NULL;
@@ -93,7 +93,7 @@ static void remove_dead_locked(struct dead_loaders *dead)
 {
   uint32_t *numbers = malloc((dead->count + 1) * sizeof *numbers);
   if (numbers == NULL) {
-    dead->count = 0; /* they stay until the next sweep */
+    dead->count = 0; /* the references are kept until the next sweep */
     return;
   }
   size_t kept = 0;
@@ -146,7 +146,8 @@ static void make_room(JNIEnv *env)
 
 /*
  * The number is the loader's tag. Two threads that find a new loader at the same time may give it two
- * numbers, and the second one stays. Names that were recorded with the first number are still found.
+ * numbers; the loader keeps the second number. Names that were recorded with the first number are still
+ * found.
  */
 uint32_t loader_number(struct jvm *jvm, JNIEnv *env, jobject loader)
 {

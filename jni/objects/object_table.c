@@ -71,7 +71,7 @@ struct jvm_objects {
   _Atomic uint64_t epoch; /* written with the lock */
   uint32_t last_ref;
   uint32_t begun_after;  /* last_ref before anything was stored */
-  bool has_begun_again;  /* refs have wrapped around, so the next ones may be in use */
+  bool has_begun_again;  /* refs have wrapped around, so the next refs may be in use */
   struct chunk **chunks; /* by number; NULL for a freed chunk */
   size_t chunk_capacity;
   size_t chunk_count;
@@ -826,8 +826,8 @@ jobject jvm_objects_named(struct jvm_thread *thread, struct jvm_objects *objects
   return named;
 }
 
-/* With the lock held. Returns the ref's companion, which becomes `offered` if there is none yet. *slots: size
- * of the array that the caller has to create first; 0: none. */
+/* With the lock held. Returns the ref's companion. If the ref has no companion yet, `offered` becomes its
+ * companion. *slots: size of the array that the caller has to create first; 0: none. */
 static jobject take_companion(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject offered,
                               jobjectArray *spare, uint32_t *slots)
 {

@@ -55,7 +55,8 @@ static struct callback_kind *unlist_kind(struct callback_kind **at)
   return kind;
 }
 
-/* Returns the kind of this form from the list, and counts one more holder. NULL: the list has no such kind. */
+/* Returns the kind of this form from the list, and counts one more holder. NULL: the kind is not in the
+ * list. */
 static struct callback_kind *find_kept(const struct callback_form *form)
 {
   struct callback_kind *found = NULL;
@@ -73,7 +74,7 @@ static struct callback_kind *find_kept(const struct callback_form *form)
   return found;
 }
 
-/* Adds the kind to the list, which then holds it, too. */
+/* Adds the kind to the list. The list then holds the kind, too. */
 static void keep_kind(JNIEnv *env, struct callback_kind *kind)
 {
   struct callback_kind *dropped = NULL;

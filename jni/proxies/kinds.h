@@ -51,8 +51,9 @@ struct callback_kind {
 
 /*
  * Returns the kind of the form. The caller holds the interfaces, which are loaded. Release the kind with
- * callback_kind_release. JP_INVALID: such a proxy is impossible, and the text, for the client, says why.
- * JP_JAVA: an exception is pending. JP_NO_MEMORY. *object: the Java object, a local reference.
+ * callback_kind_release. JP_INVALID: a proxy of these interfaces is impossible. The text, which is meant for
+ * the client, says why. JP_JAVA: an exception is pending. JP_NO_MEMORY. *object: the Java object, a local
+ * reference.
  */
 enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callback_form *form,
                                   struct callback_kind **kind, jobject *object,
@@ -68,7 +69,7 @@ void callback_kind_release(JNIEnv *env, struct callback_kind *kind);
 enum { CALLBACK_NO_FUNCTION = -1 };
 
 /* The number of parameters of a functional interface's function (JLS 9.8); CALLBACK_NO_FUNCTION: no
- * functional interface. The class remembers the answer. */
+ * functional interface. The answer is kept in the class. */
 int callback_function_arity(struct jvm_thread *thread, struct jvm_class *interface);
 /* True if a functional interface's function returns nothing. */
 bool callback_function_is_void(struct jvm_thread *thread, struct jvm_class *interface);

@@ -62,7 +62,7 @@ enum result_place {
   RESULT_PLACE_NEEDED
 };
 
-/* The element types of a cached member's parameters, filled in as they are needed. */
+/* The element types of a cached member's parameters, filled in when a call first needs them. */
 struct member_elements {
   struct arena arena;
   size_t count;
@@ -119,7 +119,8 @@ struct member_cache {
   struct resolved_member **buckets;
   size_t count;
   struct resolved_member *outdated; /* members that were removed, and may still be in use */
-  struct jvm_thread *thread;        /* whose cache this is; its env is that of the thread that uses it now */
+  /* the owner of this cache; its env belongs to the thread that uses it now */
+  struct jvm_thread *thread;
   struct resolved_member **retired; /* the contents before the cache was emptied */
 };
 

@@ -112,7 +112,7 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
   struct jvm_class *class = argument_declared_class(conversion, &type, value, &finding);
   if (class == NULL)
     return false;
-  /* Only the request's frame keeps the class loaded, so a cached member would not. */
+  /* Only the request's frame keeps the class loaded; a cached member would not keep it loaded. */
   resolution->is_passing = resolution->is_passing || finding.held != NULL;
   return type_reference(resolution, class, at);
 }
@@ -378,7 +378,8 @@ static bool has_function(const struct resolution *resolution)
   return is_found;
 }
 
-/* A function fits only an interface, so a type variable that stands for one is replaced by it. */
+/* A function fits only an interface, so a type variable that is bound to an interface is replaced by the
+ * interface. */
 static void bind_interface(struct resolution *resolution, const struct element_types *declared,
                            struct overload_type *type)
 {
@@ -413,7 +414,8 @@ static void plan_argument(struct resolution *resolution, size_t at, struct jvm_t
   plan->may_declare = to->kind == 'L' && to->unboxed == 0 && !text_equal(to->name, TEXT("java.lang.String"));
 }
 
-/* A choice by cost depends on values, which are not in the key, unless there is only one candidate. */
+/* Unless there is only one candidate, a choice by cost depends on values, and the key does not contain
+ * values. */
 static bool is_cacheable(const struct resolution *resolution, const struct overload_choice *choice,
                          const struct overload_candidate *candidates, size_t count)
 {
@@ -687,8 +689,8 @@ static bool has_bare_argument(const struct resolution *resolution)
   return false;
 }
 
-/* Chooses for the operation's arguments and sets the member's method and plans. JP_NOT_FOUND: none fits, and
- * there is no outcome; JP_INVALID: the outcome says why. */
+/* Chooses for the operation's arguments and sets the member's method and plans. JP_NOT_FOUND: no overload
+ * fits, and *outcome is not set; JP_INVALID: the outcome says why. */
 static enum jp_status choose_among(struct resolution *resolution, const struct candidates *among,
                                    enum choice how)
 {
@@ -733,7 +735,7 @@ static enum jp_status choose_among(struct resolution *resolution, const struct c
   return JP_NOT_FOUND;
 }
 
-/* Denied overloads are no candidates (docs/internals/policy.md). A single method is judged after the
+/* Denied overloads are not candidates (docs/internals/policy.md). A single method is judged after the
  * choice. */
 static bool drop_denied(struct overloads *overloads)
 {

@@ -10,8 +10,8 @@
 
 /*
  * The objects of one request, from jvm_resolve to jvm_invoke: the receiver, the refs among the arguments, and
- * their class ids. jvm_target points to it. It lives in the request's arena, its references until
- * jvm_request_end.
+ * their class ids. jvm_target points to it. It is allocated in the request's arena, and its references are
+ * valid until jvm_request_end.
  */
 enum { FEW_ARGUMENTS = 8 };
 
@@ -50,7 +50,7 @@ struct jvm_class;
 /*
  * Finds the class as jvm_resolve does: by the loader that the operation names, among the supertypes of the
  * instance's class, or by the usual search; with only_ancestors, only among the instance's class and
- * supertypes. The caller has asked the judge about the names. The class stays loaded until jvm_request_end.
+ * supertypes. The caller has asked the judge about the names. The class remains loaded until jvm_request_end.
  * *receiver_class is the instance's; NULL: none. NULL leaves an OUTCOME_ERROR in *outcome, or with
  * only_ancestors nothing.
  */

@@ -94,7 +94,7 @@ struct jvm {
 };
 
 /*
- * The first frame of local references of a thread, either its own thread's or that of the thread that has
+ * The first frame of local references of a thread, either of its own thread or of the thread that has
  * borrowed it.
  *
  * | state           | what holds                                       | who leaves it, on what                       |
@@ -130,7 +130,7 @@ struct jvm_thread {
 
   enum jvm_frame frame;
   unsigned
-      more_frames; /* further frames that a request with many references has opened inside the first one */
+      more_frames; /* further frames that a request with many references has opened inside the first frame */
 
   uint16_t *units; /* jvm_thread_units: scratch buffer for converting strings */
   size_t unit_capacity;
@@ -178,8 +178,8 @@ struct jvm_thread_place {
   unsigned more_frames;
 };
 
-/* Lets the calling thread, which has this env, use *thread. Its own thread must wait during that time. The
- * borrower ends this with jvm_thread_return, after it has closed its frames. */
+/* Lets the calling thread use *thread; env is the calling thread's. Its own thread must wait during that
+ * time. The borrower ends this with jvm_thread_return, after it has closed its frames. */
 struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env);
 void jvm_thread_return(struct jvm_thread *thread, const struct jvm_thread_place *place);
 

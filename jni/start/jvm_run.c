@@ -62,7 +62,7 @@ __attribute__((noreturn)) static void park_thread(void)
 static void JNICALL on_exit_of_jvm(jint status)
 {
   if (atomic_load(&run.is_failing)) {
-    /* jvm_run returns with the error. The JVM stays stopped, so that it cannot disturb the end of the
+    /* jvm_run returns with the error. The JVM remains stopped, so that it cannot disturb the end of the
      * process. */
     atomic_store(&run.jvm.has_stopped, true);
     finish_run(1, false);
@@ -166,8 +166,8 @@ static enum jp_status find_class_loader(struct jvm *jvm, struct jvm_thread *thre
   return jvm->class_loader == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
-/* The class loader opens a jar on first use, and never tries again if that fails. So all jars are opened now,
- * while there are file descriptors: each is searched for a name that none has. */
+/* The class loader opens a jar on first use, and never tries again if that fails. For this reason all jars
+ * are opened now, while file descriptors are available, by searching each jar for a name that no jar has. */
 static void open_class_path(const struct jvm *jvm, struct jvm_thread *thread)
 {
   JNIEnv *env = thread->env;
@@ -223,9 +223,9 @@ static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_err
   return JP_JAVA;
 }
 
-/* The thread "main" of a service stays alive, because its group would otherwise be empty and might be
- * destroyed, and application code could then create no thread. It waits inside Java, because a JVM that ends waits
- * for threads in native code. */
+/* The thread "main" of a service does not end, because its group would otherwise be empty and might be
+ * destroyed, and application code could then create no thread. It waits inside Java, because a JVM that ends
+ * waits for threads in native code. */
 __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
 {
   enum { PAUSE_US = 100000 };
@@ -240,7 +240,7 @@ __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
   park_thread();
 }
 
-/* A signal may have asked to stop before the start. Then the thread that it has woken ends the process. */
+/* A signal may have asked to stop before the start. The thread that was woken then ends the process. */
 static enum jp_status call_started(JNIEnv *env, struct jp_error *error)
 {
   pthread_mutex_lock(&run.serving_lock);

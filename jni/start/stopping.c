@@ -42,7 +42,7 @@ enum { SIGNALS = sizeof numbers / sizeof numbers[0] };
 
 static struct sigaction before[SIGNALS];
 static bool is_caught[SIGNALS];
-/* For the handler, which has no context argument. */
+/* Global, because a signal handler has no context argument. */
 static volatile sig_atomic_t descriptor_to_wake;
 static volatile sig_atomic_t hangup_is_own;
 static atomic_uint asked_for;  /* set of ASKED_*; lock-free, so that a handler may write it */
@@ -61,10 +61,11 @@ static void wake_reader(int number)
 
 /*
  * Replaces libc's function for the whole process, libjvm included, because the symbols of a program are found
- * before those of its libraries (jni/CMakeLists.txt exports this one). HotSpot reads the action of TERM, INT
- * and HUP while it starts, and sets no handler for a signal that is ignored. Really ignoring the signals
- * would lose those that arrive during that time. So they are caught, and only HotSpot sees "ignored". The
- * function that this one hides may be libc's, a sanitizer's or that of libjsig (LD_PRELOAD).
+ * before those of its libraries (jni/CMakeLists.txt exports this function). HotSpot reads the action of TERM,
+ * INT and HUP while it starts, and sets no handler for a signal that is ignored. Really ignoring the signals
+ * would lose those that arrive during that time. For this reason the signals are caught, and only HotSpot is
+ * told "ignored". The function that is replaced may belong to libc, to a sanitizer or to libjsig
+ * (LD_PRELOAD).
  */
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction *restrict action,
                                                      struct sigaction *restrict old)
@@ -270,7 +271,7 @@ static void write_exit_report(struct jvm *jvm, char *text, size_t size)
     return;
   const struct report report = {attachment.env, jvm->jvmti, jvm};
   jobject hook = NULL;
-  /* Searches several times, because between two hooks the JVM waits for none. */
+  /* Searches several times, because between two hooks the JVM waits for no hook. */
   int searches = (*jvm->jvmti)->AddCapabilities(jvm->jvmti, &wanted) == JVMTI_ERROR_NONE ? SEARCHES : 0;
   for (int i = 0; hook == NULL && i < searches; i++) {
     if (i > 0)
@@ -297,7 +298,8 @@ static int start_thread(void *(*run)(void *argument), void *argument)
 
 /* ---- ending the process ---- */
 
-/* A part of the end that may hang, in a JVM that no longer responds or on a stderr that nobody reads. */
+/* A step of the end that may block for ever: in a JVM that no longer responds, or on a stderr that nobody
+ * reads. */
 struct step {
   void (*run)(void);
   sem_t done;

@@ -190,7 +190,7 @@ static void describe_class(struct jvm_thread *thread, struct jvm_class *entry, j
   entry->text = entry->is_enum ? CLASS_TEXT_NAME : row == NULL ? CLASS_TEXT_NONE : row->text;
 }
 
-/* The element class of an array, whatever its number of dimensions. A local reference; NULL: it failed. */
+/* The element class of an array with any number of dimensions. A local reference; NULL: it failed. */
 static jclass find_element_class(struct jvm_thread *thread, const struct jvm_class *array, jclass class)
 {
   JNIEnv *env = thread->env;
@@ -269,7 +269,7 @@ static struct jvm_class *find_locked(JNIEnv *env, struct jvm_classes *table, jcl
   return entry;
 }
 
-/* Removes the entries of unloaded classes, which no look-up can find any more. */
+/* Removes the entries of unloaded classes. No look-up can find these entries any more. */
 static void drop_unloaded_locked(JNIEnv *env, struct jvm_classes *table)
 {
   for (size_t i = 0; i < table->bucket_count; i++)

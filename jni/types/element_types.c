@@ -100,7 +100,7 @@ static bool read_arguments(struct text *rest, struct class_type *type)
   return true;
 }
 
-/* "Ljava/util/Map<TK;>.Entry<TV;>;": the arguments are those of the last part. */
+/* "Ljava/util/Map<TK;>.Entry<TV;>;": the arguments of the last part count. */
 static bool read_class_type(struct text signature, struct arena *arena, struct class_type *type)
 {
   char *name = arena_alloc(arena, signature.len + 1);
@@ -248,7 +248,7 @@ static bool visit_class(struct search *search, const struct jvm_class *class, si
   return true;
 }
 
-/* As find_binding, for a supertype. */
+/* The same as find_binding, for a supertype. */
 static bool search_binding(struct search *search, struct jvm_class *class, const struct text *arguments,
                            size_t count, unsigned depth, struct bindings *found)
 {
@@ -483,7 +483,8 @@ static const struct element_types *read_type(const struct finding *finding, stru
   return made;
 }
 
-/* For the type that a type variable, or an array of one, stands for; the erased type does not say. */
+/* For the type to which a type variable is bound, or an array of this type; the erased type does not contain
+ * it. */
 static const struct element_types *read_variable(const struct finding *finding, struct text type,
                                                  unsigned depth)
 {

@@ -24,7 +24,7 @@ struct declared_function {
 };
 
 struct element_types {
-  struct jvm_type self; /* what a type variable stands for; kind 0: use the erased type */
+  struct jvm_type self; /* the type to which a type variable is bound; kind 0: use the erased type */
   struct jvm_type key;  /* of a map's keys; kind 0: not declared */
   /* of the elements of a collection or an Optional, or a map's values; kind 0: not declared */
   struct jvm_type element;
@@ -47,17 +47,17 @@ const struct element_types *element_types_of_result(struct jvm_thread *thread,
                                                     const struct declared_function *function,
                                                     struct arena *arena);
 /* True if the function adds nothing to the callback's interface: the interface binds all variables itself, or
- * is no subtype of the function's. */
+ * is not a subtype of the function's interface. */
 bool declared_function_adds_nothing(struct jvm_thread *thread, struct jvm_class *interface,
                                     const struct declared_function *function, struct arena *arena);
-/* The bindings of the class itself, such as of a class that extends HashMap<Integer, Long>. */
+/* The bindings of the class itself, for example of a class that extends HashMap<Integer, Long>. */
 const struct element_types *element_types_of_class(struct jvm_thread *thread, struct jvm_class *class,
                                                    struct arena *arena);
 
 /* False: memory is short. */
 bool declared_function_copy(const struct declared_function *function, struct arena *arena,
                             struct declared_function *copy);
-/* Loads the named classes, except those of functions. The contexts are not needed afterwards. */
+/* Loads the named classes, except the classes of functions. The contexts are not needed afterwards. */
 void element_types_load(struct jvm_thread *thread, const struct element_types *types);
 /* A copy in another arena. NULL: memory is short. */
 const struct element_types *element_types_copy(const struct element_types *types, struct arena *arena);

@@ -5,9 +5,9 @@
  * class. A class's table is made once and lives as long as the class. It is constant, except that the classes
  * of parameters are loaded on first use. Any thread that may use Java.
  *
- * A call with an id from JVMTI skips class initialisation. So never call a static member with `id`: take its
- * id with GetStaticMethodID or GetStaticFieldID, which initialise the class, from its owner, raw_name and
- * raw_descriptor.
+ * A call with an id from JVMTI skips class initialisation. For this reason a static member must never be
+ * called with `id`: take its id with GetStaticMethodID or GetStaticFieldID, which initialise the class, from
+ * its owner, raw_name and raw_descriptor.
  */
 #include "jni/types/classes.h"
 
@@ -61,7 +61,7 @@ struct member_table {
 
 /*
  * The class's table. Links the class first. NULL: an exception is pending if Java threw (the class cannot be
- * linked), and none is if memory is short.
+ * linked), and no exception is pending if memory is short.
  */
 const struct member_table *member_table_of(struct jvm_thread *thread, struct jvm_class *class);
 

@@ -1,7 +1,7 @@
 #ifndef JPEER_BASE_ARRAY_H
 #define JPEER_BASE_ARRAY_H
-/* A growable array of items of one size. One owner, one thread while it grows. array_grow is the same for a list that has
- * items, count and capacity of its own, with the type of its items. */
+/* A growable array of items of one size. One owner, one thread while it grows. array_grow is the same for a
+ * struct that has its own members items, count and capacity, with items of the right type. */
 #include "base/status.h"
 
 #include <stddef.h>

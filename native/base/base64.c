@@ -8,15 +8,17 @@
 /*
  * ---- many letters at once ----
  *
- * With AVX2, 32 letters a step. Both functions stop at a byte that is no letter, at a rest that is too short, and at
- * once without AVX2. They return how many letters or bytes they converted; the caller converts the rest.
+ * With AVX2, 32 letters a step. Both functions stop at a byte that is not a letter, and when the rest is too
+ * short for a step. Without AVX2 they stop at once. They return how many letters or bytes they converted; the
+ * caller converts the rest.
  */
 
 #ifdef __SSE2__ /* x86: AVX2 is possible, checked at run time */
 enum {
   LETTERS = 32, /* of a step */
-  BYTES = 24,   /* that those letters encode */
-  /* A step writes 32 bytes for 24, or loads 28: the room or the text must be that much longer. */
+  BYTES = 24,   /* bytes that these letters encode */
+  /* A step writes 32 bytes for 24 bytes, or loads 28: the room or the text must extend beyond the step by the
+   * difference. */
   LETTERS_AFTER = 16,
   BYTES_AFTER = 4
 };
@@ -28,7 +30,8 @@ WIDE static inline __m256i all(char byte)
   return _mm256_set1_epi8(byte);
 }
 
-/* Where a letter is one of `count` from `first` on, its value, `value` being that of the first; else 0. */
+/* For each letter in a range of `count` letters from `first` on: its value, where `value` is the value of
+ * `first`; for other letters: 0. */
 WIDE static inline __m256i values_in(__m256i letters, char first, char count, char value, __m256i *known)
 {
   __m256i above = _mm256_sub_epi8(letters, all(first));
@@ -47,7 +50,7 @@ WIDE static inline __m256i values_of(__m256i letters, __m256i *known)
   return _mm256_or_si256(values, values_in(letters, '/', 1, 63, known));
 }
 
-/* 32 values of six bits become 24 bytes, the first ones. */
+/* Packs 32 values of six bits into the first 24 bytes. */
 WIDE static inline __m256i join(__m256i values)
 {
   __m256i pairs = _mm256_maddubs_epi16(values, _mm256_set1_epi16(1 << 8 | 1 << 6));
@@ -82,8 +85,8 @@ WIDE static inline __m256i split(const uint8_t *bytes)
   const __m256i order = _mm256_setr_epi8(1, 0, 2, 1, 4, 3, 5, 4, 7, 6, 8, 7, 10, 9, 11, 10, 1, 0, 2, 1, 4, 3,
                                          5, 4, 7, 6, 8, 7, 10, 9, 11, 10);
   __m256i words = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), order);
-  /* The first of a word's two values is shifted down into its lower byte, the second one up into the upper.
-   */
+  /* Of the two values in a word, the first is shifted down into the lower byte, and the second up into the
+   * upper byte. */
   __m256i first = _mm256_and_si256(words, _mm256_set1_epi32(0x0FC0FC00));
   __m256i second = _mm256_and_si256(words, _mm256_set1_epi32(0x003F03F0));
   return _mm256_or_si256(_mm256_mulhi_epu16(first, _mm256_set1_epi32(1 << (16 + 10) | 1 << 6)),
@@ -193,7 +196,7 @@ static uint8_t value_of(char letter)
   return values[(unsigned char)letter];
 }
 
-/* Decodes four letters to three bytes. Returns NO_LETTER if one of the four is no letter. */
+/* Decodes four letters to three bytes. Returns NO_LETTER if one of the four bytes is not a letter. */
 static unsigned decode_four(const char *letters, uint8_t *out)
 {
   uint8_t four[4];

@@ -21,11 +21,11 @@ struct buffer {
 void buffer_init(struct buffer *buffer);
 void buffer_fini(struct buffer *buffer);
 void buffer_clear(struct buffer *buffer);
-/* Shortens to len, which must not be above buffer->len. */
+/* Shortens the content to len. len must not be above buffer->len. */
 void buffer_truncate(struct buffer *buffer, size_t len);
 /* Removes the first count bytes. */
 void buffer_consume(struct buffer *buffer, size_t count);
-/* Frees memory above keep bytes; the buffer's content stays. */
+/* Frees memory above keep bytes, but never memory that the content needs. */
 void buffer_trim(struct buffer *buffer, size_t keep);
 
 /* The slow half of buffer_reserve: allocates room. */

@@ -55,8 +55,8 @@ static int64_t read_exponent(const char *p, const char *end)
   bool negative = *p == '-';
   p += *p == '-' || *p == '+';
   int64_t value = 0;
-  /* Stops growing long before it can overflow; no literal has enough digits to bring such an exponent back.
-   */
+  /* The value stops growing long before it can overflow. No literal has enough digits to compensate for an
+   * exponent of this size. */
   for (; p < end && value < (int64_t)1 << 50; p++)
     value = value * 10 + (*p - '0');
   return negative ? -value : value;

@@ -6,8 +6,8 @@
  * a thread, which is given to the worker's call (rpc/call_watch.h).
  *
  * The owner enters and leaves a call for each message. Locking a mutex for both cost 7 % of the time of a small
- * message in shared memory, and nearly no call has a visitor. So the owner changes one word, and locks on its way
- * out only if there is a visitor:
+ * message in shared memory, and nearly no call has a visitor. For this reason the owner changes one word, and
+ * locks at the end of the call only if there is a visitor:
  *
  *   owner                                         visitor, which holds the lock
  *   begin  OUTSIDE -> INSIDE                      visit  INSIDE -> VISITED, or returns
@@ -15,8 +15,9 @@
  *   end    INSIDE -> OUTSIDE                      leave  VISITED -> INSIDE
  *          VISITED: takes the lock, INSIDE -> OUTSIDE
  *
- * A call can be shared: other threads may then access the object at any time, with the lock, and the owner always
- * locks on its way out (net/connection/connection_duplex.h). The owner or a visitor shares it, with the lock:
+ * A call can be shared: other threads may then access the object at any time, with the lock, and the owner
+ * always locks at the end of the call (net/connection/connection_duplex.h). The owner or a visitor shares it,
+ * with the lock:
  *
  *   share  INSIDE or VISITED -> SHARED            visit  SHARED stays
  *   end    SHARED: takes the lock, SHARED -> OUTSIDE
@@ -58,7 +59,7 @@ static inline bool in_call_end(in_call_word *word)
   int expected = IN_CALL_INSIDE;
   return IN_CALL_REPLACE(word, &expected, IN_CALL_OUTSIDE, IN_CALL_ORDER_END);
 }
-/* For the owner, with the lock, so that there is no visitor. */
+/* For the owner, with the lock held, which excludes visitors. */
 static inline void in_call_end_locked(in_call_word *word)
 {
   IN_CALL_STORE(word, IN_CALL_OUTSIDE, IN_CALL_ORDER_LEAVE);
@@ -80,8 +81,8 @@ static inline void in_call_share(in_call_word *word)
 {
   IN_CALL_STORE(word, IN_CALL_SHARED, IN_CALL_ORDER_LEAVE);
 }
-/* True also for a visitor itself. The result stays valid for the owner and for a visitor, and in a shared call for
- * the holder of the lock; for others it may change at once. */
+/* True also for a visitor itself. The result remains true for the owner and for a visitor, and in a shared
+ * call for the holder of the lock. For other threads it may be outdated at once. */
 static inline bool in_call_is_inside(const in_call_word *word)
 {
   return IN_CALL_LOAD(word) != IN_CALL_OUTSIDE;

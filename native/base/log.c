@@ -18,7 +18,7 @@
 
 enum {
   TEXT_SIZE = 2048,
-  LINE_SIZE = PIPE_BUF,   /* so much is written at once, or not at all */
+  LINE_SIZE = PIPE_BUF,   /* bytes that are written completely or not at all */
   KEPT_SIZE = 1024 * 1024 /* bytes of lines that found no room */
 };
 

@@ -30,8 +30,8 @@ struct log_gate {
 
 enum { LOG_GATE_MS = 1000 };
 
-/* True where a line may be written at now_ms (clock_now_ms); *left_out is then the number of lines left out
- * since the last one. False: this one is left out, and counted. */
+/* True where a line may be written at now_ms (clock_now_ms); *left_out is then the number of lines that were
+ * left out since the last written line. False: this line must be left out, and was counted. */
 bool log_gate_pass(struct log_gate *gate, int64_t now_ms, uint64_t *left_out);
 void log_write_rarely(struct log_gate *gate, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -16,7 +16,7 @@ enum {
 struct near_name {
   struct text wanted; /* borrowed */
   struct text best;   /* borrowed from near_name_offer; data is NULL if no candidate is near */
-  unsigned distance;  /* of best; at first one more than counts as near */
+  unsigned distance;  /* of best; at first, one more than the largest distance that counts as near */
 };
 
 /* A third of the name's bytes may differ, at most NEAR_NAME_BOUND_MAX, so that nothing is near to a name

@@ -20,7 +20,8 @@ struct digits {
  * never fewer than two digits (4.9E-324, not 5E-324).
  */
 struct width {
-  int sure;   /* up to this many digits survive a round trip, so fewer need not be tried one by one */
+  /* up to this many digits survive a round trip, so smaller numbers of digits need not be tried one by one */
+  int sure;
   int enough; /* this many always read back */
   bool (*reads_back)(const struct digits *digits, double value);
 };

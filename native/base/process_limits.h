@@ -16,8 +16,8 @@ unsigned processors_usable(void);
  * because the machine has more than a cpu_set_t has room for. */
 unsigned processors_allowed(void);
 
-/* For tests: the quota alone. `membership` is a file such as /proc/self/cgroup, `root` the folder where cgroup v2 is
- * mounted. PROCESSORS_UNLIMITED: there is no quota, or it cannot be read. */
+/* For tests: reads only the quota. `membership` is a file like /proc/self/cgroup, `root` the folder where
+ * cgroup v2 is mounted. PROCESSORS_UNLIMITED: no quota is set, or the quota cannot be read. */
 unsigned processors_of_quota(const char *membership, const char *root);
 
 /* Bytes of the thread's stack below the caller's frame; SIZE_MAX: unknown. C, unlike Java, cannot be stopped at its

@@ -6,9 +6,10 @@
  * sends at once, the thread always polls, for usual_ns at most; if no message arrives, it polls less and less often.
  *
  * The other side may be late only because its core was asleep, on a machine that is slow to wake a core, and the core
- * was asleep because this side slept. So after many polls in vain, the few that remain may be longer. If one of them
- * finds a late message, up to seven more follow, to see whether the other side becomes quick. A client that pauses
- * for 300 us between its calls costs 6 % of a core this way, with the crew's limits.
+ * was asleep because this side slept. For this reason, after many polls in vain, the few remaining polls may
+ * be longer. If one of them finds a late message, up to seven more follow, to see whether the other side
+ * becomes quick. A client that pauses for 300 us between its calls costs 6 % of a core this way, with the
+ * crew's limits.
  *
  * One owner, one thread. All zero to begin with.
  */
@@ -30,9 +31,9 @@ struct spin_policy {
 bool spin_policy_takes_chance(struct spin_policy *spin);
 /* The longest time to poll. */
 int64_t spin_policy_limit_ns(const struct spin_policy *spin, const struct spin_limits *limits);
-/* Learns from a poll: its duration, and the longest pause between two reads. A long pause means that other threads
- * want the processor; a thread that sleeps gets it again sooner than one that yields, so such a poll counts as in
- * vain, whatever it found. */
+/* Learns from a poll: its duration, and the longest pause between two reads. A long pause means that other
+ * threads want the processor; a thread that sleeps gets it again sooner than one that yields, so a poll with
+ * a long pause counts as in vain, even if it found a message. */
 void spin_policy_learn(struct spin_policy *spin, const struct spin_limits *limits, bool found,
                        int64_t took_ns, int64_t longest_pause_ns);
 

@@ -28,7 +28,7 @@ enum jp_status {
 
 struct jp_error {
   enum jp_status status;
-  char text[1024]; /* UTF-8, NUL-terminated; a longer one ends with "..." */
+  char text[1024]; /* UTF-8, NUL-terminated; a longer text is cut and ends with "..." */
 };
 
 /* Sets *error (when not NULL) and returns status, so that a caller can write `return jp_fail(...)`. */

@@ -73,13 +73,13 @@ static inline int text_order(struct text a, struct text b)
 bool text_equal_ignore_case(struct text a, struct text b); /* ASCII letters only */
 bool text_starts_with(struct text t, struct text prefix);
 bool text_ends_with(struct text t, struct text suffix);
-/* True if one of the lines of t is this one, without its line break. */
+/* True if t has this line. Line breaks are not compared. */
 bool text_has_line(struct text t, struct text line);
 /* Index of the last c, or SIZE_MAX. */
 size_t text_find_last(struct text t, char c);
 /* The longest prefix of t of at most max bytes that ends between two characters. */
 struct text text_cut(struct text t, size_t max);
-/* A 64-bit hash without a secret seed: for tables of bounded size alone. */
+/* A 64-bit hash without a secret seed: only for tables of bounded size. */
 uint64_t text_hash(struct text t);
 
 bool text_is_ascii(struct text t);
@@ -87,16 +87,17 @@ bool text_is_ascii(struct text t);
 size_t text_valid_utf8(struct text t);
 
 /*
- * Copies t for a terminal or a reader of lines, which must not interpret a part of t as anything but text: control
- * characters (C0, DEL, C1), line and paragraph separators, and characters that change the direction of text around
- * them are written as \x1b or \u202e, bytes that are no UTF-8 as \x9b. Characters of plain, ASCII, are copied
- * although they are controls; those of quoted get a backslash. Ends with NUL; what does not fit is left out, from the
- * end of a character on. Returns the length of the whole, as snprintf does.
+ * Copies t for a terminal or a reader of lines, who must not interpret any part of t as more than text:
+ * control characters (C0, DEL, C1), line and paragraph separators, and characters that change the direction
+ * of text around them are written as \x1b or \u202e, bytes that are not UTF-8 are written as \x9b. plain has
+ * ASCII control characters that are copied nevertheless; quoted has characters that get a backslash. Ends
+ * with NUL; what does not fit is left out, from the end of a character on. Returns the length of the whole,
+ * as snprintf does.
  */
 size_t text_escape(struct text t, const char *plain, const char *quoted, char *out, size_t size);
 
-/* Formats as snprintf does, except that a text that does not fit is cut between two characters and ends with "...". size
- * is 4 or more. Returns the length of what is in out. */
+/* Formats as snprintf does, except that a text that does not fit is cut between two characters and ends with
+ * "...". size is 4 or more. Returns the length of the text in out. */
 size_t text_format(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 size_t text_format_va(char *out, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
@@ -107,7 +108,7 @@ void text_mark_cut(char *out, size_t size);
 /* The number of UTF-16 units that the well-formed WTF-8 t becomes. */
 size_t text_utf16_length(struct text t);
 /* Writes text_utf16_length(t) units, at most t.len, to out and returns their number. A pair of surrogates in
- * t becomes a pair, a lone one stays alone. */
+ * t becomes a pair of UTF-16 units, a lone surrogate becomes one unit. */
 size_t text_to_utf16(struct text t, uint16_t *out);
 /* The number of WTF-8 bytes that count UTF-16 units become; a pair of surrogates is one character of four. */
 size_t text_wtf8_length(const uint16_t *units, size_t count);

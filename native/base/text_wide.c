@@ -28,10 +28,10 @@ WIDE static inline void store_half(void *p, __m128i bytes)
 /* ---- strict UTF-8 ---- */
 
 /*
- * The faults of a byte and the one before it, a bit each (RFC 3629, section 4). Three tables list the faults
- * that are possible with the upper half of the first byte, with its lower half, and with the upper half of
- * the second; two bytes have those faults that all three tables list. CONTINUES is right in the third and
- * fourth byte of a character, where it must be, and wrong elsewhere.
+ * The faults of a byte and the previous byte, a bit for each fault (RFC 3629, section 4). Three tables list
+ * the faults that are possible with the upper half of the first byte, with its lower half, and with the upper
+ * half of the second. Two bytes have the faults that all three tables list. CONTINUES is right in the third
+ * and fourth byte of a character, where it must be, and wrong elsewhere.
  */
 enum fault {
   BREAKS_OFF = 0x01,     /* a character begins, and no continuation follows */
@@ -122,7 +122,7 @@ WIDE static inline __m256i high_half(__m256i bytes)
   return low_half(_mm256_srli_epi16(bytes, 4));
 }
 
-/* The highest bit of each byte that is no less than least, which is above 80. */
+/* Sets the highest bit of each byte that is at least `least`; `least` is above 80. */
 WIDE static inline __m256i mark_from(__m256i bytes, uint8_t least)
 {
   return _mm256_subs_epu8(bytes, _mm256_set1_epi8((char)(least - 0x80)));
@@ -221,7 +221,7 @@ WIDE static inline __m256i choose(__m256i where, __m256i there, __m256i elsewher
 }
 
 /* Makes of each of 16 bytes the unit that begins there. A character of four bytes has its first unit at its
- * first byte and its second unit at the next one. Units of other bytes mean nothing. */
+ * first byte, and its second unit at the second byte. Units of other bytes mean nothing. */
 WIDE static inline __m256i read_units(const char *p, bool has_pairs)
 {
   __m256i first = widen(p);
@@ -291,7 +291,7 @@ WIDE static size_t to_utf16(struct text t, uint16_t **out)
 
 enum {
   UNITS_STEP = 8,
-  UNITS_AFTER = 12 /* a step may write so many bytes after those of its units */
+  UNITS_AFTER = 12 /* a step may write this many bytes beyond the bytes of its units */
 };
 
 WIDE static inline __m128i all_units(unsigned unit)
@@ -318,7 +318,8 @@ WIDE static inline unsigned mask_of(__m128i found, __m128i found_too)
         BYTES_##h(7)                                                                                         \
   }
 
-/* For eight units that become one or two bytes each; the mask has a bit for those with two. */
+/* For eight units that become one or two bytes each. The mask has a bit for each unit that becomes two
+ * bytes. */
 static const uint8_t up_to_two[256][16] = {ROWS_OF_8(UP_TO_TWO)};
 
 WIDE static inline char *put_up_to_two(char *out, __m128i units)
@@ -341,9 +342,9 @@ WIDE static inline char *put_up_to_two(char *out, __m128i units)
     BYTES_##a##_##e(0), BYTES_##b##_##f(1), BYTES_##c##_##g(2), BYTES_##d##_##h(3)                           \
   }
 
-/* Of four units with four bytes each, those of a character of three and the one of ASCII; of a character of
- * two the second and the third. The mask has four bits for those with two and more, then four for those with
- * three. */
+/* Each of the four units has four bytes. A character of three bytes uses the first three of them, ASCII uses
+ * the first, and a character of two bytes uses the second and the third. The mask has four bits for units
+ * that become two or three bytes, then four bits for units that become three bytes. */
 static const uint8_t up_to_three[256][16] = {ROWS_OF_8(UP_TO_THREE)};
 
 WIDE static inline char *put_four(char *out, __m128i bytes, unsigned mask)

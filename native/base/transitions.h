@@ -10,9 +10,10 @@
  *     [DOOR_LOCKED] = TO(DOOR_CLOSED),
  *   };
  *
- * One function changes the state. It begins with ASSERT_TRANSITION, and asserts by mutex_is_locked that the lock of
- * the state is held, where it has one. A build without assertions leaves both out, so that a change of state is one
- * store there. The first row is the state of a new object; initialising is no transition.
+ * One function changes the state. It begins with ASSERT_TRANSITION, and asserts by mutex_is_locked that the
+ * lock of the state is held, if the state has a lock. A build without assertions leaves both out, so that a
+ * change of state is one store there. The first row is the state of a new object. Initialising the object is
+ * not a transition.
  *
  * tools/state-diagrams reads these tables and draws docs/states.md from them, so that each has the form above. A row
  * may take several lines.

@@ -23,7 +23,7 @@ struct builder {
   struct array class_of_name; /* uint32_t by string id: index in classes or CATALOG_NONE */
   struct arena arena;         /* for the class that is being added */
   struct array parts;         /* struct catalog_part */
-  uint16_t part_count;        /* except the part that means none */
+  uint16_t part_count;        /* without the part that means "no part" */
   uint16_t part;              /* the current part */
   uint64_t bytes;
   unsigned warnings;
@@ -269,7 +269,8 @@ static enum jp_status add_members(struct builder *builder, const struct class_fi
 static enum jp_status add_links(struct builder *builder, const struct class_file *file,
                                 struct catalog_class *class, struct jp_error *error)
 {
-  /* An interface's file names Object as its superclass (JVMS 4.1), but it has none. */
+  /* The class file of an interface names Object as its superclass (JVMS 4.1), but an interface has no
+   * superclass. */
   bool is_interface = (file->access & ACCESS_INTERFACE) != 0;
   class->superclass.class_index = CATALOG_NONE;
   enum jp_status status =
@@ -298,7 +299,8 @@ static size_t simple_name_start(const struct class_file *file)
   return start;
 }
 
-/* The place of the class in the classes; CATALOG_NONE: none, because another class of its name counts. */
+/* The index of the class in the list of classes; CATALOG_NONE: the class is not in the list, because another
+ * class of the same name has priority. */
 static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_t *place,
                                  struct jp_error *error)
 {

@@ -30,7 +30,7 @@ struct builder *builder_create(void); /* NULL: no memory */
 struct builder *builder_create_part(const atomic_bool *is_stopped);
 void builder_destroy(struct builder *builder);
 
-/* Logs that a file is left out, and why. The number of such lines is bounded. */
+/* Logs that a file is left out, and why. The number of warnings is bounded. */
 void builder_warn(struct builder *builder, const struct class_place *place, const struct jp_error *why);
 
 enum { BUILDER_PARTS_MAX = UINT16_MAX };

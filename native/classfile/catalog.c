@@ -16,7 +16,7 @@
 
 enum {
   FEATURE_VERSION_UNKNOWN = 17,
-  /* Names are kept for a second at least, and for 20 times as long as it took to list them. */
+  /* Names are kept for a second at least, and for 20 times the time that listing them took. */
   NAMES_AGE_MS = 1000,
   NAMES_AGE_TIMES = 20,
   LISTED_AGE_MS = 60000 /* in addition, for the list of all names */
@@ -24,8 +24,9 @@ enum {
 
 /* Excludes most names without a comparison of their bytes. */
 struct entry {
-  uint64_t letters; /* a bit for each character that the name has, whatever its case; some share one */
-  uint32_t at;      /* in bytes */
+  /* a bit for each character in the name, without regard to case; some characters share a bit */
+  uint64_t letters;
+  uint32_t at; /* in bytes */
   uint16_t length;
   uint8_t last; /* character */
 };

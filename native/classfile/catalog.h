@@ -29,8 +29,8 @@ struct catalog_link {
   uint32_t class_index;
 };
 
-/* Access flags are those of JVMS 4.1, 4.5, 4.6 and 4.7.24; a nested class has those of its InnerClasses
- * entry, as Class.getModifiers() has. Strings are ids for catalog_text; 0 is the empty string. */
+/* Access flags are defined in JVMS 4.1, 4.5, 4.6 and 4.7.24. A nested class has the flags of its InnerClasses
+ * entry, as in Class.getModifiers(). Strings are ids for catalog_text; 0 is the empty string. */
 struct catalog_class {
   uint32_t name;                  /* binary name with dots: "java.util.Map$Entry" */
   struct catalog_link superclass; /* name 0: none (java.lang.Object, interfaces) */
@@ -92,7 +92,7 @@ struct catalog_tables {
   const struct catalog_parameter *parameters;
   const struct catalog_link *links;
   const uint32_t *subclasses;       /* indexes of direct subclasses that are not hidden, sorted by name */
-  const struct catalog_part *parts; /* the first means none */
+  const struct catalog_part *parts; /* the first entry means "no part" */
   size_t part_count;
   const struct string_pool *strings;
 };
@@ -123,7 +123,7 @@ enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables
 /* The feature version of the JDK of a configuration (17 of "17.0.21"). */
 unsigned catalog_feature_version(const struct catalog_config *config);
 
-/* The classes that an excerpt holds beside the requested ones. */
+/* The classes that an excerpt holds in addition to the requested classes. */
 enum catalog_extent {
   CATALOG_ANCESTRY, /* their superclasses and interfaces */
   CATALOG_NESTED,   /* and the member classes of the requested ones */
@@ -137,7 +137,7 @@ enum catalog_extent {
  */
 struct catalog_excerpt;
 
-/* Names of no class are skipped. Fails as catalog_load does. Caller closes with catalog_excerpt_close. */
+/* Names without a class are skipped. Fails as catalog_load does. Caller closes with catalog_excerpt_close. */
 enum jp_status catalog_excerpt_open(struct catalog *catalog, const struct text *names, size_t count,
                                     enum catalog_extent extent, struct catalog_excerpt **excerpt,
                                     struct jp_error *error) JP_MUST_CHECK;
@@ -159,17 +159,18 @@ enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit
 /* True if the name ends with this part, after a dot, a $ or nothing. */
 bool catalog_has_last_part(struct text name, struct text part);
 
-/* The names that count as similar: those with the same last part, and those within few edits: a character changed,
- * inserted, left out or exchanged with its neighbour, or the case of any. */
+/* The names that count as similar: names with the same last part, and names with few edits. An edit changes,
+ * inserts or omits a character, exchanges it with its neighbour, or changes the case of any characters. */
 struct catalog_likeness {
   struct text name;
   struct text last_part;
   unsigned edits;
 };
 
-/* Visits the binary names that are similar to this one, and some with more edits, as catalog_each_name does, but not
- * under a lock. The names are kept: they may lack a class that is less than a second old, or still have a removed
- * one. If listing the names is slow (large folders on the class path), they may be older, by 20 times as long. */
+/* Visits the binary names that are similar to this name, and some names with more edits. The same as
+ * catalog_each_name, but not under a lock. The names are kept: they may lack a class that is less than a
+ * second old, or still have a removed one. If listing the names is slow (large folders on the class path),
+ * they may be older, by 20 times as long. */
 enum jp_status catalog_each_name_like(struct catalog *catalog, const struct catalog_likeness *like,
                                       catalog_visitor *visit, void *context,
                                       struct jp_error *error) JP_MUST_CHECK;

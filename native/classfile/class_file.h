@@ -32,8 +32,9 @@ enum modifiers_of { MODIFIERS_OF_CLASS, MODIFIERS_OF_FIELD, MODIFIERS_OF_METHOD,
 
 enum { MODIFIERS_TEXT_MAX = 128 };
 
-/* Writes access flags (JVMS tables 4.1-B, 4.5-A, 4.6-A) as java.lang.reflect.Modifier.toString does: "public static
- * final", NUL-terminated; "" where there is no modifier. It skips other flags (bridge, variable arity, ...). */
+/* Writes access flags (JVMS tables 4.1-B, 4.5-A, 4.6-A) as java.lang.reflect.Modifier.toString does: "public
+ * static final", NUL-terminated; "" if there is no modifier. It skips other flags (bridge, variable arity,
+ * ...). */
 void modifiers_format(uint16_t access, enum modifiers_of of, char out[MODIFIERS_TEXT_MAX]);
 
 struct class_parameter {
@@ -58,7 +59,7 @@ struct class_file {
   uint16_t this_class;    /* its own constant */
   bool local;             /* local or anonymous */
   struct text name;       /* binary name with dots */
-  struct text outer;      /* the class that it is a member of; empty: none */
+  struct text outer;      /* the class of which this class is a member; empty: none */
   struct text superclass; /* empty: none */
   struct text *interfaces;
   size_t interface_count;

@@ -23,7 +23,7 @@ struct jar_class {
   size_t element;   /* by its place in `order` */
 };
 
-/* A jar that stays open for the next classes. */
+/* A jar that is kept open for the next classes. */
 struct open_jar {
   struct jar *jar; /* NULL: the place is free */
   size_t element;
@@ -290,7 +290,7 @@ static enum jp_status open_jimage(struct class_source *source, struct jp_error *
              : jimage_open(source->config.java_home, &source->jimage, error);
 }
 
-/* "com/example/A". False: no class has such a name. */
+/* "com/example/A". False: no class can have this name. */
 static bool write_path(struct text name, char *path)
 {
   if (name.len == 0 || name.len >= NAME_MAX_BYTES || memchr(name.data, '/', name.len) != NULL ||

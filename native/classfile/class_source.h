@@ -2,8 +2,8 @@
 #define JPEER_CLASSFILE_CLASS_SOURCE_H
 /*
  * Finds the file of one class in the JDK and on a class path, and the names of all classes, without reading any other
- * class file. It keeps what it learns of the class path (the elements, the names in its jars). One thread at a time,
- * except for class_source_each. Only for the catalog.
+ * class file. It caches the elements of the class path and the names in the jars. One thread at a time,
+ * except for class_source_each. Used only by the catalog.
  */
 #include "classfile/catalog.h"
 #include "classfile/class_file.h"
@@ -12,15 +12,16 @@ struct class_source;
 
 /* Reads nothing. The configuration is borrowed. NULL: no memory. Caller frees with class_source_destroy. */
 struct class_source *class_source_create(const struct catalog_config *config);
-/* Adds a holder, which ends with class_source_destroy, and returns the source. */
+/* Adds a holder and returns the source. The holder calls class_source_destroy. */
 struct class_source *class_source_retain(struct class_source *source);
-/* Removes one holder, in any thread; the last one frees the source. NULL is fine. */
+/* Removes a holder; any thread. Removing the last holder frees the source. NULL is fine. */
 void class_source_destroy(struct class_source *source);
 
 /*
  * Reads the class of this binary name with dots into *file, which borrows from the source, valid until the next call,
- * and from the arena. JP_NOT_FOUND: none; the error is not set. JP_LIMIT: the class path has jars with parts (struct
- * catalog_part), and the JDK has no such class: only the whole catalog can find it. JP_NO_MEMORY, JP_IO.
+ * and from the arena. JP_NOT_FOUND: there is no such class; the error is not set. JP_LIMIT: the class path
+ * has jars with parts (struct catalog_part), and the JDK does not have the class: only the whole catalog can
+ * find it. JP_NO_MEMORY, JP_IO.
  */
 enum jp_status class_source_read(struct class_source *source, struct text name, struct arena *arena,
                                  struct class_file *file, enum catalog_origin *origin,

@@ -1,6 +1,6 @@
 #ifndef JPEER_CLASSFILE_EXCERPT_H
 #define JPEER_CLASSFILE_EXCERPT_H
-/* The excerpts of a catalog (catalog.h), some of which it keeps. Only for catalog.c. */
+/* The excerpts of a catalog (catalog.h), some of which it keeps. Used only by catalog.c. */
 #include "classfile/catalog.h"
 #include "classfile/class_source.h"
 
@@ -9,7 +9,7 @@ struct excerpts;
 /* The configuration is borrowed. NULL: no memory. Caller frees with excerpts_destroy. */
 struct excerpts *excerpts_create(const struct catalog_config *config);
 void excerpts_destroy(struct excerpts *excerpts); /* NULL is fine */
-/* Frees what is kept; excerpts in use stay valid. */
+/* Frees the kept excerpts. Excerpts that are still held remain valid. */
 void excerpts_forget(struct excerpts *excerpts);
 
 /* Finds or reads an excerpt. JP_LIMIT: only the whole catalog has the classes, or it is better to read it.

@@ -25,7 +25,7 @@ struct folder {
   struct {
     dev_t device;
     ino_t inode;
-  } above[DEPTH_MAX]; /* the folders around this one: a symbolic link to one of them would be a cycle */
+  } above[DEPTH_MAX]; /* the parent folders of this folder: a symbolic link to one of them would be a cycle */
   struct jp_error *error;
 };
 

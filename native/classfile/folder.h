@@ -8,8 +8,8 @@
  * left. */
 enum jp_status folder_read(struct builder *builder, const char *path, struct jp_error *error) JP_MUST_CHECK;
 
-/* Visits the path of each class below the folder ("com/example/A"), which is valid during the call, and opens none.
- * Errors as above. */
+/* Visits the path of each class below the folder ("com/example/A"), which is valid during the call. Opens no
+ * class file. Errors as above. */
 typedef void folder_visitor(void *context, struct text path);
 enum jp_status folder_list(const char *path, folder_visitor *visit, void *context,
                            struct jp_error *error) JP_MUST_CHECK;

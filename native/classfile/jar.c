@@ -31,13 +31,13 @@ struct jar {
   const char *name;
   unsigned feature_version;
   unsigned depth;
-  uint16_t part;        /* of a jar in another one; 0: of the class path */
+  uint16_t part;        /* of a jar inside another jar; 0: of a jar in the class path */
   uint16_t rooted_part; /* of classes below a folder such as BOOT-INF/classes; 0: none was found */
   struct manifest manifest;
   struct arena arena;
   struct array entries;                         /* struct jar_entry */
   struct buffer bytes;                          /* of the current entry */
-  struct buffer packed;                         /* the same as the jar has it */
+  struct buffer packed;                         /* the same text as in the jar */
   struct libdeflate_decompressor *decompressor; /* NULL: not needed yet */
   struct jp_error *error;
 };
@@ -160,7 +160,7 @@ static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_
   return whole ? JP_OK : JP_INVALID;
 }
 
-/* -1: there is none. */
+/* -1: the jar has no such entry. */
 static int64_t find_manifest(const struct jar *jar)
 {
   static const struct text name = TEXT("META-INF/MANIFEST.MF");
@@ -251,7 +251,7 @@ static uint16_t part_of(struct jar *jar, const struct jar_entry *entry)
   return jar->rooted_part;
 }
 
-/* Orders by path, then the highest version first, then as the jar does. */
+/* Orders by path, then by version (the highest first), then by position in the jar. */
 static int compare_entries(const void *left, const void *right)
 {
   const struct jar_entry *a = left;
@@ -264,7 +264,7 @@ static int compare_entries(const void *left, const void *right)
   return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Of entries with one path the first counts: that of the highest version. */
+/* Of several entries with the same path only the first counts, which has the highest version. */
 static void sort_entries(struct jar *jar)
 {
   struct jar_entry *entries = jar->entries.items;

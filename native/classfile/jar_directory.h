@@ -23,8 +23,9 @@ struct jar_item {
   bool is_deflated;
 };
 
-/* Caller closes with jar_directory_close. JP_INVALID: the file cannot be opened, is no jar, or is a jar that is not
- * supported: encrypted, in more than one part, with 64-bit fields, with bytes before or after it. JP_NO_MEMORY. */
+/* Caller closes with jar_directory_close. JP_INVALID: the file cannot be opened, is not a jar, or is a jar
+ * that is not supported: encrypted, in more than one part, with 64-bit fields, with bytes before or after the
+ * archive. JP_NO_MEMORY. */
 enum jp_status jar_directory_open(const char *path, struct jar_directory **directory) JP_MUST_CHECK;
 void jar_directory_close(struct jar_directory *directory); /* NULL is fine */
 

@@ -126,7 +126,8 @@ static bool note_class(struct jimage_file *image, const char *module, const char
   return true;
 }
 
-/* Orders by module, then by path: nearly as the image does, so that it is read forwards. */
+/* Orders by module, then by path. This is nearly the order in the image, so that the image is read
+ * forwards. */
 static int compare_places(const void *left, const void *right)
 {
   const struct jimage_class *a = left;

@@ -14,7 +14,7 @@
 
 enum {
   THREADS_MAX = 16,
-  JDK_CLASSES = 1500, /* of one item: they are read in some 20 ms */
+  JDK_CLASSES = 1500, /* classes of the JDK in one item; a thread reads them in about 20 ms */
   AHEAD_MAX = 8       /* items that each thread may read before earlier ones are merged */
 };
 
@@ -48,10 +48,10 @@ struct scan {
   pthread_cond_t changed;
   /* guarded by the lock */
   struct elements elements; /* used by the thread that merges */
-  struct item *first;       /* that is not merged yet; NULL: all are */
+  struct item *first;       /* the first item that is not merged yet; NULL: all items are merged */
   size_t ahead;             /* items being read or read, and not merged */
   bool is_merging;
-  enum jp_status status; /* of the first item in the order that failed */
+  enum jp_status status; /* of the first item, in the order of merging, that failed */
   struct jp_error error;
 };
 
@@ -147,8 +147,8 @@ static struct item *start_item(struct scan *scan)
 
 /* ---- merging ---- */
 
-/* A file that an earlier element of the class path names, too, is not merged; with elements inserted before it, this
- * is known only now. *is_jar: more elements may follow it. */
+/* A file that an earlier element of the class path names, too, is not merged; because elements may have been
+ * inserted before it, this is known only at this point. *is_jar: more elements may follow it. */
 static enum jp_status merge_item(struct scan *scan, struct item *item, bool *is_jar)
 {
   enum element_kind kind = ELEMENT_NONE;
@@ -253,7 +253,8 @@ enum jp_status scan_run(const struct scan_config *config, struct builder *builde
   pthread_mutex_init(&scan.lock, NULL);
   pthread_cond_init(&scan.changed, NULL);
   enum jp_status status = elements_init(&scan.elements, config->catalog.class_path, error);
-  /* The JDK comes first, because Java searches its loaders before the application's. */
+  /* The JDK's classes are merged first, because Java searches the JDK's class loaders before the
+   * application's class loader. */
   if (status == JP_OK)
     status = add_jdk(&scan, &link, error);
   if (status == JP_OK)

@@ -13,7 +13,8 @@
 #include <stddef.h>
 
 /*
- * Removes the next argument from [*rest, end), which has no NUL; NULL: none is left. *end must be writable.
+ * Removes the next argument from [*rest, end). The range has no NUL. NULL: no argument is left. *end must be
+ * writable.
  *
  * Blanks, tabs, form feeds and line ends divide arguments. # begins a comment that ends with the line. '...'
  * and "..." keep blanks and #. Inside quotes \n \r \t \f are control characters. A backslash before any other
@@ -24,9 +25,9 @@
  */
 char *argument_file_next(char **rest, char *end);
 
-/* Removes the next argument from a variable's text; *argument is NULL if none is left. White space divides
- * arguments, both kinds of quotes keep it, and a backslash is a character. JP_INVALID: a quote is open at
- * the end. */
+/* Removes the next argument from a variable's text; *argument is NULL if no argument is left. White space
+ * divides arguments, both kinds of quotes keep it, and a backslash is a character. JP_INVALID: a quote is
+ * open at the end. */
 enum jp_status argument_variable_next(char **rest, char **argument, struct jp_error *error) JP_MUST_CHECK;
 
 #endif

@@ -25,7 +25,7 @@ struct run_endpoints {
 option_reader endpoints_read_json;
 option_reader endpoints_read_zmq;
 
-/* JP_INVALID: a host is no loopback address, and insecure is false. */
+/* JP_INVALID: a host is not a loopback address, and insecure is false. */
 enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints, bool insecure,
                                struct jp_error *error) JP_MUST_CHECK;
 /* True if one of the addresses is a Unix socket, or a TCP port. */

@@ -35,7 +35,7 @@ static void add_word(struct command *command, const char *word)
   command->words[command->count++] = word;
 }
 
-/* As java does, to stdout if the option has two dashes. */
+/* Prints to stdout if the option has two dashes, and otherwise to stderr, as java does. */
 static void print_version(const char *option)
 {
   bool for_stdout = strncmp(option, "--", 2) == 0;

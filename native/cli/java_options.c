@@ -166,7 +166,7 @@ static enum jp_status join_value(struct run_options *options, const char *name, 
   return add_to_jvm(options, joined.data, error);
 }
 
-/* value: of an option that has one. */
+/* value: the value of the option, if the option has a value. */
 static enum jp_status apply_option(const struct java_option *option, const char *argument, const char *value,
                                    struct run_options *options, struct jp_error *error)
 {

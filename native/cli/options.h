@@ -28,7 +28,7 @@ enum { OPTION_NAMES = 3 };
 struct option {
   const char *names[OPTION_NAMES]; /* errors use the first; unused ones are NULL */
   const char *variable;            /* in the environment, of the same meaning; NULL: none */
-  const char *takes;               /* the form of the value: "MS"; NULL: a switch, which has none */
+  const char *takes;               /* the form of the value: "MS"; NULL: a switch, which has no value */
   const char *standard;            /* the default, as help shows it; NULL: not shown */
   const char *help;                /* one sentence without a full stop */
   const char *group;               /* on the first row of a group: its heading */
@@ -76,9 +76,9 @@ struct option_input {
   size_t arg_count;
   const char *(*variable)(const char *name); /* getenv, or a test's own; NULL: no environment */
 
-  /* Reads an option of another table, at args[0], that no row has; NULL: there is no other table.
-   * JP_NOT_FOUND: the other table lacks the option, too. *taken is the number of arguments read; *ends:
-   * the rest belongs to the application. */
+  /* Reads an option at args[0] that has no row, because it belongs to another table. NULL: no other table
+   * exists. JP_NOT_FOUND: the other table lacks the option, too. *taken is the number of arguments read;
+   * *ends: the rest belongs to the application. */
   enum jp_status (*read_other)(void *values, char *const *args, size_t arg_count, size_t *taken, bool *ends,
                                struct jp_error *error);
   /* The names of the other table, for the error of an unknown option; NULL after the last. */

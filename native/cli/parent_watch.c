@@ -79,7 +79,7 @@ static void remove_folder(const char *path)
 
 /* ---- the watch ---- */
 
-/* The first signal stops the peer. A later one, after the grace time, ends a peer that does not stop. */
+/* The first signal stops the peer. A later SIGTERM, after the grace time, ends a peer that does not stop. */
 static void *watch_parent(void *argument)
 {
   const struct watched *watched = argument;

@@ -12,18 +12,19 @@ option_reader parent_watch_read;
 
 /*
  * Reads the descriptor on a thread of its own, and sends this process SIGTERM when no more bytes can arrive;
- * again each grace_ms, as long as the process lives. The bytes are dropped; if the last ones are
+ * again each grace_ms, as long as the process lives. The bytes are dropped; if the last bytes are
  * PARENT_WATCH_STOP, the program has planned the stop, and nothing is logged. Once a process, before the JVM
  * is started.
  *
  * folder: removed then, with the sockets and locks in it, because the program that has made it may have
- * ended; it stays if it contains anything else. NULL: none. It must be valid as long as the process.
+ * ended; the folder is kept if it contains anything else. NULL: none. It must be valid as long as the
+ * process.
  */
 #define PARENT_WATCH_STOP "stop"
 enum jp_status parent_watch_start(int descriptor, const char *folder, int64_t grace_ms,
                                   struct jp_error *error) JP_MUST_CHECK;
 /* If the descriptor is a socket that can be written, tries to send the program at its other end the reason
- * why this peer does not start. Else nothing. */
+ * why this peer does not start. Otherwise does nothing. */
 void parent_watch_report(int descriptor, const char *why);
 
 #endif

@@ -20,13 +20,14 @@ struct ready_facts {
 struct ready {
   pthread_mutex_t lock;
   const char *path; /* borrowed; NULL: no ready file */
-  int file;         /* the file as this peer has written it; -1: not written */
+  int file;         /* the descriptor of the file that this peer has written; -1: not written */
   bool is_withdrawn;
 };
 
 /*
  * Removes the file at path, unless a running peer has written it. path may be NULL; else it must be valid
- * until ready_fini. JP_IO: path is no file, or it cannot be removed. Caller calls ready_fini in any case.
+ * until ready_fini. JP_IO: path is not a file, or the file cannot be removed. Caller calls ready_fini in any
+ * case.
  */
 enum jp_status ready_init(struct ready *ready, const char *path, struct jp_error *error) JP_MUST_CHECK;
 void ready_fini(struct ready *ready);
@@ -37,7 +38,8 @@ void ready_fini(struct ready *ready);
 enum jp_status ready_announce(struct ready *ready, const struct ready_facts *facts,
                               struct jp_error *error) JP_MUST_CHECK;
 
-/* Removes the file if this peer has written it. A file by which another peer has replaced it stays. */
+/* Removes the file if this peer has written it. If another peer has replaced the file, the new file is
+ * kept. */
 void ready_withdraw(struct ready *ready);
 
 #endif

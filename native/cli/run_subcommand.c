@@ -322,7 +322,8 @@ int subcommand_run(char *const *args, size_t arg_count)
   enum jp_status status = run_options_read(args, arg_count, read_variable, &run.options, &error);
   log_set_level((enum log_level)run.options.log_level);
   run_options_print_variable(&run.options);
-  /* Before any error: the ready file of an earlier peer must not look like that of this start. */
+  /* Before any error: the ready file of an earlier peer must not be mistaken for the ready file of this
+   * start. */
   bool runs_java = run.options.help || run.options.version || run.options.show != NULL || run.options.dry_run;
   struct jp_error *first = status == JP_OK ? &error : NULL;
   enum jp_status removed = ready_init(&run.ready, runs_java ? NULL : run.options.ready_file, first);

@@ -33,8 +33,8 @@ enum jp_status socket_options_read_mode(const struct option *option, const char 
   return JP_OK;
 }
 
-/* A number is itself, also if an account has it as its name: adduser and useradd make no such account. (unsigned)-1 stands
- * for no account in system calls. */
+/* A number is a user's or group's number, even if an account has the number as its name: adduser and useradd
+ * make no such account. In system calls (unsigned)-1 means "no account". */
 static bool read_number(const char *text, unsigned *id)
 {
   size_t length = strlen(text);
@@ -146,7 +146,8 @@ static bool has_id(const struct run_accounts *accounts, unsigned id)
   return false;
 }
 
-/* map: of the process's user namespace (user_namespaces(7)). A kernel without such namespaces has no file. */
+/* map: of the process's user namespace (user_namespaces(7)). A kernel without user namespaces does not have
+ * this file. */
 static bool lacks_ids(const char *map)
 {
   unsigned long long count;
@@ -160,7 +161,8 @@ static bool lacks_ids(const char *map)
   return total < UINT_MAX;
 }
 
-/* In a user namespace that lacks some users of the machine, as a container's does, the system reports them all as one. */
+/* In a user namespace that lacks some users of the machine, such as a container's, the system reports all
+ * these users as one user. */
 static enum jp_status check_namespace(const struct socket_options *options, struct jp_error *error)
 {
   enum { UNKNOWN_ID = 65534 }; /* /proc/sys/kernel/overflowuid */

@@ -34,8 +34,8 @@ struct socket_options {
   mode_t mode; /* 0: not given */
 };
 
-/* Sets net->socket_access and net->admission. JP_INVALID: the options do not fit together, or there is no Unix socket
- * (has_sockets). */
+/* Sets net->socket_access and net->admission. JP_INVALID: the options contradict each other, or the peer has
+ * no Unix socket (has_sockets). */
 enum jp_status socket_options_settle(const struct socket_options *options, bool has_sockets,
                                      struct net_config *net, struct jp_error *error) JP_MUST_CHECK;
 

@@ -48,7 +48,7 @@ struct jp_callback {
   size_t users;   /* calls that are not over, and uses in chains */
   uint64_t given; /* arguments sent on the group's connections that Java has not released */
 
-  /* Messages with the callback whose answer a thread waits for, and the last such thread. */
+  /* Messages with the callback whose answer a thread waits for, and the last thread that waits. */
   size_t awaited;
   pthread_t sender;
   bool has_many_senders; /* several threads have sent it since `awaited` was 0 */
@@ -83,8 +83,9 @@ struct callback_group {
   size_t connections; /* open connections of the clients */
 
   /* Names the process to the peer: `name` and a random generation, which changes when the first connection
-   * opens. The peer may see the end of the previous last connection late, and still has its counts of
-   * callbacks: a new connection must not join that process. Constant while there are connections. */
+   * opens. The peer may notice late that the previous last connection has ended, and until then keeps the
+   * counts of callbacks of that process: a new connection must not join that process. Constant while there
+   * are connections. */
   char process[PROCESS_LENGTH_MAX + 1];
 };
 

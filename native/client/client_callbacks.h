@@ -58,8 +58,8 @@ bool callbacks_enter_process(struct jp_client *client, const char *process);
 void callbacks_fini(struct jp_client *client);
 /* The client has connected. */
 void callbacks_begin_connection(struct jp_client *client);
-/* The connection has ended. Callbacks that no other connection of the process holds count as released by
- * Java. */
+/* The connection has ended. Callbacks that are not held by another connection of the process count as
+ * released by Java. */
 void callbacks_end_connection(struct jp_client *client);
 /* Sets the number by which the peer marks the client's own callbacks. */
 void callbacks_learn_number(struct jp_client *client, uint64_t number);

@@ -1,7 +1,7 @@
 /*
- * Which thread reads the connection. One of the threads that wait for answers, the leader, polls and reads
- * for all; the others sleep. If the program has a loop, jp_client_process reads when the client's descriptor
- * is readable.
+ * Decides which thread reads the connection. One of the threads that wait for answers, the leader, polls and
+ * reads for all; the others sleep. If the program has a loop, jp_client_process reads when the client's
+ * descriptor is readable.
  */
 #include "base/clock.h"
 #include "base/transitions.h"

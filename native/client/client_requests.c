@@ -365,7 +365,7 @@ static bool read_id(struct text digits, uint64_t *id)
 }
 
 /* Removes the answered request from the table. *is_found is false if it was answered before: the second
- * answer is ignored. JP_CLIENT_PROTOCOL: no such request was ever sent. */
+ * answer is ignored. JP_CLIENT_PROTOCOL: no request with this id was ever sent. */
 static enum jp_client_status remove_answered(struct jp_client *client, struct text id_text,
                                              struct pending_request *request, bool *is_found,
                                              struct jp_client_error *error)
@@ -977,8 +977,8 @@ bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion
   return id != 0;
 }
 
-/* Visits all requests. The larger the table, the later the timer is set (1 ms for 8,192 entries), so that the visits
- * cost little. */
+/* Visits all requests. The larger the table, the later the timer is set (1 ms for 8,192 entries), so that
+ * visiting its entries costs little. */
 void client_end_overdue(struct jp_client *client, int64_t now_ns)
 {
   enum { PLACES_A_MS = 8192 };

@@ -13,7 +13,7 @@
 
 enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000, END_SESSION_MS = 1000 };
 
-/* The pause between two tries to reach a dead peer. */
+/* The pause between two attempts to connect to a peer that does not answer. */
 static const int64_t FIRST_PAUSE_NS = 100 * 1000000LL;
 static const int64_t LONGEST_PAUSE_NS = 5 * 1000000000LL;
 

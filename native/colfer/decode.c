@@ -315,7 +315,7 @@ static inline const uint8_t *read_member(struct reader *r, const struct colfer_m
   __builtin_unreachable();
 }
 
-/* depth counts the structs that this one is in, itself included. */
+/* depth counts the structs that contain this struct, and this struct itself. */
 static const uint8_t *read_struct(struct reader *r, const struct colfer_type *type, const uint8_t *at,
                                   size_t depth, void *value)
 {

@@ -245,7 +245,7 @@ enum colfer_command { COLFER_DELETE_OBJECT = 1, COLFER_DELETE_SESSION = 2, COLFE
 /* colfer_meta_message.service */
 enum colfer_service { COLFER_FETCH_CLASSES_INFO = 1 };
 
-/* The status of a control message; that of a meta message is one of the first four. */
+/* The status of a control message. The status of a meta message is one of the first four. */
 enum colfer_status {
   COLFER_STATUS_OK = 1,
   COLFER_STATUS_ERROR = 2,

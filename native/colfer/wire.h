@@ -1,7 +1,7 @@
 #ifndef JPEER_COLFER_WIRE_H
 #define JPEER_COLFER_WIRE_H
 /*
- * Constants of Colfer that its reader and its writer share. Only for this folder.
+ * Constants of Colfer that its reader and its writer share. Used only in this folder.
  */
 #include "colfer/colfer.h"
 
@@ -13,7 +13,7 @@ enum {
   COLFER_FIXED32_SIZE = 4,
   COLFER_FIXED64_SIZE = 8,
   COLFER_VARINT32_MAX = 5, /* bytes */
-  COLFER_VARINT64_MAX = 9  /* bytes; the last one holds 8 bits */
+  COLFER_VARINT64_MAX = 9  /* bytes; the last byte holds 8 bits */
 };
 
 /* Unsigned numbers from these limits up are sent with a fixed size: a varint would be as long, or longer. */

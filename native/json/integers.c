@@ -77,7 +77,7 @@ static inline bool is_list(const struct block *block, uint64_t upto, struct carr
   return (wrong & upto) == 0;
 }
 
-/* The elements of a short array are noted one by one, which makes reading them faster. */
+/* The elements of a short array are marked one by one, because this makes reading them faster. */
 static inline bool may_be_long(const char *p, const char *end)
 {
   if (end - p < BLOCK || (*p != '-' && !number_is_digit(*p)))
@@ -118,7 +118,7 @@ size_t json_integers_most(struct text span)
   return commas + 1;
 }
 
-/* The numbers of a block, and the end of the last one before it. */
+/* The numbers of a block, and the end of the last number before the block. */
 struct numbers {
   uint64_t digits;
   uint64_t ends;     /* the bytes after the last digits of numbers */
@@ -267,7 +267,7 @@ bool json_integers_read(struct text span, const struct json_integers_form *form,
 
 /* ---- one integer ---- */
 
-/* Loads eight bytes, the first one lowest, with zeros after the end of the text. */
+/* Loads eight bytes, the first byte into the lowest bits, with zeros after the end of the text. */
 static uint64_t load_upto(const char *p, size_t left)
 {
   enum { WORD = sizeof(uint64_t), HALF = sizeof(uint32_t) };

@@ -2,9 +2,9 @@
 #define JPEER_JSON_INTEGERS_H
 /*
  * Arrays of whole numbers: checked 64 bytes at a time, counted, and read straight from validated text, eight
- * digits at a time. Where an element is anything else (text, null, a fraction, an exponent, a suffix, a
- * number of more than 18 digits or out of range), these functions return NULL or false, and the caller reads
- * the elements one by one. Pure, any thread.
+ * digits at a time. If an element is anything else (text, null, a fraction, an exponent, a suffix, a number
+ * of more than 18 digits or out of range), these functions return NULL or false, and the caller reads the
+ * elements one by one. Pure, any thread.
  */
 #include "base/text.h"
 
@@ -19,9 +19,10 @@ struct json_integers_form {
 };
 
 /*
- * Checks a long array of whole numbers (RFC 8259, section 6, without fraction and exponent), written with one space
- * or none after each comma and with no other white space. p is after the opening bracket; the text need not be valid.
- * Returns where the text continues after the closing bracket, or NULL: the array is short, or holds anything else.
+ * Checks a long array of whole numbers (RFC 8259, section 6, without fraction and exponent), with at most one
+ * space after each comma, and no other white space. p is after the opening bracket; the text need not be
+ * valid. Returns where the text continues after the closing bracket, or NULL: the array is short, or holds
+ * anything else.
  */
 const char *json_integers_pass(const char *p, const char *end);
 
@@ -29,8 +30,8 @@ const char *json_integers_pass(const char *p, const char *end);
  * with commas in texts, it may be larger. */
 size_t json_integers_most(struct text span);
 
-/* Writes the elements of a non-empty array to out, which has room for json_integers_most of them, in the
- * machine's byte order. */
+/* Writes the elements of a non-empty array to out, in the machine's byte order. out has room for
+ * json_integers_most elements. */
 bool json_integers_read(struct text span, const struct json_integers_form *form, void *out);
 
 /*

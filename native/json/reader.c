@@ -323,7 +323,8 @@ int json_find_key(struct text raw_key, const struct text *names, int count)
   return -1;
 }
 
-/* The room is as long as the text, so a whole block may be copied before it is known where its escape is. */
+/* The room is as long as the text, so a whole block may be copied before the position of an escape in it is
+ * known. */
 static const char *copy_up_to_escape(char *to, const char *p, const char *end)
 {
   for (; end - p >= VECTOR_SIZE; p += VECTOR_SIZE, to += VECTOR_SIZE) {

@@ -1,7 +1,8 @@
 #ifndef JPEER_JSON_READER_H
 #define JPEER_JSON_READER_H
 /*
- * The one-pass reader: strict RFC 8259, plus number suffixes (3.14d, 1.5f, 100l) where the caller says so.
+ * The one-pass reader: strict RFC 8259, plus number suffixes (3.14d, 1.5f, 100l) where the caller allows
+ * them.
  *
  * json_validate checks the whole message once, before anything runs. After JP_OK, a cursor pulls members and elements
  * straight out of the text, with no tree and no second check of the syntax; a value that is to be read later (params
@@ -47,7 +48,7 @@ enum { JSON_INDEX_MAX = 255 };
 struct json_mark {
   const char *start; /* of a value; of a key after its quote */
   uint32_t length;   /* in bytes; of a key without its quotes */
-  uint8_t inside;    /* marks up to the next one that is not inside this value: 1 if it holds none */
+  uint8_t inside;    /* marks up to the next mark outside of this value: 1 if this value contains no marks */
   uint8_t kind;      /* an enum json_kind */
   bool unescaped;    /* a string without an escape */
   bool complete;     /* an object or array whose members or elements all have marks */
@@ -63,12 +64,12 @@ struct json_index {
 /*
  * JP_OK, JP_INVALID (no JSON text: fault says where and why) or JP_LIMIT (too deep). suffix_member names the
  * member of the message (or of each element, where the message is an array) inside whose value numbers may
- * carry suffixes: TEXT("params"); with data NULL none may, and with an empty text they may everywhere.
- * The text must be UTF-8; a BOM is an error (RFC 8259, 8.1).
+ * carry suffixes: TEXT("params"); with data NULL no number may carry a suffix, and with an empty text every
+ * number may. The text must be UTF-8; a BOM is an error (RFC 8259, 8.1).
  */
 enum jp_status json_validate(struct text message, struct json_limits limits, struct text suffix_member,
                              struct json_fault *fault) JP_MUST_CHECK;
-/* As json_validate; also fills index where the text is valid. */
+/* The same as json_validate; also fills index if the text is valid. */
 enum jp_status json_validate_indexed(struct text message, struct json_limits limits,
                                      struct text suffix_member, struct json_index *index,
                                      struct json_fault *fault) JP_MUST_CHECK;
@@ -84,7 +85,7 @@ struct json_value {
 
 /* The value that the text holds, without the white space around it. */
 struct json_value json_root(struct text validated);
-/* As json_root; all values read from it borrow index. */
+/* The same as json_root; all values that are read from it borrow index. */
 struct json_value json_root_indexed(struct text validated, const struct json_index *index);
 
 /* Walks the members of an object or the elements of an array, in order. */
@@ -155,9 +156,9 @@ static inline bool json_next_member(struct json_cursor *cursor, struct text *raw
 
 /* Whether the raw key, unescaped, is exactly name (ASCII). */
 bool json_key_is(struct text raw_key, struct text name);
-/* The index of the name that equals the raw key, unescaped; -1: none does. */
+/* The index of the name that equals the raw key after unescaping; -1: no name does. */
 int json_find_key(struct text raw_key, const struct text *names, int count);
-/* Number of elements or members; walks them. */
+/* Number of elements or members. Visits all of them. */
 size_t json_count(struct json_value object_or_array);
 
 /*
@@ -177,8 +178,9 @@ enum { JSON_MEMBERS_MAX = 14 };
 
 struct json_members {
   bool has[JSON_MEMBERS_MAX];
-  struct json_value value[JSON_MEMBERS_MAX]; /* the first one, where it was given twice */
-  int repeated;                              /* index of the last member that was given twice; -1: none */
+  struct json_value value[JSON_MEMBERS_MAX]; /* the first value, if the member was given twice */
+  /* index of the last member that was given twice; -1: no member was */
+  int repeated;
 };
 
 /* Collects, in any order, the members called names[0] to names[count - 1] (ASCII) and skips all others. */

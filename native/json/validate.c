@@ -20,9 +20,9 @@ struct validator {
 
   struct json_mark *marks;
   uint32_t mark_count;
-  uint32_t marks_max; /* room in marks; once a value found none, mark_count */
+  uint32_t marks_max; /* room in marks; mark_count after a value has found no room */
   uint32_t open_mark; /* of the innermost open container with a mark; or UNMARKED */
-  size_t unmarked;    /* open containers inside that one */
+  size_t unmarked;    /* open containers inside that container */
 
   enum jp_status status;
   struct json_fault *fault;
@@ -39,7 +39,8 @@ static const char *fail(struct validator *v, const char *at, const char *reason)
 }
 
 /* Called at the first byte above 0x7F. Checking all the rest at once keeps UTF-8 out of the loop over a
- * string's bytes. Faults are still reported in the order of the bytes, because `end` moves to this one. */
+ * string's bytes. Faults are still reported in the order of the bytes, because `end` moves to the first
+ * fault. */
 static bool check_utf8(struct validator *v, const char *at)
 {
   size_t rest = (size_t)(v->end - at);
@@ -70,7 +71,7 @@ static const char *check_escape(struct validator *v, const char *p)
   return p + 2;
 }
 
-/* Continues where the quick walk through a string stopped. */
+/* Continues where the quick scan of a string stopped. */
 static const char *check_string_rest(struct validator *v, const char *p)
 {
   for (;;) {
@@ -179,7 +180,7 @@ static inline const char *open_container(struct validator *v, enum json_kind kin
   }
   open_mark(v, kind, p);
   v->depth++;
-  if (v->depth % 64 == 0) /* the first bit of a word, which may hold an older container's bits */
+  if (v->depth % 64 == 0) /* the first bit of a word that may still hold the bits of an older container */
     v->objects[v->depth / 64] = 0;
   uint64_t bit = (uint64_t)1 << (v->depth % 64);
   v->in_object = kind == JSON_KIND_OBJECT;

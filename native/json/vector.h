@@ -1,9 +1,10 @@
 #ifndef JPEER_JSON_VECTOR_H
 #define JPEER_JSON_VECTOR_H
 /*
- * Scans several bytes of text at once: sixteen with SSE2, otherwise eight. Only for this folder; pure, any thread.
+ * Scans several bytes of text at once: sixteen with SSE2, otherwise eight. Used only in this folder. Pure,
+ * any thread.
  *
- * A find function marks a byte that it finds by all its bits (SSE2) or by the highest one (a word); `|` joins
+ * A find function marks a found byte by all bits of the byte (SSE2) or by its highest bit (a word); `|` joins
  * two results. Marks are exact in every byte: nothing is carried from one to the next.
  */
 #include "json/scan.h"
@@ -15,7 +16,7 @@
  */
 enum { VECTOR_NUMBERS = 4, VECTOR_NUMERAL = 8 };
 
-/* The value of eight digits, the first one in the lowest byte. */
+/* The value of eight digits, of which the first is in the lowest byte. */
 static inline uint64_t vector_join_eight(uint64_t digits)
 {
   digits &= SCAN_REPEAT(0x0F);

@@ -88,7 +88,7 @@ enum member {
   MEMBER_ID,
   MEMBER_VERSION,
   MEMBER_PEER_ID,
-  MEMBER_OPTIONS, /* a service without options knows neither this one nor those below */
+  MEMBER_OPTIONS, /* a service without options does not read this member and the members below */
   MEMBER_EPOCH,
   MEMBERS
 };
@@ -103,7 +103,7 @@ static const struct text member_names[MEMBERS] = {
 struct members {
   bool present[MEMBERS];
   struct json_value values[MEMBERS];
-  enum member repeated; /* the first repeated one; MEMBERS: none */
+  enum member repeated; /* the first member that is repeated; MEMBERS: no member is */
 };
 
 struct envelope {
@@ -234,9 +234,9 @@ static bool read_id(const struct members *members, struct envelope *envelope)
 }
 
 /*
- * False if the value is no request (JSON-RPC 2.0, section 4; JSON-RPC 1.1, 6.2). Then code and detail say
- * why, request.version is the version of the answer, and request.id is the id where it could be read, else
- * absent.
+ * False if the value is not a request (JSON-RPC 2.0, section 4; JSON-RPC 1.1, 6.2). In that case code and
+ * detail say why, request.version is the version of the answer, and request.id is the id where it could be
+ * read, else absent.
  */
 static bool read_envelope(struct json_value value, struct envelope_rules rules, struct arena *arena,
                           struct envelope *envelope)
@@ -309,7 +309,7 @@ bool jsonrpc_answer_read(struct json_value message, struct jsonrpc_answer *answe
 
 /* ---- the id of a broken message ---- */
 
-/* A walk over text that may end, or stop being JSON, anywhere. */
+/* A scan of text that may end, or stop being JSON, at any place. */
 struct walk {
   struct text text;
   size_t at;
@@ -402,7 +402,7 @@ static bool is_id_key(struct text raw_key)
          json_key_is(raw_key, TEXT("id"));
 }
 
-/* The value of the only `id` on the walk, where it is a valid id. */
+/* The value of the only `id` that the scan has found, if it is a valid id. */
 static struct text find_id(struct walk walk, enum jsonrpc_version version)
 {
   struct text t = walk.text;
@@ -439,8 +439,8 @@ struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_v
   if (first == message.len || message.data[first] != '{')
     return TEXT_ABSENT;
   struct text id = find_id((struct walk){.text = message}, version);
-  /* After a string without its closing quote, the walk confuses strings with the text between them. A second walk
-   * begins at the fault, where the confusion started. */
+  /* After a string without its closing quote, the scan confuses strings with the text between them. A second
+   * scan begins at the fault, where the confusion started. */
   if (id.data == NULL && fault > 0 && fault < message.len && depth_at(message, fault) == 1)
     id = find_id((struct walk){.text = message, .at = fault - 1, .depth = 1}, version);
   return id;
@@ -452,7 +452,7 @@ enum { DETAIL_MAX = 128 };
 
 enum progress { NOTHING_BEGUN, RESULT_BEGUN, ERROR_BEGUN };
 
-/* What every answer of 2.0 begins with; its id follows, as the request has written it, or null. */
+/* The beginning of every answer of 2.0. The id follows, with the same text as in the request, or null. */
 #define ANSWER_HEAD "{\"jsonrpc\":\"2.0\",\"id\":"
 
 struct jsonrpc_response {
@@ -512,7 +512,7 @@ struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const 
 {
   bool is_1_1 = response->version == JSONRPC_1_1;
   response->code = is_1_1 ? code_1_1(code) : code;
-  if (is_1_1 && strcmp(message, jsonrpc_code_message(code)) == 0) /* a handler's own text stays */
+  if (is_1_1 && strcmp(message, jsonrpc_code_message(code)) == 0) /* a text from the handler is kept */
     message = jsonrpc_code_message(response->code);
   begin_answer(response);
   struct buffer *out = response->out;
@@ -810,7 +810,8 @@ static bool match_next(const struct jsonrpc_service *service, struct cached_batc
   return true;
 }
 
-/* The whole batch is matched before any of it runs, because its end may be no JSON. */
+/* The whole batch is matched before any of its requests runs, because the end of the batch may not be
+ * JSON. */
 static bool is_cached_batch(const struct jsonrpc_service *service, struct text message)
 {
   if (service->match_cached == NULL || service->map != NULL || message.len == 0 || *message.data != '[')
@@ -836,7 +837,7 @@ static enum jsonrpc_handled handle_cached_batch(const struct jsonrpc_service *se
     end_next(&answers, before, service->run_cached(service->context));
     arena_rewind(service->arena, mark);
   }
-  if (!batch.ended) { /* memory was short for what had matched before */
+  if (!batch.ended) { /* memory was short for the requests that had matched before */
     out->failed = true;
     return JSONRPC_REPLY;
   }

@@ -27,7 +27,7 @@ enum jsonrpc_code {
 };
 
 /* The codes of JSON-RPC 1.1 (docs/jsonrpc-1.1.md, "Answers"). A handler answers with the codes above, which
- * become these where the request is 1.1; a code from 100 to 999 stays. */
+ * are replaced by these if the request is 1.1; a code from 100 to 999 is kept. */
 enum jsonrpc_1_1_code {
   JSONRPC_1_1_SERVER_ERROR = 100,
   JSONRPC_1_1_PARSE_ERROR = 101,
@@ -58,7 +58,8 @@ struct jsonrpc_request {
   struct text epoch;        /* "epoch", likewise */
   bool has_options;
   struct json_value options; /* "options", of any kind, where has_options */
-  bool may_stream; /* jsonrpc_result_stream may be used: the caller allows it, and this is no batch */
+  /* jsonrpc_result_stream may be used: the caller allows it, and the message is not a batch */
+  bool may_stream;
 };
 
 /* Receives a handler's answer. Valid during the handler's call. */
@@ -73,9 +74,9 @@ size_t jsonrpc_id_offset(const struct jsonrpc_response *response);
  * data, to the returned buffer; without it the error has no data. */
 struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const char *message);
 /*
- * Continues the result in a stream: the bytes appended since jsonrpc_result are followed by those of the
- * stream, then by suffix (borrowed, static) and the end of the envelope. Only where request->may_stream.
- * Takes the stream; jsonrpc_handle hands it to its caller.
+ * Continues the result in a stream: the bytes appended since jsonrpc_result are followed by the bytes of the
+ * stream, then by suffix (borrowed, static) and the end of the envelope. Only if request->may_stream. Takes
+ * the stream, and jsonrpc_handle passes it to its caller.
  */
 void jsonrpc_result_stream(struct jsonrpc_response *response, void *stream, struct text suffix);
 
@@ -141,14 +142,14 @@ enum jsonrpc_handled jsonrpc_handle_request(const struct jsonrpc_service *servic
                                             struct jsonrpc_stream *stream) JP_MUST_CHECK;
 
 /*
- * Finds the id of a request whose text is broken from byte `fault` on, or was not read further: the value of the one
- * member `id` of the outermost object, as written. data NULL: the object has no `id` or several, the value is no id
- * in that version, or the message is not a single request.
+ * Finds the id of a request whose text is malformed from byte `fault` on, or was read only up to there: the
+ * value of the one member `id` of the outermost object, as written. data NULL: the object has no `id` or
+ * several, the value is not an id in that version, or the message is not a single request.
  */
 struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_version version);
 
 /* True where a message, be it JSON or not, has "version":"1.1" and no `jsonrpc`. A message that cannot be
- * read is answered in the version that its sender seems to speak. */
+ * read is answered in the version that its text suggests. */
 bool jsonrpc_looks_like_1_1(struct text message);
 
 /* An answer among the messages of a connection on which both sides send requests (JSON-RPC 2.0, section 5); borrowed
@@ -159,9 +160,9 @@ struct jsonrpc_answer {
   struct json_value value; /* the result, or the error, of any kind */
 };
 
-/* True for an object with an id, one of `result` and `error`, and no method, none of them given twice. If both are
- * present, a null one counts as missing, because JSON-RPC 1.0 has both; of two nulls the error. Nothing else is
- * checked: the caller finds other faults. */
+/* True for an object with an id, exactly one of `result` and `error`, and no method, each given only once. If
+ * both are present, a null one counts as missing, because JSON-RPC 1.0 has both; of two nulls the error.
+ * Nothing else is checked: the caller finds other faults. */
 bool jsonrpc_answer_read(struct json_value message, struct jsonrpc_answer *answer);
 
 #endif

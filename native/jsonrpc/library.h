@@ -1,7 +1,7 @@
 #ifndef JPEER_JSONRPC_LIBRARY_H
 #define JPEER_JSONRPC_LIBRARY_H
-/* Shared by the files that implement jpeer/jsonrpc.h: conversions between the public types and the internal ones. Not
- * for other folders. */
+/* Shared by the files that implement jpeer/jsonrpc.h: conversions between the public types and the internal
+ * ones. Must not be included by other folders. */
 #include "base/buffer.h"
 #include "include/jpeer/jsonrpc.h"
 #include "json/reader.h"

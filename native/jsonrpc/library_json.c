@@ -186,7 +186,7 @@ struct jp_text jp_json_writer_text(const struct jp_json_writer *writer)
 static struct buffer *next_value(struct jp_json_writer *writer)
 {
   struct buffer *out = writer->out;
-  /* A value needs a comma before it unless it is the first one or follows a key. */
+  /* A value needs a comma before it, unless it is the first value or follows a key. */
   if (out->len > writer->start && ((out->data[out->len - 1]) != '[' && (out->data[out->len - 1]) != '{' &&
                                    (out->data[out->len - 1]) != ':'))
     buffer_append_char(out, ',');

@@ -82,8 +82,8 @@ static void remember_names(const struct judge *judge, struct text class_name, st
   memcpy(entry->text + class_name.len, member.data, member.len);
 }
 
-/* Clients choose the names: in quotes and escaped, no name can imitate another field. by: the supertype that was
- * judged instead of the class; absent: none was. */
+/* Clients choose the names: because names are quoted and escaped, no name can imitate another field. by: the
+ * supertype that was judged instead of the class; absent: the class itself was judged. */
 static void log_verdict_by(const struct judge *judge, const char *operation, struct text class_name,
                            struct text by, struct text member, struct policy_verdict verdict)
 {
@@ -441,7 +441,7 @@ static enum jp_status ask_type(const struct judge *judge, struct text class_name
                     logged, arena, denied);
 }
 
-/* A walk over arguments and their elements. */
+/* Visits arguments and their elements. */
 struct type_walk {
   struct judge *judge;
   struct arena *arena;
@@ -449,11 +449,11 @@ struct type_walk {
   struct text last; /* the elements of a list mostly declare one type */
 };
 
-/* The code that reads a text reports it if it is no type. */
+/* A text that does not name a type is reported by the code that reads the text. */
 static enum jp_status ask_declared(struct type_walk *walk, const struct op_value *value)
 {
   struct op_type type;
-  if (value->kind == OP_CALLBACK) /* its interface is judged as one that the client implements */
+  if (value->kind == OP_CALLBACK) /* its interface is judged as an interface that the client implements */
     return JP_OK;
   if (value->type.data == NULL || value->is_members_type || text_equal(value->type, walk->last))
     return JP_OK;
@@ -476,8 +476,8 @@ static enum jp_status ask_value(struct type_walk *walk, const struct op_value *v
   return status;
 }
 
-/* Judges the types that the instance, the arguments and their elements declare, each as a FIELD_GET of CLASS.class.
- * In one walk. */
+/* Judges the types that the instance, the arguments and their elements declare, each as a FIELD_GET of
+ * CLASS.class. Visits each argument once. */
 static enum jp_status ask_types(struct judge *judge, const struct operation *operation, struct arena *arena,
                                 struct outcome *denied)
 {

@@ -21,8 +21,8 @@
 
 enum { JUDGE_NAMES_KEPT = 128, JUDGE_NAMES_TEXT = 208 };
 
-/* Names that the policy did not deny when it was last asked: one slot for each hash. Each thread has one; begins
- * zeroed. */
+/* Names that the policy did not deny when it was last asked: one slot for each hash. Each thread has its own,
+ * which is zeroed at the start. */
 struct judge_names {
   struct judge_names_entry {
     uint64_t hash;
@@ -45,7 +45,7 @@ struct judge {
 
   /* Of the operation in flight: */
   bool types_are_allowed; /* all types that its arguments name */
-  bool types_are_logged;  /* the policy wants a line for one */
+  bool types_are_logged;  /* a verdict on one of these types must be logged */
 };
 
 /* The policy's term for each channel. */
@@ -154,10 +154,10 @@ enum jp_status judge_member(const struct judge *judge, enum op_kind operation,
                             const struct judged_member *member, struct arena *arena,
                             struct outcome *denied) JP_MUST_CHECK;
 
-/* The same in steps, for a caller that knows the object's supertypes. judge_recall is true if there is a kept
- * verdict, which is then in *allowed; else judge_evaluate and the questions about supertypes decide, and
- * judge_conclude keeps and logs the verdict. by: the supertype that was judged instead of the named class; absent:
- * none was. */
+/* The same in steps, for a caller that knows the object's supertypes. judge_recall is true if a verdict was
+ * kept, and sets *allowed to that verdict. Otherwise judge_evaluate and the questions about supertypes
+ * decide, and judge_conclude keeps and logs the verdict. by: the supertype that was judged instead of the
+ * named class; absent: the named class was judged. */
 bool judge_recall(const struct judge *judge, enum op_kind operation, const struct judged_member *member,
                   bool *allowed);
 struct policy_verdict judge_evaluate(const struct judge *judge, enum op_kind operation,
@@ -175,10 +175,10 @@ bool judge_may_ask_supertype(const struct judge *judge, enum op_kind operation,
 bool judge_spares(const struct judge *judge, const struct judged_member *member);
 
 /*
- * True if the policy allows the member. Keeps no verdict and writes no log line. For each of several overloads, of
- * which only the allowed are candidates; for a member before the caller learns that it cannot be used in this way;
- * for the members by which a result by value is read. Judges all classes of the member, as judge_member does, but no
- * supertype.
+ * True if the policy allows the member. Keeps no verdict and writes no log line. For each of several
+ * overloads: only the allowed overloads are candidates; for a member before the caller learns that it cannot
+ * be used in this way; for the members by which a result by value is read. Judges all classes of the member,
+ * as judge_member does, but no supertype.
  */
 static inline bool judge_allows(const struct judge *judge, enum op_kind operation,
                                 const struct judged_member *member)
@@ -208,13 +208,14 @@ enum jp_status judge_type(const struct judge *judge, struct text class_name, str
  * class. */
 enum jp_status judge_filling(const struct judge *judge, const struct judged_member *member,
                              struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
-/* Judges the names in a value of a callback's answer, as those in arguments. */
+/* Judges the names in a value of a callback's answer by the same rules as names in arguments. */
 enum jp_status judge_value(struct judge *judge, const struct op_value *value, struct arena *arena,
                            struct outcome *denied) JP_MUST_CHECK;
 
 /* ---- callbacks ---- */
 
-/* Judges an interface that an OP_CALLBACK names, before it is loaded: JP_OK if one of its methods may be allowed. */
+/* Judges an interface that an OP_CALLBACK names, before the interface is loaded. JP_OK: at least one of its
+ * methods may be allowed. */
 enum jp_status judge_interface(const struct judge *judge, struct text name, struct arena *arena,
                                struct outcome *denied) JP_MUST_CHECK;
 /* Judges a method that would be sent to a callback, before its proxy is made or passed: named_class is the given

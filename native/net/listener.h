@@ -5,8 +5,8 @@
  * source of the crew after listener_start.
  *
  * A Unix socket serves connections of the users that are admitted (net/admission/admission.h), by default the peer's
- * own. All others are answered with the protocol's refusal at once, and not read. The mode of the file keeps others out
- * too, except root, but the mode can be changed.
+ * own. A connection of another user gets the protocol's refusal at once, and its input is not read. The mode
+ * of the file keeps others out too, except root, but the mode can be changed.
  */
 #include "base/transitions.h"
 #include "net/admission/admission.h"

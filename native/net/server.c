@@ -111,7 +111,8 @@ static enum jp_status add_address(struct net_server *server, struct jp_error *er
   return JP_OK;
 }
 
-/* crew_config.tick. The result is one second from now at most, so that a lost wake-up costs at most a second. */
+/* crew_config.tick. The result is at most one second from now, so that a lost wake-up delays work by at most
+ * a second. */
 static int64_t tick_server(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   struct net_server *server = context;

@@ -5,9 +5,9 @@
  * ZeroMQ ROUTER has its own. Each address is a TCP port or a Unix socket (net/unix_socket.h). net_bind comes before
  * net_start, so that a port in use is found before a JVM is started.
  *
- * There are no passwords yet, and any web page can reach a loopback port. So requests of web pages of other origins are
- * refused unless the origin is allowed, and so are requests whose Host only DNS rebinding can explain
- * (net/http/http_route.h).
+ * There are no passwords yet, and any web page can reach a loopback port. For this reason the server refuses
+ * requests of web pages of other origins unless the origin is allowed, and requests with a Host that only DNS
+ * rebinding can explain (net/http/http_route.h).
  */
 #include "base/status.h"
 #include "net/admission/admission.h"
@@ -37,24 +37,27 @@ enum net_on_disconnect { NET_ON_DISCONNECT_INTERRUPT, NET_ON_DISCONNECT_FINISH }
 
 struct net_config {
   struct net_endpoints json; /* WebSocket and HTTP; texts are borrowed for net_bind */
-  const char *http_prefix;   /* "/rpc": the path of the service, beside "/"; borrowed until net_destroy */
+  /* "/rpc": the path of the service, in addition to "/"; borrowed until net_destroy */
+  const char *http_prefix;
   /* "A,B": origins whose web pages may send requests, too; NULL: none; borrowed until net_destroy */
   const char *allow_origins;
   struct net_endpoints zmq;
-  struct unix_socket_access socket_access; /* of the files of Unix sockets; the process's own user's alone */
-  struct admission admission;              /* who may use Unix sockets; the peer's own user alone */
-  size_t threads;                          /* the crew's size when idle; 0: number of cores */
-  size_t threads_max;                      /* 256 */
-  size_t lost_max;                         /* 64 lost threads that are replaced */
-  size_t pinned_max;                       /* 256 connections that have a thread of their own */
-  int64_t linger_ms;       /* 10,000: a member above `threads` leaves after it was idle for this time */
-  int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */
+  /* of the files of Unix sockets; default: only the user of the process */
+  struct unix_socket_access socket_access;
+  struct admission admission; /* who may use Unix sockets; default: only the peer's own user */
+  size_t threads;             /* the crew's size when idle; 0: number of cores */
+  size_t threads_max;         /* 256 */
+  size_t lost_max;            /* 64 lost threads that are replaced */
+  size_t pinned_max;          /* 256 connections that have a thread of their own */
+  int64_t linger_ms;          /* 10,000: a member above `threads` leaves after it was idle for this time */
+  int64_t busy_timeout_ms;    /* 5,000: how long a request waits while every member is inside Java */
   enum net_on_disconnect on_disconnect;
   size_t message_max;     /* 16 MiB */
   size_t input_max_total; /* 256 MiB of collected input of all clients together; at least message_max */
   size_t send_buffer_max; /* 16 MiB of unsent answers of one connection */
   size_t zmq_pending_max; /* 1,000 waiting requests of one ZeroMQ identity */
-  size_t shm_ring;    /* 1 MiB for each ring of a connection; 0: no shared memory; else see ring/region.h */
+  /* 1 MiB for each ring of a connection; 0: no shared memory; other sizes: see ring/region.h */
+  size_t shm_ring;
   size_t shm_total;   /* 256 MiB of shared memory of all connections */
   size_t shm_spin_us; /* 50: how long a thread polls for the next message before it sleeps; 0: not at all */
   size_t connections_max;    /* open connections */
@@ -76,7 +79,7 @@ enum jp_status net_bind(const struct net_config *config, struct net_server **ser
 /* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc", "ws+unix:/run/peer", "http+unix:/run/peer",
  * "tcp://127.0.0.1:4712", "ipc:///run/peer.zmq": NULL-terminated; borrowed until net_destroy. */
 const char *const *net_addresses(const struct net_server *server);
-/* Starts the watcher and the crew. The service stays in use until net_destroy. */
+/* Starts the watcher and the crew. The service is used until net_destroy returns. */
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
 /*

@@ -187,8 +187,8 @@ static enum jp_status change_access(int fd, const char *path, const struct unix_
   return JP_OK;
 }
 
-/* Nobody can connect before the socket listens, so the mode and the group need not change at once. The file is opened
- * first: whoever may write in the folder could put another one in its place in between. */
+/* Nobody can connect before the socket listens, so the mode and the group need not change at once. The file
+ * is opened first: otherwise anyone who may write in the folder could replace the file in between. */
 static enum jp_status set_access(const char *path, const struct unix_socket_access *access,
                                  struct jp_error *error)
 {
@@ -202,7 +202,7 @@ static enum jp_status set_access(const char *path, const struct unix_socket_acce
   return status;
 }
 
-/* A folder that no other user passes makes the access useless. */
+/* If no other user may enter the folder, access to the file is useless. */
 static void warn_of_closed_folder(const char *path)
 {
   char folder[PATH_MAX];

@@ -5,8 +5,8 @@
  *
  * The file has mode 0600 (minus the umask) from its creation on, so other users can connect at no time, unless `access`
  * lets them: the file gets that mode and group before the socket listens. A stale socket file, on which no process listens any more, is replaced. A socket in use is not replaced, and neither is another kind
- * of file. PATH.lock is held during the check and the bind, so that of two peers that start at the same time one finds
- * the other. The lock is removed afterwards.
+ * of file. PATH.lock is held during the check and the bind, so that, if two peers start at the same time, one
+ * of them notices the other. The lock is removed afterwards.
  *
  * Any thread; a struct unix_socket has one owner.
  */
@@ -17,7 +17,7 @@
 /* Who can open the file. */
 struct unix_socket_access {
   mode_t mode; /* 0600 at least */
-  gid_t group; /* (gid_t)-1: that of the process */
+  gid_t group; /* (gid_t)-1: the group of the process */
 };
 
 /* The process's own user only. */

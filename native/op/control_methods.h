@@ -34,7 +34,7 @@ struct op_control_method {
   struct text name;
   enum op_command command;
   bool takes_refs;  /* its arguments are OP_REF values, one at least */
-  struct text text; /* the name of its text argument; empty: it has none */
+  struct text text; /* the name of the method's text argument; empty: the method has no such argument */
   /* its argument is a request's id, which becomes the text: JSON, as json_write_string writes it; or a call's number, as
    * written, and the operation's command_call */
   bool takes_id;

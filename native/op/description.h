@@ -20,7 +20,7 @@ struct op_shape_member {
   bool is_open; /* a method of an object that only a supertype allows (docs/policy.md) */
 };
 
-/* A class and what it declares. */
+/* A class and the members that it declares. */
 struct op_shape {
   struct text name;       /* Class.getName() */
   struct text superclass; /* empty: none */
@@ -36,8 +36,9 @@ struct op_shape {
 
 struct op_description {
   struct text only_member; /* describe only the methods of this name, or "<init>"; data NULL: all members */
-  bool only_ancestors;     /* the class must be one of the instance's: its name alone is denied */
-  bool is_of_class;        /* describes a class, its functional method included, not an object */
+  /* allowed only as the class of an instance, because the class by its name is denied */
+  bool only_ancestors;
+  bool is_of_class; /* describes a class, its functional method included, not an object */
   struct text class_name;
   struct text judged_name; /* the name for the policy: of an array its element class or primitive keyword */
   struct text text;        /* the result of toString; data NULL: none, or the caller may not call it */

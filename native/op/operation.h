@@ -19,10 +19,10 @@ enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHAN
 struct operation {
   enum op_kind kind;
   bool base64_result;     /* the request asks for arrays of primitives in base64, */
-  bool base64_bytes;      /* and for those of bytes alone */
+  bool base64_bytes;      /* and for lists of bytes only */
   bool longs_as_text;     /* and, where it is by_value, for longs and Longs as text */
   bool element_values;    /* the value of an array of objects is the list of their values or refs */
-  bool returns_throwable; /* an error has the ref of what Java threw */
+  bool returns_throwable; /* an error has the ref of the throwable */
   bool element_types;     /* these, and the elements of OP_FETCH, have their types */
   bool has_array_value_max;
   size_t array_value_max; /* replaces the peer's limit if has_array_value_max */
@@ -34,9 +34,9 @@ struct operation {
   struct text thread_affinity; /* the executor that the caller wants to run it; data NULL: any */
   int64_t timeout_ms;          /* the caller waits at most this long; 0: without a limit */
 
-  /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH has the instance alone, OP_DESCRIBE the instance or the type */
+  /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH has only the instance, OP_DESCRIBE the instance or the type */
   struct text type;   /* as the caller wrote it; data NULL: the class of the instance */
-  bool implies_type;  /* the caller wrote none: type is Class.getName() of the instance's class */
+  bool implies_type;  /* the caller named no type: type is Class.getName() of the instance's class */
   struct text member; /* method or field; for OP_NEW "<init>"; for a piece of an array OP_PIECE_NAME */
   bool has_instance;
   uint32_t instance;            /* valid where has_instance */
@@ -88,7 +88,8 @@ struct operation {
     /* OP_DESCRIBE: no method of the object runs */
     bool members_only;
 
-    /* OP_ASSEMBLE: the receiver is a piece of the object `instance`, or its first one without an instance */
+    /* OP_ASSEMBLE: the receiver is a piece of the object `instance`, or, without an instance, the first piece
+     * of a new object */
     struct {
       size_t size; /* bytes of the piece in its message */
     } assemble;

@@ -11,7 +11,7 @@
 
 enum outcome_kind { OUTCOME_VOID, OUTCOME_VALUE, OUTCOME_ERROR, OUTCOME_BODY };
 
-/* The kind of failure. Each codec has its own numbers; those of JSON-RPC 2.0 are shown here. */
+/* The kind of failure. Each codec has its own numbers; the numbers of JSON-RPC 2.0 are shown here. */
 enum outcome_failure {
   FAILURE_INVALID_REQUEST, /* -32600 */
   FAILURE_INVALID_PARAMS,  /* -32602 */
@@ -19,7 +19,7 @@ enum outcome_failure {
   FAILURE_SERVER,          /* -32000: Java threw, an unknown ref, a limit */
   FAILURE_DENIED,          /* -32001 */
   FAILURE_INTERNAL,        /* -32603: a defect of the peer, or memory is short */
-  FAILURE_NOT_SAFE         /* JSON-RPC 1.1 alone: not to be called by HTTP GET */
+  FAILURE_NOT_SAFE         /* only in JSON-RPC 1.1: this method must not be called by HTTP GET */
 };
 
 struct outcome_throwable {
@@ -36,7 +36,7 @@ struct outcome_throwable {
 struct outcome_loader {
   uint32_t ref;
   struct text type; /* its class */
-  struct text name; /* ClassLoader.getName(); data NULL: it has none */
+  struct text name; /* ClassLoader.getName(); data NULL: the loader has no name */
 };
 
 /* A large answer that is produced while it is sent. read appends at most about max bytes to out and returns JP_OK, or
@@ -63,15 +63,15 @@ struct outcome {
   struct text type; /* declared type where primitive, else the runtime class (Class.getName()); of null the
                        declared type */
   bool is_null;
-  uint32_t ref; /* 0: none; of an operation by_value: one of those in value */
+  uint32_t ref; /* 0: no ref; after an operation by_value: one of the refs in value */
   const struct op_callback_identity
-      *callback;  /* if the object of the ref is one; NULL: none, or value has it */
+      *callback;  /* if the object of the ref is a callback; NULL: no callback, or value contains it */
   bool has_value; /* a scalar, or a small array beside its ref */
   struct op_value value;
 
   /* OUTCOME_ERROR */
   enum outcome_failure failure;
-  struct text message;        /* data.message; data NULL: the throwable has none */
+  struct text message;        /* data.message; data NULL: the throwable has no message */
   struct text throwable_type; /* data NULL: none */
   struct text status;         /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
   struct text reason;         /* a word by which a program recognises the failure: "stale"; data NULL: none */

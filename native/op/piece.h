@@ -29,12 +29,12 @@ static inline bool op_piece_is_meant(struct text member)
 }
 
 /* Reads "[I]", "[I:J]", "[I:]", "[:J]" or "[:]". Open ends are the array's, numbers of more than 64 bits the
- * nearest that fits. False: it is none of these. */
+ * nearest that fits. False: the text has none of these forms. */
 bool op_piece_parse(struct text written, struct op_piece *piece);
 
 /*
  * Finds the elements in an array of `length` elements: from *from, *count of them. False if an index is
- * beyond the array; an end before its beginning is none, and such a range is empty.
+ * beyond the array. A range whose end is before its beginning is allowed, and is empty.
  */
 bool op_piece_locate(const struct op_piece *piece, int32_t length, int32_t *from, int32_t *count);
 

@@ -32,13 +32,13 @@ enum op_scalar_fit op_scalar_read(const struct op_value *value, char letter, voi
 const char *op_scalar_reason(enum op_scalar_fit fit);
 
 /* The primitive type of a value without a declared type; 0 for text, null, an integer beyond 64 bits, and
- * values that are no scalars. */
+ * values that are not scalars. */
 char op_scalar_infer(const struct op_value *value);
 
 /* Gives the value the number and its suffix, and keeps its declared type. The literal is borrowed, and is not
  * converted: op_scalar_read does that, once a primitive is wanted. */
 void op_scalar_set_number(struct op_value *value, const struct number *number);
-/* Gives the value NaN or an infinity, as Java writes these. False: the text is none of them. */
+/* Gives the value NaN or an infinity, as Java writes these. False: the text is another one. */
 bool op_scalar_set_special(struct op_value *value, struct text text);
 
 #endif

@@ -10,11 +10,12 @@
 
 /* The longest name that a class file can give a class or a member (JVMS 4.4.7), in bytes. */
 enum { OP_NAME_MAX = 65535 };
-/* The longest type that a caller may write: such a name with the brackets of an array. A longer text is refused
- * before any rule of the policy is checked. */
+/* The longest type that a caller may write: the longest class name with the brackets of an array. A longer
+ * text is refused before any rule of the policy is checked. */
 enum { OP_TYPE_TEXT_MAX = OP_NAME_MAX + 1024 };
-/* The dimensions of an array type that a caller may name freely. The JVM makes a class for each dimension and keeps
- * it as long as the element's class, so that each class name would otherwise allow 255 more (JVMS 4.3.2). */
+/* The dimensions of an array type that a caller may name freely. The JVM makes a class for each dimension,
+ * and keeps it as long as the element's class. Without this limit, each class name would allow 255 more
+ * classes (JVMS 4.3.2). */
 enum { OP_NAMED_DIMENSIONS_MAX = 8 };
 
 struct op_type {
@@ -49,8 +50,8 @@ struct text op_type_binary_name(const struct op_type *type, struct arena *arena)
 /*
  * Reads one JVM field descriptor (JVMS 4.3.2), or the V of a method without result, from the start of
  * *descriptor and moves *descriptor past it. A '.' in it, which JVMTI writes in the signature of a hidden
- * class, becomes the '/' that Class.getName() shows there. JP_INVALID, and JP_NO_MEMORY; *descriptor then
- * stays.
+ * class, becomes the '/' that Class.getName() shows there. JP_INVALID, JP_NO_MEMORY: *descriptor is
+ * unchanged.
  */
 enum jp_status op_type_parse_descriptor(struct text *descriptor, struct arena *arena,
                                         struct op_type *type) JP_MUST_CHECK;

@@ -3,12 +3,12 @@
 /*
  * A value between a codec and Java: an argument, an element of an argument, or a result.
  *
- * It knows neither JSON nor Colfer nor JNI. A value is typed: its kind says which member of the union holds it. A
- * number that a codec read from text and that is no 64-bit integer has its digits as a literal instead:
- * op_scalar_read converts them when a primitive is needed, so that a refused request costs no conversion, and Java
- * can read the digits itself. A codec with binary numbers sets the member and leaves the literal absent. All pointers
- * of a value are borrowed from the request's bytes or arena, and valid until that arena is reset. Plain data, one
- * thread.
+ * It knows neither JSON nor Colfer nor JNI. A value is typed: its kind says which member of the union holds
+ * it. A number that a codec reads from text, and that does not fit into 64 bits as an integer, keeps its
+ * digits as a literal. op_scalar_read converts the digits only when a primitive is needed, so that a refused
+ * request costs no conversion, and Java can read the digits itself. A codec with binary numbers sets the
+ * member and leaves the literal absent. All pointers of a value are borrowed from the request's bytes or
+ * arena, and valid until that arena is reset. Plain data, one thread.
  */
 #include "base/arena.h"
 #include "base/text.h"
@@ -32,7 +32,8 @@ enum op_value_kind {
   OP_PACKED,      /* packed: a one-dimensional array of primitives */
   OP_TYPED_TEXT,  /* text: a value of the class or primitive `type`. Results only */
   OP_DOCUMENT,    /* text: JSON that rpc/meta has written already, the same in every codec. Results only */
-  OP_CALLBACK /* callback: an object of the client, of the declared type where there is one. Requests only */
+  /* callback: an object of the client, of the declared type, if a type is declared. Requests only */
+  OP_CALLBACK
 };
 
 /* How an OP_PACKED in a result is written. */
@@ -61,7 +62,7 @@ struct op_callback {
   bool sends_origin;
 };
 
-/* The client and the client's id of an object that Java knows as a proxy: in a result, beside its ref. */
+/* The client and the client's id of an object that is a proxy in Java: in a result, beside its ref. */
 struct op_callback_identity {
   int64_t id;
   uint64_t client; /* the number of that client in `control session` */
@@ -87,7 +88,7 @@ struct op_value {
    * request asks for types; else data NULL. */
   struct text type;
   /* A number's digits as written, without its suffix; data is NULL if the kind needs none. Of an OP_REF in a
-   * result: a text beside the ref, data NULL: none. */
+   * result: the text that is sent with the ref; data NULL: no text. */
   struct text literal;
   union {
     bool boolean;
@@ -105,7 +106,7 @@ struct op_value {
       };
       size_t length;
       const struct op_callback_identity
-          *callback_identity; /* results only; NULL: it is no client's callback */
+          *callback_identity; /* results only; NULL: the object is not a client's callback */
     };
     const struct op_callback *callback;
     struct {

@@ -15,7 +15,7 @@ enum class_maker {
   MAKER_NATURAL, /* Object, Number, CharSequence, Comparable, ...: the class that the value's form suggests */
   MAKER_STRING,  /* java.lang.String */
   MAKER_WRAPPER, /* Integer, Boolean, ... */
-  MAKER_ARRAY,   /* of no row */
+  MAKER_ARRAY,   /* not the number of a row */
   MAKER_LIST,    /* a new object of the class `made`, filled with add */
   MAKER_MAP,     /* a new object of the class `made`, filled with put */
   MAKER_PARSE,   /* from text, by the static method `method` of the class */
@@ -27,7 +27,7 @@ enum class_maker {
  * application: the class is final, or only objects of the class itself, not of a subclass, have the text. */
 enum class_text {
   CLASS_TEXT_NONE,
-  CLASS_TEXT_NAME,     /* an enum: the name of the constant; of no row */
+  CLASS_TEXT_NAME,     /* an enum: the name of the constant; enums have no row */
   CLASS_TEXT_STRING,   /* the result of toString of a final class of the JDK */
   CLASS_TEXT_YEAR,     /* the same, changed so that the class's own parse accepts it */
   CLASS_TEXT_INTEGER,  /* BigInteger itself, whose digits are bounded */
@@ -36,10 +36,10 @@ enum class_text {
   CLASS_TEXT_CLASS     /* the name of the class */
 };
 
-/* The numbers that a class accepts beside texts. */
+/* The numbers that a class accepts as well as texts. */
 enum class_numbers {
   CLASS_NUMBERS_NONE,
-  CLASS_NUMBERS_WHOLE, /* except those for which a double is inferred */
+  CLASS_NUMBERS_WHOLE, /* except numbers for which a double is inferred */
   CLASS_NUMBERS_ALL
 };
 
@@ -57,7 +57,7 @@ enum class_schema {
   CLASS_SCHEMA_INT,
   CLASS_SCHEMA_INTEGER,
   CLASS_SCHEMA_NUMBER,
-  CLASS_SCHEMA_FORMS, /* the number of those before */
+  CLASS_SCHEMA_FORMS, /* the number of classes in earlier rows */
   /* Given as text. */
   CLASS_SCHEMA_TEXT,        /* and its results are texts */
   CLASS_SCHEMA_TEXT_OR_REF, /* a result may be a ref: it has too many digits, or is of a subclass */
@@ -90,8 +90,8 @@ const struct value_class *value_class_find_maker(struct text name);
 /* Whether the class carries values and runs no code of an application (docs/policy.md, "What arguments name"). */
 bool value_class_needs_no_rule(struct text name);
 
-/* True for the classes of java.util and the packages below it, and for their supertypes for which an argument becomes
- * such a collection or map. */
+/* True for the collections and maps of java.util and of its subpackages, and for those of their supertypes to
+ * which an argument can be converted as a collection or map. */
 bool value_class_is_container(struct text name);
 
 /* Sorted by text_order. Made by tools/value-classes. */

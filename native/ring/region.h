@@ -25,9 +25,9 @@ static inline bool ring_size_is_valid(size_t ring_size)
   return ring_size >= RING_SIZE_MIN && ring_size <= RING_SIZE_MAX && ring_size % RING_SIZE_STEP == 0;
 }
 
-/* For the peer: makes a memfd, *fd, which the caller sends and closes, and maps it. JP_NO_MEMORY or JP_IO where the
- * system has none, JP_LIMIT under vm.overcommit_memory=2, where the first access to a page may be a SIGBUS. ring_size
- * is valid. */
+/* For the peer: makes a memfd, *fd, which the caller sends and closes, and maps it. JP_NO_MEMORY or JP_IO if
+ * the system provides no memory, JP_LIMIT under vm.overcommit_memory=2, where the first access to a page may
+ * be a SIGBUS. ring_size is valid. */
 enum jp_status ring_region_create(size_t ring_size, struct ring_region *region, int *fd,
                                   struct jp_error *error) JP_MUST_CHECK;
 /* For the client: maps fd, which the caller still owns and may close afterwards. JP_INVALID if fd is not a sealed

@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A writer away from home polls `taken` once in so many bytes. The poll is slow: it reads a line that the other side
- * writes all the time. */
+/* A writer that is not at the beginning of the ring polls `taken` once in this many bytes. The poll is slow:
+ * it reads a line that the other side writes all the time. */
 enum { HOME_POLL_EVERY = 1024 };
 
 /* Lines of a small frame, which are prefetched from the other side's cache together. */
@@ -204,7 +204,8 @@ static bool write_part(struct ring_writer *writer, const char *bytes, size_t cou
   return written == count;
 }
 
-/* As write_part, but publishes each piece, so that the other side reads it while the next one is written. */
+/* The same as write_part, but publishes each piece, so that the other side reads a piece while the next piece
+ * is written. */
 static bool write_pieces(struct ring_writer *writer, struct text payload,
                          const struct ring_notifier *notifier, struct buffer *rest)
 {
@@ -291,7 +292,7 @@ bool ring_writer_release_pages(struct ring_writer *writer)
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   size_t begin = ((uintptr_t)(writer->bytes + RING_HOME) + page - 1) / page * page - (uintptr_t)writer->bytes;
   size_t end = ((uintptr_t)(writer->bytes + writer->size)) / page * page - (uintptr_t)writer->bytes;
-  /* If the system refuses, the pages stay: nothing depends on their release. */
+  /* If the system refuses, the pages are not released: nothing depends on their release. */
   if (begin < end && begin < writer->reach)
     (void)madvise(writer->bytes + begin, end - begin, MADV_REMOVE);
   writer->reach = 0;
@@ -310,7 +311,7 @@ bool ring_reader_poll_within(struct ring_reader *reader, size_t most)
   uint64_t written = ring_poll_position(&reader->other->written);
   if (reader->is_broken || written == reader->written)
     return false;
-  /* The position may only grow, and stay within the ring. */
+  /* The position may only grow, and must be within the ring. */
   uint64_t available = written - reader->position;
   uint64_t before = reader->written - reader->position;
   if (available > reader->size || available < before) {
@@ -343,7 +344,7 @@ static void consume_padding(struct ring_reader *reader)
   reader->padding = 0;
 }
 
-/* A skip frame is published as a whole, but the last poll may have seen a part of it. */
+/* A skip frame is published as a whole, but at the last poll only a part of it may have been visible. */
 static enum ring_found skip_frame(struct ring_reader *reader, size_t length)
 {
   size_t size = ring_frame_size(length);

@@ -6,9 +6,9 @@
  * other side must be notified, the caller does so.
  *
  * Nothing that the other side writes is trusted. A side keeps its own positions in private memory. Each poll reads
- * the other side's position once and checks it against them; a frame's head is read once. A payload is copied out
- * before it is parsed; the other side may change its own message until then. A wrong position or frame makes the ring
- * `is_broken` for good: its functions then find and consume nothing.
+ * the other side's position once and checks it against them; a frame's head is read once. A payload is copied
+ * before it is parsed. Until it is copied, the other side can change it. A wrong position or frame makes the
+ * ring `is_broken` for good: its functions then find and consume nothing.
  *
  * Shape: a control page, the ring to the peer, the ring to the client. Positions count bytes and only grow. A
  * frame is a head of 8 bytes (uint32 length, uint32 kind; the machine's byte order, which is little-endian
@@ -40,8 +40,8 @@ enum ring_kind {
   RING_END = 4        /* why the connection ends, as text: the last frame; from the peer only */
 };
 
-/* The words in shared memory that one side writes and the other one reads. `taken` has a line of its own: it changes
- * with each message, and the other side rarely reads it. */
+/* The words in shared memory that one side writes and the other side reads. `taken` has a line of its own: it
+ * changes with each message, and the other side rarely reads it. */
 struct ring_side {
   alignas(RING_LINE) ring_position written; /* how far it has written its ring */
   ring_word sleeps;                         /* the number of a sleep until the other's `written` changes */
@@ -152,7 +152,8 @@ enum ring_found {
 
 /* Reads the head of the next frame. The previous frame's payload must have been read. */
 enum ring_found ring_read_head(struct ring_reader *reader, uint32_t *kind, size_t *length);
-/* Copies bytes of the payload, as many as have arrived, which may be 0. reader->left is the number still missing. */
+/* Copies the bytes of the payload that have arrived; their number may be 0. reader->left is the number still
+ * missing. */
 size_t ring_read(struct ring_reader *reader, char *into, size_t count);
 /* Polls the other side's position. True if it has written more since the last poll. */
 bool ring_reader_poll(struct ring_reader *reader);

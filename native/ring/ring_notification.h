@@ -4,7 +4,7 @@
  * How one side waits for the other without polling all the time, and without losing a wake-up.
  *
  * One side moves a position; the other waits for it. The waiter publishes by its own sleep word that it sleeps, and
- * then the mover notifies it: a byte on the socket. A pair of rings has four such waits: each side waits for bytes
+ * then the mover notifies it: a byte on the socket. A pair of rings has four waits: each side waits for bytes
  * (the other's `written`) and for room (the other's `taken`). All four use the same code.
  *
  *   mover                                   waiter
@@ -12,10 +12,10 @@
  *   M2  load the sleep word                 W2  load the position
  *   notifies if it says asleep              sleeps if it has not moved
  *
- * A wake-up is lost if M2 reads "polling" and W2 reads the old position. That cannot be, because all four are
- * sequentially consistent: both sides agree on one order. If M2 does not read what W1 stored, M2 comes before W1 in
- * that order. M1 comes before M2 and W1 before W2, by the order of the program. So M1 comes before W2, and W2 reads
- * that position or a later one: the waiter does not sleep.
+ * A wake-up is lost if M2 reads "polling" and W2 reads the old position. This is impossible, because all four
+ * are sequentially consistent: both sides agree on one order. If M2 does not read what W1 stored, M2 comes
+ * before W1 in that order. M1 comes before M2 and W1 before W2, by the order of the program. So M1 comes
+ * before W2, and W2 reads the position of M1 or a later position: the waiter does not sleep.
  *
  * Each of the four is needed. M1 as a release, or W1, may wait in its core's store buffer until the load after it is
  * done, as x86 does. M2 or W2 as an acquire has no place in the common order: it may be done before the store that
@@ -74,7 +74,7 @@ static inline uint64_t ring_begin_sleep(ring_position *position, ring_word *slee
   return RING_LOAD(position, RING_ORDER_W2);
 }
 
-/* For the waiter: it polls again. If the mover sees this late, it notifies once too often. */
+/* For the waiter: it polls again. If the mover reads this late, it sends one unnecessary notification. */
 static inline void ring_end_sleep(ring_word *sleep)
 {
   RING_STORE(sleep, RING_POLLING, RING_RELAXED);

@@ -80,8 +80,8 @@ void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *in
   pthread_mutex_unlock(&watch->lock);
 }
 
-/* Without the lock, because the interrupt may run code of the application, which may call the client again: nobody else
- * interrupts the thread, since its interrupt was sent. */
+/* Without the lock, because the interrupt may run code of the application, which may call the client again:
+ * nobody else interrupts the thread, because the state already says that the interrupt was sent. */
 void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread)
 {
   struct rpc_call_watch *watch = own;
@@ -182,8 +182,8 @@ bool rpc_call_hold(void *context, struct rpc_worker *worker)
   return begin_visit(&worker->watch);
 }
 
-/* A new call may have begun since the watcher checked: the name is then that of the new call, whose end
- * removes it. */
+/* A new call may have begun since the watcher checked: in that case the name belongs to the new call, whose
+ * end removes the name. */
 void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *held)
 {
   (void)context;
@@ -209,7 +209,7 @@ static int64_t arrival_of(const struct rpc_call_watch *watch)
   return ns == 0 ? INT64_MAX : ns / 1000000;
 }
 
-/* principal: there is one kind, as long as clients show no evidence of who they are. */
+/* principal: only one kind exists, because clients do not authenticate themselves yet. */
 static void begin_entry(const struct rpc_call_watch *watch, uint64_t number, struct buffer *list)
 {
   const int64_t since_ms = arrival_of(watch);
@@ -293,7 +293,7 @@ static int64_t pending_deadline(const struct rpc_call_watch *watch)
   return rpc_call_ended_by(watch) == RPC_CALL_RETURNS ? watch->deadline_ms : INT64_MAX;
 }
 
-/* From each call to the one that is nested in it, which keeps those around it. */
+/* Goes from each call to the call that is nested in it. A nested call keeps its outer calls in use. */
 int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms,
                                struct rpc_call_end *end)
 {
@@ -321,7 +321,8 @@ int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t
   return first_ms;
 }
 
-/* The call at this level, visited; NULL: there is none, or another visitor is there. `outermost` is visited. */
+/* Visits the call at this level. NULL: there is no call, or another thread visits it. `outermost` is
+ * visited. */
 static struct rpc_call_watch *visit_level(struct rpc_call_watch *outermost, uint32_t level)
 {
   struct rpc_call_watch *watch = outermost;

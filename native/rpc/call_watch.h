@@ -7,11 +7,11 @@
  *
  * A call that has lasted RPC_LONG_CALL_MS gives its thread a name, which the end of the call removes:
  * "rpc-3 session 17 java.lang.Thread.sleep". 17 is the client's number, which `control session` returns; a `peer-id`
- * would be a secret. A thread that Java code has named before keeps that name, and a name that Java code sets later
- * stays when the call ends. Threads of executors are not named.
+ * would be a secret. A thread that Java code has named earlier keeps its name. A name that Java code sets
+ * during the call is kept when the call ends. Threads of executors are not named.
  *
- * A call can be ended: its thread is interrupted, once, and the request is answered with an error that says why
- * (rpc_call_fail), whatever the call returns. The interrupt cannot hit another call:
+ * A call can be ended: its thread is interrupted once, and the request is answered with an error that says
+ * why (rpc_call_fail), even if the call returns a result. The interrupt cannot hit another call:
  *   - Only a visitor interrupts, during its visit. The call cannot end during a visit (base/in_call.h), so
  *     Thread.interrupt has returned before the thread leaves the call.
  *   - The visitor first checks that it visits the call that it was asked to end. The crew compares the steps of the
@@ -128,7 +128,7 @@ static inline enum rpc_call_cause rpc_call_ended_by(const struct rpc_call_watch 
 /* Makes *outcome the error of a call that was ended. */
 void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcome *outcome);
 
-/* As rpc_call_find_lateness, where there is a reason to look. */
+/* The same as rpc_call_find_lateness, which calls this function only if the call may be late. */
 enum rpc_call_cause rpc_call_find_late(const struct rpc_call_watch *watch, int64_t of_all_ms,
                                        const struct operation *operation);
 /* Why the operation must not begin: its message was ended, or its timeout has passed while it waited. RPC_CALL_RETURNS: it
@@ -150,7 +150,8 @@ void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread);
 
 /* rpc_service.hold_call */
 bool rpc_call_hold(void *context, struct rpc_worker *worker);
-/* Appends the held call, an object of JSON, and releases it. by: the calling thread's, which may be the call's own thread. */
+/* Appends the held call, an object of JSON, and releases it. by: the worker of the calling thread, which may
+ * be the call's own thread. */
 void rpc_call_list(struct rpc_worker *held, struct jvm_thread *by, uint64_t number, struct arena *arena,
                    struct buffer *list);
 /* The same for a call that cannot be held, because it is being ended. */

@@ -14,7 +14,7 @@ enum rpc_client_span {
   /* a connection: holds the session that it names from the start, so that no TTL ends that session */
   RPC_SPAN_CONNECTION,
   RPC_SPAN_MESSAGE, /* one message: if it names no session, its session lasts for this message only */
-  RPC_SPAN_TURN     /* some messages of one sender, whose name is that of the session */
+  RPC_SPAN_TURN     /* some messages of one sender; the sender's name is the session's name */
 };
 
 struct rpc_channel {

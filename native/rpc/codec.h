@@ -2,7 +2,7 @@
 #define JPEER_RPC_CODEC_H
 /*
  * A codec: one form of messages, from bytes to operations and from outcomes to bytes. Transports call the
- * functions below, whatever the form. A new codec is a folder (rpc/NAME, with a `const struct rpc_codec
+ * functions below for every form. A new codec is a folder (rpc/NAME, with a `const struct rpc_codec
  * rpc_codec_NAME`) and a row of the table at the end of this header; nothing else of the core or of the
  * transports changes.
  */
@@ -56,7 +56,7 @@ struct rpc_http_facts {
   /* The service's own description, for GET /openrpc.json; borrowed, as long as the service. NULL: there is
    * no description. */
   struct text (*document)(void *context);
-  /* Appends a plain text about the service and how to call it, for GET /help. NULL: there is no such text. */
+  /* Appends a plain text about the service and how to call it, for GET /help. NULL: there is no text. */
   void (*write_help)(void *context, struct buffer *out);
 };
 
@@ -110,9 +110,9 @@ struct rpc_codec {
    * `control cancel` alone. serve_beside NULL: every message waits. */
   bool (*serve_beside)(void *context, struct rpc_client *client, const struct rpc_beside *beside,
                        struct text message, struct buffer *out);
-  /* Appends the ids of the requests of a message, without those of notifications, in the form that
-   * rpc_beside.cancel receives. Each is followed by a line break, which no id contains. Any thread. NULL
-   * if serve_beside is NULL. */
+  /* Appends the ids of the requests of a message, except notifications, in the form that rpc_beside.cancel
+   * receives. Each is followed by a line break, which no id contains. Any thread. NULL if serve_beside is
+   * NULL. */
   void (*list_ids)(void *context, struct text message, struct buffer *ids);
   /* True if the message, which is being served, is a batch of requests. Any thread. NULL: the form has no
    * batches. */
@@ -136,7 +136,7 @@ struct rpc_codec {
                  struct buffer *out);
 
   const struct rpc_http_facts *http; /* NULL: HTTP does not carry this form */
-  /* The form's messages of callbacks (rpc/callbacks/callback_form.h); NULL: it has none. */
+  /* The form's messages of callbacks (rpc/callbacks/callback_form.h); NULL: the form has no callbacks. */
   const struct rpc_callback_form *callbacks;
 };
 
@@ -158,8 +158,8 @@ static inline bool rpc_codec_is_batch(const struct rpc_codec *codec, struct text
   return codec->is_batch != NULL && codec->is_batch(message);
 }
 
-/* Finds the codec of a message, for a transport that carries several forms. codecs: as rpc_codecs; NULL
- * stands for a codec that the service lacks. */
+/* Finds the codec of a message, for a transport that carries several forms. codecs: as rpc_codecs; an entry
+ * is NULL if the service lacks the codec. */
 static inline const struct rpc_codec *rpc_codec_of(const struct rpc_codec *const *codecs, struct text message)
 {
   const struct rpc_codec *other = NULL;

@@ -37,7 +37,8 @@ struct rpc_collector {
   pthread_cond_t changed;
   int64_t next_ms; /* the earliest time of the next collection */
   bool is_busy;    /* a collection is running, on any thread */
-  bool is_wanted;  /* another one, by requests that share it; also while none runs, before next_ms */
+  /* requests that share it want another collection; also set while no collection runs, before next_ms */
+  bool is_wanted;
   enum collector_state state;
 };
 

@@ -12,8 +12,7 @@
 
 enum { PROCESS_NAME_MIN = 22, PROCESS_NAME_MAX = 128 }; /* 128 random bits are 22 characters of base64 */
 
-/* The session of a client that releases references may have ended, and its objects with it: that is no
- * error. */
+/* It is not an error if the session of a client that releases references has ended with all its objects. */
 static enum jp_status delete_object(const struct rpc_run *run, struct rpc_session *session,
                                     const struct op_value *object)
 {

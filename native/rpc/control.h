@@ -8,8 +8,8 @@
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
 
 /* Runs a `share_session` for a client while another thread may be serving a request of the client: the
- * name is that of the session in which that request runs. False: the method has to wait for its turn, and
- * *outcome stays. The client is open; any thread. */
+ * session in which that request runs gets the name. False: the method must wait until earlier requests are
+ * served, and *outcome is unchanged. The client is open; any thread. */
 bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *client, struct arena *arena,
                               struct outcome *outcome);
 

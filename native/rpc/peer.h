@@ -35,7 +35,7 @@ struct rpc_limits {
   size_t sessions_per_address; /* 10,000; 0: all of them */
   int64_t session_ttl_ms;      /* 600,000 */
   size_t message_max;          /* 16 MiB */
-  size_t connections_max;      /* of the transports; shown only, as is the next one */
+  size_t connections_max;      /* of the transports; only shown, like the next field */
   size_t threads_max;          /* calls that may run at a time */
   int64_t call_timeout_ms;     /* of each call of a member; 0: none */
   struct rpc_callback_limits callbacks;

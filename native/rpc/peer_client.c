@@ -64,8 +64,9 @@ enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_c
   return status;
 }
 
-/* A message without a session's name (HTTP without a `peer-id`) is a client with a session of its own.
- * Most such clients do not use their session; the worker then keeps client and session for the next one. */
+/* A message without a session's name (HTTP without a `peer-id`) is a client with a session of its own. Most
+ * of these clients do not use their session. In that case the worker keeps client and session for the next
+ * client. */
 static bool is_passing(const struct rpc_client *client)
 {
   return rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length == 0;
@@ -185,7 +186,7 @@ void rpc_client_describe_session(void *context, struct rpc_client *client, struc
     fill_epoch(rpc_client_epoch(peer, client), info);
 }
 
-/* Gives the session of a message without a session's name, which has left objects, a name. */
+/* Gives a name to a session that still has objects, if its message did not name a session. */
 static void keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct rpc_session_info *info)
 {
   if (!is_passing(client) || client->session == NULL ||

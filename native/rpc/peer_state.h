@@ -36,7 +36,7 @@ struct rpc_worker {
   struct rpc_runner runner;
   void *codec_states[RPC_CODECS]; /* of rpc_codec.worker_create */
   struct rpc_client *spare;       /* a closed client, reused for the next client of one message; NULL: none */
-  uint64_t within; /* the number of the call in which the message being served is nested; 0: in none */
+  uint64_t within; /* the number of the call in which the message being served is nested; 0: in no call */
   /* the client whose message is being served, of a codec with callbacks; NULL: none */
   const struct rpc_client *served;
 
@@ -90,7 +90,7 @@ bool rpc_workers_end_call(uint64_t number);
 void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost);
 size_t rpc_workers_count_lost(void *context, const struct rpc_client *client);
 
-/* worker.c: the worker of the calling thread; NULL: the thread is no crew member. */
+/* worker.c: the worker of the calling thread; NULL: the thread is not a crew member. */
 struct rpc_worker *rpc_worker_now(void);
 /* worker.c: wakes the crew member of this jvm_thread, if it waits; the thread may have ended. */
 void rpc_worker_interrupt(struct jvm_thread *thread);
@@ -128,8 +128,8 @@ bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, co
  * thread that may use Java. */
 void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client, struct jvm_thread *thread);
 
-/* peer_client.c: holds the client's session, which is made if there is none. JP_NO_MEMORY. Any thread,
- * while the client is open. */
+/* peer_client.c: holds the client's session, and makes the session if it does not exist. JP_NO_MEMORY. Any
+ * thread, while the client is open. */
 enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_client *client,
                                        struct jp_error *error) JP_MUST_CHECK;
 

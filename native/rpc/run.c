@@ -480,8 +480,8 @@ void rpc_run_end(struct rpc_run *run)
   run->is_framed = false;
   if (run->guest == NULL)
     return;
-  /* The answer has named these refs, and after the session is released another client may hold it: the
-   * refs stay. */
+  /* The answer has named these refs, and after the session is released another client may hold it. For this
+   * reason the refs are kept. */
   runner->stored.count = run->stored_before;
   rpc_session_release(runner->peer->sessions, run->guest, runner->thread, clock_now_ms());
   run->guest = NULL;

@@ -5,9 +5,9 @@
  * and the members of Java. It knows no codec: the codecs make the operations from requests, and write answers
  * from the outcomes.
  *
- * A runner is what a thread needs for that. A crew member's worker has one; so may any other thread that
- * jvm_spawn has started. A runner is used on its thread only or, while that thread waits for an executor
- * (jni/executors.h), on the executor's.
+ * A runner is what a thread needs for that. A crew member's worker has a runner. Any other thread that
+ * jvm_spawn has started may have a runner, too. A runner is used on its thread only or, while that thread
+ * waits for an executor (jni/executors.h), on the executor's.
  */
 #include "base/arena.h"
 #include "base/uuid.h"
@@ -30,7 +30,8 @@ struct rpc_reached_member {
   struct text member;
   bool is_field;
   unsigned modifiers;
-  struct text implied_type; /* the class of the instance, if the operation names none; else data NULL */
+  /* the class of the instance, if the operation does not name a class; otherwise data NULL */
+  struct text implied_type;
   struct resolved_member *resolved; /* of struct jvm_target; NULL: none was reached */
 };
 
@@ -68,9 +69,8 @@ void rpc_runner_begin_message(struct rpc_runner *runner);
 struct rpc_run {
   struct rpc_runner *runner;
   struct rpc_client *client;
-  uint64_t number; /* of a message whose requests name sessions; 0: none does yet */
-  struct jvm_request
-      request; /* passed to jni; its objects and operation are those of the operation in flight */
+  uint64_t number;            /* of a message whose requests name sessions; 0: none does yet */
+  struct jvm_request request; /* passed to jni; its objects and operation belong to the operation in flight */
 
   /* Of the request in flight: */
   bool names_session;        /* always if `guest` is not NULL */
@@ -88,8 +88,8 @@ struct rpc_run {
 void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_client *client,
                   size_t answer_max);
 
-/* Begins the next request. session: named by the request, in place of the client's; NULL: the request
- * names none. drops_result: its result will not be read. */
+/* Begins the next request. session: named by the request, in place of the client's; NULL: the request names
+ * no session. drops_result: its result will not be read. */
 void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_result);
 
 /* Runs an operation of any kind. The outcome is valid until rpc_run_end; the caller closes a body. */
@@ -104,16 +104,16 @@ bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, str
                      struct outcome *outcome) JP_MUST_CHECK;
 
 /*
- * Finds the request's session. If there is none yet, makes it, or sets NULL without `make`; a session that
- * the request names is always made. Anything but JP_OK leaves an OUTCOME_ERROR.
+ * Finds the request's session. If the session does not exist yet, makes it, or sets NULL without `make`; a
+ * session that the request names is always made. Anything but JP_OK leaves an OUTCOME_ERROR.
  */
 enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_session **session,
                                     struct outcome *outcome) JP_MUST_CHECK;
 
 /*
  * For an answer that is too long: *outcome becomes the ref of its result, which the session holds from now
- * on, so that a call that has run loses nothing. by_value: of the operation. False: the result is no object,
- * or with --compat pal; *outcome stays.
+ * on, so that a call that has run loses nothing. by_value: of the operation. False: the result is not an
+ * object, or --compat pal is set; *outcome is unchanged.
  */
 bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outcome);
 
@@ -125,8 +125,8 @@ void rpc_run_release_result(struct rpc_run *run);
 void rpc_run_end(struct rpc_run *run);
 
 /*
- * For questions about class loaders while the request is in flight; *loaders is valid as long as the run,
- * which is its context. Opens the request's frame of references if no operation has, so that rpc_run_end must
+ * For questions about class loaders while the request is in flight; *loaders is valid as long as the run; the
+ * run is its context. Opens the request's frame of references if no operation has, so that rpc_run_end must
  * be called. False: memory is short.
  */
 bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders) JP_MUST_CHECK;

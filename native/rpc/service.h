@@ -45,8 +45,8 @@ enum rpc_pushed {
 
 /*
  * Functions of a transport for a client to which it can write at any time. Any thread, unless a comment says
- * otherwise. None waits for the client, and none calls the service. They take locks of the transport: the
- * caller must not hold a lock that rpc_service.receive, or a function that it calls, takes.
+ * otherwise. No function waits for the client, and no function calls the service. They take locks of the
+ * transport: the caller must not hold a lock that rpc_service.receive, or a function that it calls, takes.
  */
 struct rpc_push {
   /* Gives the client a thread of this name, on which all its messages are served from the next one on,
@@ -54,19 +54,19 @@ struct rpc_push {
    * could be made. Call pin and unpin on the thread that serves a message of the client, inside serve. */
   enum jp_status (*pin)(void *connection, const char *name, struct jp_error *error);
   void (*unpin)(void *connection);
-  /* The client gives its first callback. On the thread that serves that message, inside serve.
-   * `connection` is that of rpc_client_info, `callbacks` are valid until client_close. The result is held
+  /* The client gives its first callback. On the thread that serves that message, inside serve. `connection`
+   * has the value of rpc_client_info.connection, `callbacks` are valid until client_close. The result is held
    * until `close`. NULL: memory is short. */
   struct rpc_duplex *(*open)(void *connection, struct rpc_callbacks *callbacks);
   /*
    * Sends a whole message, after the answers that are ready. worker: of the calling thread; NULL: the thread
-   * is no crew member. Messages of one thread keep their order, and those that it sends while it serves a
+   * is not a crew member. Messages of one thread keep their order, and those that it sends while it serves a
    * request precede the answer to that request. Each RPC_PUSHED of an RPC_PUSH_CALL is followed by one
    * settle, with the same worker. An answer of at most 16 KiB always finds room, or the connection is ended.
    */
   enum rpc_pushed (*send)(struct rpc_duplex *duplex, struct rpc_worker *worker, enum rpc_push_kind kind,
                           struct text message);
-  /* The call has ended, for whatever reason. */
+  /* The call has ended, for any reason. */
   void (*settle)(struct rpc_duplex *duplex, struct rpc_worker *worker);
   /* The length that an RPC_PUSH_ANSWER may have now; at least 1. */
   size_t (*reply_max)(struct rpc_duplex *duplex);
@@ -82,7 +82,7 @@ struct rpc_client_info {
   struct text epoch;
   struct rpc_address address; /* limits for each address count for this address */
   bool only_safe;             /* HTTP GET: only safe procedures may run */
-  /* Of the thread that opens the client: its cache of clients may be used. NULL: the thread is no crew
+  /* Of the thread that opens the client: its cache of clients may be used. NULL: the thread is not a crew
    * member. */
   struct rpc_worker *worker;
   const struct rpc_push *push; /* NULL: the client receives only answers */
@@ -112,8 +112,8 @@ struct rpc_waits {
    * wake. On the worker's own thread, in serve; the caller holds no lock.
    */
   void (*wait)(void *thread, bool (*is_over)(void *state), void *state, int64_t deadline_ms);
-  /* Makes the wait call is_over again. A wake that precedes the wait is not lost. Any thread, with any
-   * lock held: this function takes none. */
+  /* Makes the wait call is_over again. A wake that precedes the wait is not lost. Any thread, with any lock
+   * held: this function takes no lock. */
   void (*wake)(void *thread);
   /* Ends the call of the thread, as end_call and interrupt_call do, soon after. False: the thread serves no message. Any
    * thread; does not wait, and takes locks of the transport. */
@@ -136,8 +136,8 @@ struct rpc_service {
    * waits NULL: the thread waits no more, and no thread wakes it after this returns. set_waits NULL: the
    * service never waits for a client. */
   void (*set_waits)(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
-  /* The worker's thread serves only one client: changes that a call makes to the thread stay for the next
-   * call. On that thread, before it serves. NULL: the service never undoes such changes. */
+  /* The worker's thread serves only one client: changes that a call makes to the thread remain for the next
+   * call. On that thread, before it serves. NULL: the service never undoes changes of the thread. */
   void (*keep_changes)(void *context, struct rpc_worker *worker);
   /* True if the worker's thread will never return from its call (System.exit). Any thread. */
   bool (*is_exiting)(void *context, struct rpc_worker *worker);
@@ -146,8 +146,8 @@ struct rpc_service {
 
   /*
    * Writes the name of the Java member that the worker's thread serves, CLASS.MEMBER, for the log: escaped,
-   * and cut to size, which is at least 1. False: the thread serves none. Any thread, while the worker lives;
-   * does not wait.
+   * and cut to size, which is at least 1. False: the thread serves no call. Any thread, while the worker
+   * lives; does not wait.
    */
   bool (*write_call_name)(void *context, struct rpc_worker *worker, char *name, size_t size);
   /* True, once for each call, if the worker's thread has been in one call of a member for long and should
@@ -190,17 +190,17 @@ struct rpc_service {
   struct rpc_client *(*part_client)(void *context, struct rpc_client *client);
 
   /*
-   * Opens a client. JP_INVALID: peer_id is no UUID. JP_LIMIT: a limit, named in the text. Any thread. Cheap:
-   * the session is made with the first request, or here if a WebSocket names it.
+   * Opens a client. JP_INVALID: peer_id is not a UUID. JP_LIMIT: a limit, named in the text. Any thread.
+   * Cheap: the session is made with the first request, or here if a WebSocket names it.
    */
   enum jp_status (*client_open)(void *context, const struct rpc_client_info *info, struct rpc_client **client,
                                 struct jp_error *error);
   /*
    * Closes a client, while no serve uses it. A session that no other client can name is dropped with all its
-   * objects. A session with a `peer-id` or a routing id stays for its TTL if it has objects. So does the
-   * session without a name of a request over HTTP that has left objects: it gets a new name. info (may be
-   * NULL: no answer is sent): what the answer says of the session. worker NULL: from a thread that may not
-   * use Java; another thread drops the objects soon after.
+   * objects. A session with a `peer-id` or a routing id remains for its TTL if it has objects. If a request
+   * over HTTP without a session's name has left objects, their session gets a new name and remains for its
+   * TTL, too. info (may be NULL: no answer is sent): what the answer says of the session. worker NULL: from a
+   * thread that may not use Java; another thread drops the objects soon after.
    */
   void (*client_close)(void *context, struct rpc_worker *worker, struct rpc_client *client,
                        struct rpc_session_info *info);
@@ -229,7 +229,7 @@ struct rpc_service {
    */
   enum rpc_received (*receive_beginning)(void *context, struct rpc_callbacks *callbacks,
                                          struct text beginning, bool *is_answer);
-  /* The client sends nothing more: its open calls end, and later ones end at once. Any thread, while the
+  /* The client sends nothing more: its open calls end, and later calls end at once. Any thread, while the
    * client is open; may be repeated. client_close implies it. */
   void (*client_gone)(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
   /* True if all threads that wait in the open calls of the client are exiting (is_exiting): the answers
@@ -238,8 +238,8 @@ struct rpc_service {
   /* A send that found no room may find some now. Any thread, while the client is open. */
   void (*has_room)(void *context, struct rpc_callbacks *callbacks);
   /* A message of a client that has a push was answered, unread, with an error that `refuse` has made: the
-   * callbacks that it gives count as read. As `receive`, also for a client that has given no callback
-   * before. */
+   * callbacks that it gives count as read. The same as `receive`, but also for a client that has given no
+   * callback before. */
   void (*refused)(void *context, struct rpc_client *client, struct text message);
 };
 

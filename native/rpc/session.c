@@ -26,7 +26,8 @@ struct session_queue {
   struct rpc_session *last;
 };
 
-/* The queues of a session without a holder: that of rpc_sessions and, if is_passing, that of its address. */
+/* The queues of a session without a holder: the queue of rpc_sessions and, if is_passing, the queue of its
+ * address. */
 enum session_line { LINE_OF_ALL, LINE_OF_ADDRESS, SESSION_LINES };
 
 /* A client's address: an entry while a session points to it. Entries are found, made and released under
@@ -175,8 +176,8 @@ static void add_to_table(struct rpc_sessions *sessions, struct rpc_session *sess
 
 /*
  * Returns the highest ref, or more, that any ended session of a key with this hash has used; 0: none has. The
- * next session of the key begins after it, so that no ref that a client still has names another object. Keys
- * that share a place share the number, and only skip refs.
+ * next session of the key begins after this ref, so that no ref that a client still has names another object.
+ * Keys that share a place share the number, and only skip refs.
  */
 static uint32_t *find_last_ref(const struct rpc_sessions *sessions, uint64_t hash)
 {
@@ -214,7 +215,7 @@ static struct session_address *find_entry(const struct rpc_sessions *sessions,
   return entry;
 }
 
-/* Holds the entry of the address until end_session; makes it if there is none. NULL: no memory. */
+/* Holds the entry of the address until end_session; makes the entry if it does not exist. NULL: no memory. */
 static struct session_address *hold_address(struct rpc_sessions *sessions, const struct rpc_address *address,
                                             uint64_t hash)
 {
@@ -260,7 +261,7 @@ static struct session_queue *queue_of(struct rpc_sessions *sessions, const struc
   return session->is_passing ? &sessions->passing : &sessions->idle;
 }
 
-/* NULL: it is in none. An idle session has objects, and therefore an address. */
+/* NULL: it is in no list. An idle session has objects, and therefore an address. */
 static struct session_queue *queue_of_address(struct rpc_session *session)
 {
   return session->is_passing ? &atomic_load(&session->address)->passing : NULL;
@@ -617,7 +618,8 @@ bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *sessio
   bool is_named = session->key_length > 0;
   bool good = !is_named || op_session_key_read_peer_id(session->key, session->key_length, peer_id);
   if (!is_named) {
-    (void)name_session(sessions, session, peer_id); /* its epoch stays, because its client has received it */
+    /* its epoch is kept, because its client has received it */
+    (void)name_session(sessions, session, peer_id);
     session->ends_with_holders = true;
   }
   pthread_mutex_unlock(&sessions->lock);
@@ -669,7 +671,7 @@ static void set_sweeper(struct rpc_sessions *sessions, enum sweeper_state to)
   sessions->sweeper = to;
 }
 
-/* Called with the lock held. Also true after the stop. */
+/* Called with the lock held. The result is true after the stop, too. */
 static bool is_stopping(const struct rpc_sessions *sessions)
 {
   return sessions->sweeper == SWEEPER_STOPPING || sessions->sweeper == SWEEPER_STOPPED;

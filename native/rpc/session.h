@@ -5,14 +5,14 @@
  *
  * A session without a key belongs to the client that holds it, and ends when that client releases it. A
  * session with a key (a `peer-id`, or a ZeroMQ routing id) is shared by all clients that name the key. When
- * its last holder releases it, it stays for the TTL if it has objects, and ends at once if it has none. A
- * session that got its key from rpc_session_share ends at once in any case.
+ * its last holder releases it, the session remains for the TTL if it has objects, and ends at once otherwise.
+ * A session that got its key from rpc_session_share ends at once in any case.
  *
  * A session counts against the limits while it has objects. Holding a session without objects is free, and
  * fails only for lack of memory. Its first object fails if the address of its maker has sessions-per-address
  * already, or if there are sessions-max in all, unless a passing session can end to make room. A passing
- * session is one that only one message has used: an HTTP request, or a ZeroMQ message that names a session.
- * The oldest one ends first.
+ * session was used by only one message: an HTTP request, or a ZeroMQ message that names a session. The oldest
+ * one ends first.
  *
  * A new session of a key continues the numbers of the last session of that key, so that no ref of an ended
  * session names an object of a later one.
@@ -25,7 +25,7 @@
  * chains of the index grow.
  *
  * Any thread. There is one lock, which is never held while Java runs. A table of objects is destroyed by a
- * thread that may use Java: the one that releases the session, or else the sweeper.
+ * thread that may use Java: the thread that releases the session, or the sweeper.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -62,7 +62,7 @@ struct rpc_session_maker {
 /* JP_NO_MEMORY; JP_INTERNAL: OpenSSL has no keyed hash. */
 enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits,
                                    struct rpc_sessions **sessions) JP_MUST_CHECK;
-/* No thread may hold a session any more. The objects of sessions that were not swept stay until the JVM
+/* No thread may hold a session any more. The objects of sessions that were not swept remain until the JVM
  * ends. */
 void rpc_sessions_destroy(struct rpc_sessions *sessions);
 size_t rpc_sessions_count(struct rpc_sessions *sessions); /* of sessions with objects */
@@ -74,9 +74,9 @@ size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_add
 uint64_t rpc_sessions_epoch(struct rpc_sessions *sessions, const struct op_session_key *key);
 uint64_t rpc_session_epoch(const struct rpc_session *session); /* as long as it is held */
 
-/* Holds the session of the key, and makes it if there is none; an empty key, or NULL: always makes one. An
- * existing session stops being passing, unless the same message acquires it again. JP_NO_MEMORY,
- * JP_INTERNAL. Release it with rpc_session_release. */
+/* Holds the session of the key, and makes the session if it does not exist. An empty key, or NULL: always
+ * makes a session. An existing session stops being passing, unless the same message acquires it again.
+ * JP_NO_MEMORY, JP_INTERNAL. Release it with rpc_session_release. */
 enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct op_session_key *key,
                                    const struct rpc_session_maker *maker, struct rpc_session **session,
                                    struct jp_error *error) JP_MUST_CHECK;
@@ -90,7 +90,7 @@ void rpc_session_release(struct rpc_sessions *sessions, struct rpc_session *sess
 /* Replaces rpc_session_release for a session without a key that never had an object: the caller keeps its
  * memory for another client (rpc_session_resume). False: release the session instead. */
 bool rpc_session_set_aside(const struct rpc_session *session) JP_MUST_CHECK;
-/* Replaces rpc_session_acquire: turns a session that was set aside into a new one without a key. */
+/* Replaces rpc_session_acquire: turns a session that was set aside into a new session without a key. */
 void rpc_session_resume(struct rpc_session *session, const struct rpc_session_maker *maker);
 /* Frees a session that was set aside; NULL is fine. thread: as for rpc_session_release. With a thread,
  * sessions is not used, and may be NULL or destroyed. */
@@ -98,7 +98,7 @@ void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *sess
                          struct jvm_thread *thread);
 /* Gives a session without a key a new `peer-id`, by which it is found from now on. */
 void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id);
-/* The `peer-id` of a session that the caller holds. A session without a key gets a new one, and still ends
+/* The `peer-id` of a session that the caller holds. A session without a key gets a new key, and still ends
  * with its last holder. False: its key is a routing id. */
 bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *session,
                        struct uuid *peer_id) JP_MUST_CHECK;

@@ -170,7 +170,7 @@ bool rpc_worker_find_exiting(struct rpc_peer *peer, const struct rpc_worker *wor
 
 /* ---- lost threads ---- */
 
-/* Binary messages do not set `served`: their clients count as those without an address. */
+/* Binary messages do not set `served`: their clients count as clients without an address. */
 void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost)
 {
   (void)context;
@@ -196,7 +196,8 @@ size_t rpc_workers_count_lost(void *context, const struct rpc_client *client)
 
 /* ---- the list of calls ---- */
 
-/* The number of a call: that of its worker and that of the call there, in the 53 bits that every reader of JSON has. */
+/* The number of a call: the number of its worker and the number of the call in this worker, in the 53 bits
+ * that every reader of JSON supports. */
 enum { WORKER_NUMBERS = 1 << 21 };
 
 static uint64_t number_call(const struct rpc_worker *worker)
@@ -205,8 +206,9 @@ static uint64_t number_call(const struct rpc_worker *worker)
          atomic_load_explicit(&worker->watch.calls, memory_order_relaxed);
 }
 
-/* Finds the worker with the next lower number. *held: its held call, which keeps the worker valid; NULL: it is in no call,
- * or in one that cannot be held, whose entry is written here. False: there is no further worker. */
+/* Finds the worker with the next lower number. *held: its held call, which keeps the worker valid; NULL: the
+ * worker is in no call, or in a call that cannot be held and whose entry is written here. False: no worker is
+ * left. */
 static bool hold_next(uint32_t *number, struct rpc_worker **held, uint64_t *call, struct buffer *list)
 {
   pthread_mutex_lock(&workers_lock);

@@ -13,7 +13,8 @@ ADD = "com.example.Calculator.add"
 DIVIDE = "com.example.Calculator.divide"
 SET = "java.lang.System.setProperty"
 GET = "java.lang.System.getProperty"
-KEY = Path(sys.argv[0]).stem  # of a system property, so that a notification leaves something to be seen
+# the name of a system property, so that the effect of a notification can be checked
+KEY = Path(sys.argv[0]).stem
 SERVER_ERROR = -32000
 THROWN = "java.lang.ArithmeticException"
 

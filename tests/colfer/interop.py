@@ -15,7 +15,7 @@ BATCH = 480
 CUT_MAX = 1000  # bytes of the structs that are cut at each
 DEPTH_MAX = 30
 EDGE_BYTES = b"\x00\x01\x7e\x7f\x80\x81\xff"
-# A count or a length that no message holds: 2^32-1, and more digits than any number has.
+# A count or a length that is greater than any message: 2^32-1, and more digits than any number has.
 BOMB, ENDLESS = b"\xff\xff\xff\xff\x0f", b"\xff" * 12
 
 # ---- samples: the name of a struct, and bytes ----
@@ -167,7 +167,7 @@ def change(data, rng):
 
 
 def changed(samples, rng):
-    """Most are no longer a struct, and some are another one."""
+    """Most are not a struct any more, and some are another struct."""
     for name, data in samples:
         data = change(data, rng)
         while data and rng.random() < 1 / 3:
@@ -244,7 +244,7 @@ def check(what, holds, samples, codecs):
 
 
 def run(commands, seed, count):
-    """Passed and failed; commands: those of the peer's codec, of Java's and of C's."""
+    """Passed and failed; commands: the programs of the peer's codec, of Java's and of C's."""
     codecs = [Codec(command) for command in commands]
     one = len(colfer.STRUCTS)
     kinds = (("edges of the encoding", is_same, right_edges()),

@@ -26,7 +26,7 @@ from support.binary_client import (COMMANDS, DENIED, REQUESTS, SERVICES, STATUSE
                                    obj_ref, obj_text)
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.S)
-# The throwable of an error of that code, if the case names none.
+# The throwable of an error of that code, if the case names no throwable.
 THROWABLES = {-32602: "java.lang.IllegalArgumentException", -32001: DENIED, -32603: "java.lang.InternalError",
               -32601: "$any-of:" + "|".join(f"java.lang.{name}Exception" for name in (
                   "ClassNotFound", "NoSuchMethod", "NoSuchField")),
@@ -42,7 +42,7 @@ VALUE_TYPES = {"boolean", "byte", "char", "short", "int", "long", "float", "doub
 # The control methods that only JSON-RPC has, by their table.
 CONTROL_TABLE = Path(__file__).resolve().parents[2] / "native/op/control_methods.h"
 ADDITIONS = set(re.findall(r'ROW\(\w+, "(\w+)".*\.is_addition = true', CONTROL_TABLE.read_text(encoding="utf-8")))
-UNKNOWN = 99  # a command and a service that are none
+UNKNOWN = 99  # a command and a service that do not exist
 MEMBERS = {"new": {"type", "args"}, "call": {"type", "method", "instance", "args"},
            "get": {"type", "field", "instance"}, "put": {"type", "field", "instance", "value"},
            "control": {"method", "args"}, "meta": {"method", "args"}}
@@ -296,7 +296,8 @@ class BinaryForm:
 
 
 def in_colfer(data):
-    """A throwable and its causes in Colfer, which does not distinguish an empty text from none, and has no superclasses."""
+    """A throwable and its causes in Colfer, which does not distinguish an empty text from a missing text, and
+    has no superclasses."""
     data = {name: in_colfer(value) if isinstance(value, dict) else value
             for name, value in data.items() if name != "superclasses"}
     return {**data, "message": None} if data.get("message") == "" else data

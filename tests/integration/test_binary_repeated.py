@@ -18,7 +18,7 @@ LIST = "java.util.ArrayList"
 
 class Repeated(BinaryCase):
     def warm(self, message):
-        """Sends the message WARM times. Returns the result, which must be the same each time."""
+        """Sends the message WARM times. Returns the result, and checks that it is the same each time."""
         (result,) = {json.dumps(self.client.result(message)) for _ in range(WARM)}
         return json.loads(result)
 

@@ -73,8 +73,8 @@ class OneProcess(CallbackCase):
         return json.loads(plain(answer))["client"]
 
     def connect_process(self, count=2, kinds=(CallbackClient,)):
-        """Opens `count` connections of one session and process, alternating the kinds. Also returns the number of the
-        process."""
+        """Opens `count` connections of one session and process, alternating the kinds. Returns the number of
+        the process, too."""
         session = {"peer-id": str(uuid.uuid4())}
         clients = [self.connect(kinds[i % len(kinds)], session) for i in range(count)]
         self.session = session
@@ -117,8 +117,8 @@ class OneProcess(CallbackCase):
         self.assertEqual(self.outcome(), "of other")
 
     def close_one(self, one, other, asking, pool):
-        """Closes a connection. Java then calls the other one, although it has sent nothing since the object was
-        given."""
+        """Closes a connection. Java then uses the other connection, although that connection has sent nothing
+        since the object was given."""
         other.functions[7] = lambda call: "the other"
         one.call(CALLING, "keep", "process", one.give(number=7))
         one.close()
@@ -403,7 +403,8 @@ class Wrong(CallbackCase):
         self.stop(dropped=1)
 
     def test_values_that_do_not_fit_are_errors_in_java(self):
-        """Java gets an error for each value; the log gets a line for the first one of a connection."""
+        """Java gets an error for each value; the log gets a line for the first wrong value of a
+        connection."""
         client = self.serve()
         for wrong in ("x", {"ref": 999999}, typed("fixtures.Nothing", 1), {"no": "argument"}, [1, 2], 1.5):
             begun = client.begin_call("java.util.Objects", "compare", "a", "b", client.give())
@@ -438,7 +439,8 @@ class Wrong(CallbackCase):
         self.stop()
 
     def test_answers_that_cannot_be_read_are_errors_in_java(self):
-        """Java gets an error if the id is that of its call. `result` and `error` together, as in JSON-RPC 1.0, are accepted."""
+        """Java gets an error if the id belongs to its call. `result` and `error` together, as in JSON-RPC
+        1.0, are accepted."""
         client = self.serve("--callback-timeout", "0")
         for code, wrong in ((-32700, '{"jsonrpc":"2.0","id":"%s","result":Infinity}'),
                             (-32700, '{"result":1 2,"id":"%s"}'),

@@ -1,5 +1,5 @@
-"""Which interfaces a client's object may have: interfaces of other loaders and modules, what the policy allows, and how
-many classes of proxies there may be."""
+"""Tests which interfaces a client's object may have: interfaces of other loaders and modules, interfaces that
+the policy allows, and how many classes of proxies there may be."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from support.peer import eventually
 from support.peer_case import CALLING, DENIED, CallbackCase, allow
 
 CALLBACKS = "fixtures.Callbacks"
-# Interfaces that can be combined: none of their methods differ only in the type of the result.
+# Interfaces that can be combined: no two of their methods differ only in the type of the result.
 INTERFACES = ("java.lang.Runnable", "java.util.Comparator", "java.util.concurrent.Callable", "java.util.function.Consumer",
               "java.util.function.Function", "java.util.function.IntPredicate", "java.util.function.LongConsumer")
 

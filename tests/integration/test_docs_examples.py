@@ -2,7 +2,8 @@
 
 A block of messages has the language json, or begins with an arrow: "->" is sent by the client. A message begins at a
 line's beginning, and its further lines are indented. In what the peer sends "..." is any text, any further members or
-any further elements. Each block has a session of its own. A comment before the block says what exists before:
+any further elements. Each block has a session of its own. A comment before the block describes the state
+before it runs:
 
     <!-- run with
     peer --thread-affinity ...    options of a peer of its own; "without class path" for one without

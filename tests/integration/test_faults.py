@@ -228,8 +228,8 @@ class Crashes(PeerCase):
 
 class Kills(PeerCase):
     def test_a_killed_peer_starts_again_at_its_address_under_load(self):
-        """Clients that repeat requests are served as soon as the next peer is ready. Refs of the killed peer are
-        refused."""
+        """Clients that repeat their requests are served once the next peer is ready. Refs of the killed peer
+        are refused."""
         with tempfile.TemporaryDirectory(prefix="jpeer-faults-") as folder:
             address = f"unix:{folder}/json"
             over = threading.Event()

@@ -178,8 +178,8 @@ class Arguments(PeerCase):
 
 
 class Descriptors(PeerCase):
-    """A peer that may open no more files. The test lowers the limit from outside, so that no client has to use up the
-    descriptors."""
+    """A peer that may open no more files. The test lowers the limit with prlimit, so that it need not open
+    thousands of descriptors."""
 
     def limit(self, peer, soft):
         hard = resource.prlimit(peer.pid, resource.RLIMIT_NOFILE)[1]

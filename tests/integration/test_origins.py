@@ -1,4 +1,5 @@
-"""Web pages of other origins: refused, except those of --allow-origin; with curl and a WebSocket client."""
+"""Requests of web pages of other origins are refused, except origins of --allow-origin. Tested with curl and
+a WebSocket client."""
 
 import asyncio
 import json

@@ -36,7 +36,7 @@ def allowed(client):
 
 
 def listed(client):
-    """Returns the names of those of the two classes that metadata shows."""
+    """Returns which of the two classes metadata shows."""
     return {entry["simpleName"].lower() for entry in fetch(client, CALCULATOR, CONFIG)}
 
 

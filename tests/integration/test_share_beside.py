@@ -94,7 +94,8 @@ class TheName(ShareCase):
                 self.assertEqual("0", other.call(LIST, "size", on=made))
 
     def test_it_is_the_session_of_a_call_that_was_the_first_of_its_connection(self):
-        """The other connection sees the result of such a call, and the first connection sees the other's objects."""
+        """The other connection can use the result of such a call, and the first connection can use the
+        other's objects."""
         for make in TRANSPORTS:
             with self.subTest(make.name), make(self.peer) as client:
                 client.send(json.dumps([json.loads(PASS), json.loads(request("new", "new", {"type": LIST}))]))
@@ -269,7 +270,7 @@ class BadInput(ShareCase):
                 self.assertEqual("pass", json.loads(client.receive())["id"])
 
     def test_a_client_that_sends_without_end_is_not_read(self):
-        """Requests for the name, whose answers stay unread, and short and long ones after a call."""
+        """Requests for the name, whose answers are not read, and short and long requests after a call."""
         for make_request, sent_max in ((lambda number: control(number, "share_session"), 64 << 20),
                                        (lambda number: call(number, "fixtures.Calculator", "add", 1, 2), 4 << 20),
                                        (lambda number: call(number, "java.lang.String", "valueOf", "x" * 300000), 4 << 20)):
@@ -277,7 +278,8 @@ class BadInput(ShareCase):
                 self.check_backpressure(make_request, sent_max)
 
     def check_backpressure(self, make_request, sent_max):
-        """Sends requests until the socket accepts no more. Then all requests must be answered in order."""
+        """Sends requests until the socket accepts no more. After that, all requests must be answered in
+        order."""
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or freed memory counts as growth
         peer = self.start("--message-max", "1m", sockets=True, env=env)

@@ -288,7 +288,7 @@ static void JNICALL delete_weak_global_ref(JNIEnv *env, jweak object)
   real->DeleteWeakGlobalRef(env, object);
 }
 
-/* ---- calls of Java, which may run native methods of the program ---- */
+/* ---- calls of Java (they may run native methods of the program) ---- */
 
 /* For any number of native methods: the JVM frees the references of each when it returns, unseen by the ledger. */
 static size_t enter_java(const void *site)
@@ -310,8 +310,8 @@ static void leave_java(size_t frames, const void *site)
   ledger->count = frames - 1;
 }
 
-/* The JVM's functions for methods have a form with the arguments spread, and one with an array of them. The
- * parameters before those, and their names. */
+/* The JVM's functions for methods have a form with separate arguments, and a form with an array of arguments.
+ * The parameters before the arguments, and the names of these parameters. */
 #define ON_OBJECT()     JNIEnv *env, jobject on, jmethodID method
 #define ON_OBJECT_AS()  JNIEnv *env, jobject on, jclass as, jmethodID method
 #define ON_CLASS()      JNIEnv *env, jclass on, jmethodID method
@@ -518,7 +518,7 @@ void reference_ledger_begin(struct text text, bool ends_with_client)
 
 void reference_ledger_end(void)
 {
-  enum { FRAMES = 2 }; /* the native method's, and one that waits for the next request */
+  enum { FRAMES = 2 }; /* the native method's request, and a request that waits for the next request */
   struct ledger *ledger = find_ledger();
   JNIEnv *env = NULL;
   if (count_references(ledger) > ledger->references_before) {
@@ -535,7 +535,8 @@ void reference_ledger_end(void)
   ledger->request = NULL;
 }
 
-/* Tables of classes and loaders have a reference to each, and the same request may find a new one each time. */
+/* Tables of classes and loaders have a reference to each, and the same request may find a new class or loader
+ * each time. */
 static bool are_twins(JNIEnv *env, const struct global *one, const struct global *other)
 {
   if (other->request == NULL || other->request == one->request || other->site != one->site ||
@@ -588,7 +589,8 @@ static void collect_garbage(JNIEnv *env)
   real->DeleteLocalRef(env, system);
 }
 
-/* A reference that belongs to a Java object, such as a proxy's, is deleted some time after the object. */
+/* A reference that belongs to a Java object, for example to a proxy, is deleted some time after the
+ * object. */
 void reference_ledger_check_globals(JNIEnv *env, bool only_of_clients)
 {
   enum { TRIES = 20 };

@@ -3,12 +3,14 @@
 /*
  * Counts the references that this program's own code makes. Local ones are compared with the capacity of their frame,
  * as requested by PushLocalFrame and EnsureLocalCapacity, and 16 outside of a request's frames. -Xcheck:jni counts
- * too, but each JVM leniently in its own way; this count is the same on all JVMs. JVMs differ in whether
- * EnsureLocalCapacity asks for more beside what the frame holds or for so many in all: the second, stricter reading
- * counts here. Of global and weak references the ledger knows which request made them.
+ * too, but each JVM leniently in its own way; this count is the same on all JVMs. In some JVMs,
+ * EnsureLocalCapacity makes room for more references in addition to the references in the frame; in others,
+ * its argument is the total. The second, stricter meaning counts here. Of global and weak references the
+ * ledger knows which request made them.
  *
- * Only JNI calls from the executable itself are counted: JDK code below a call has its own frames. References that
- * JVMTI makes are not seen, and local ones outside of any frame only within a request.
+ * Only JNI calls from the executable itself are counted: JDK code below a call has its own frames. References
+ * that JVMTI makes are not counted, and local references outside of any frame are counted only within a
+ * request.
  *
  * Each breach is a line on stderr that begins with "reference ledger: ", and names the request. Any thread.
  */
@@ -30,9 +32,10 @@ void reference_ledger_end(void);
 
 /*
  * Global and weak references of requests that still exist belong to caches, which do not grow when the same request
- * is repeated. So it is a breach if one place has made them in two requests of the same text; of references to
- * classes or loaders, if both are to the same one. only_of_clients: of requests that end with their client. Call it
- * after the serving threads have ended.
+ * is repeated. For this reason it is a breach if one place in the code has made such references in two
+ * requests of the same text. For references to classes or loaders it is a breach only if both refer to the
+ * same class or loader. only_of_clients: of requests that end with their client. Call it after the serving
+ * threads have ended.
  */
 void reference_ledger_check_globals(JNIEnv *env, bool only_of_clients);
 

@@ -172,7 +172,7 @@ class BinaryClient:
         return self.receive_bytes()
 
     def addressed(self, message):
-        """The message with an id of its own and with the session's UUID, where it has none yet."""
+        """The message with a new id and with the session's UUID, if it has none yet."""
         (name,) = set(message) - {"messageType"}
         uuid_name = "peerUuid" if name == "execMessage" else "fromPeer"
         ids = {"messageId": f"request-{next(self.numbers)}", uuid_name: self.peer_uuid}

@@ -12,7 +12,8 @@ from support.clients import SECONDS, RpcError, ShmClient, UnixWebSocketClient, W
 
 
 class Call:
-    """A call from Java, which waits for its answer; if `id` is None, an event, which has no answer."""
+    """A call from Java. Java waits for the answer, unless `id` is None: in that case the call is an event,
+    and gets no answer."""
 
     def __init__(self, client, message):
         params = message["params"]

@@ -32,7 +32,7 @@ NUMBERS = {"uint32": (4, 1 << 21), "uint64": (8, 1 << 49)}
 
 
 class Malformed(ValueError):
-    """Bytes that no writer of Colfer makes."""
+    """Bytes that are never made by a writer of Colfer."""
 
 
 def varint(number):

@@ -26,13 +26,14 @@ STOP_SECONDS = 60
 COMPLAINTS = re.compile(
     r"WARNING in native method|WARNING: JNI local refs|FATAL ERROR in native method|AddressSanitizer|LeakSanitizer"
     r"|ThreadSanitizer|runtime error:|A fatal error has been detected|^reference ledger: ")
-# A frame such as "sun.font.FreetypeFontScaler.initNativeScaler(java.desktop@17.0.15/Native Method)". Below one of java.base
-# it may be a hook of the peer that runs: it is called while the JVM makes a class.
+# A frame like "sun.font.FreetypeFontScaler.initNativeScaler(java.desktop@17.0.15/Native Method)". Below one
+# of java.base it may be a hook of the peer that runs: it is called while the JVM makes a class.
 NATIVE_OF_JDK = re.compile(r"\tat [\w.$]+\((?:java\.(?!base@)|jdk\.)[\w.]+@[^/)]*/Native Method\)")
 
 
 def environment(leaks=False, **changes):
-    """The environment of a peer: none of the caller's JPEER_ variables, the sanitizers as HotSpot needs them.
+    """The environment of a peer: without the caller's JPEER_ variables, and with the options of the
+    sanitizers that HotSpot needs.
 
     Leaks are detected only without a JVM: memory of Java objects (a zip file's inflater) is reachable only from the Java
     heap, which LeakSanitizer does not read.
@@ -90,7 +91,8 @@ def run_to_end(*arguments, env=None, timeout=START_SECONDS, pass_fds=(), cwd=Non
 
 
 class Peer:
-    """A running jpeer. As a context manager it is stopped at the end, and must have been clean."""
+    """A running jpeer. As a context manager, it stops the peer at the end, and checks that the peer was
+    clean."""
 
     def __init__(self, *options, application=("--as-service",), class_path=FIXTURES, allow=True, addresses=True,
                  sockets=False, env=None, pass_fds=(), first_ref=1, cwd=None):

@@ -1,6 +1,7 @@
 /*
- * A client's side of the peer's shared memory, written from docs/shared-memory.md alone: it shares no code
- * with native/ring. tests/support/shm.py loads it. It can also write any byte of the pages, as a hostile client does.
+ * A client's side of the peer's shared memory, written only from docs/shared-memory.md: it shares no code
+ * with native/ring. tests/support/shm.py loads it. It can also write any byte of the pages, as a hostile
+ * client does.
  *
  * A handle belongs to one thread. Sizes and offsets are bytes; offsets count from the beginning of the region.
  */
@@ -90,7 +91,7 @@ EXPORTED void raw_shm_read(struct raw_shm *shm, uint64_t at, char *bytes, uint64
   memcpy(bytes, shm->pages + at, count);
 }
 
-/* Alternates between two bytes, `times` times; the first is there at the end. */
+/* Writes two bytes alternately, `times` times; the first byte is written last. */
 EXPORTED void raw_shm_flip(struct raw_shm *shm, uint64_t at, unsigned char one, unsigned char other,
                            uint64_t times)
 {
@@ -337,7 +338,7 @@ EXPORTED void raw_shm_close(struct raw_shm *shm)
   free(shm);
 }
 
-/* The caller still owns both descriptors; memfd may be closed afterwards. NULL: see errno. */
+/* The caller still owns both descriptors; memfd may be closed afterwards. NULL: failed, see errno. */
 EXPORTED struct raw_shm *raw_shm_open(int memfd, int socket, uint64_t ring_bytes)
 {
   struct raw_shm *shm = calloc(1, sizeof *shm);

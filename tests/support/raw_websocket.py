@@ -9,7 +9,7 @@ MASK = b"\x01\x02\x03\x04"
 
 
 def masked(payload, mask=MASK):
-    """Or unmasked."""
+    """A frame can also be unmasked."""
     whole = (mask * (len(payload) // 4 + 1))[:len(payload)]
     return (int.from_bytes(payload, "big") ^ int.from_bytes(whole, "big")).to_bytes(len(payload), "big")
 

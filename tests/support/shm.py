@@ -1,5 +1,5 @@
-"""Shared memory of a peer, as a client sees it that is written from docs/shared-memory.md: the handshake here, words and
-bytes in tests/support/raw_shm.c.
+"""Shared memory of a peer, used by a client that is written from docs/shared-memory.md: the handshake here,
+words and bytes in tests/support/raw_shm.c.
 """
 
 import array
@@ -12,7 +12,7 @@ from support.peer import BUILD
 LIBRARY = BUILD / "tests/support/libraw_shm.so"
 KIND_JSON, KIND_SKIP = 1, 2
 SECONDS = 60
-MEMFD_ROOM = 4  # descriptors that a test would see, of which one is right
+MEMFD_ROOM = 4  # descriptors that a test checks, of which one is right
 TIMED_OUT, CLOSED, BROKEN, ENDED, NO_MEMORY = -1, -2, -3, -4, -5
 OWN_WRITTEN, OWN_TAKEN, PEER_WRITTEN = 128, 256, 384
 
@@ -22,11 +22,12 @@ class Ended(Exception):
 
 
 class TimedOut(AssertionError):
-    """Neither a notification nor an end arrived: the awaited bytes were written without one, or never."""
+    """Neither a notification nor an end arrived: the awaited bytes were written without a notification, or
+    never."""
 
 
 class Broken(Exception):
-    """The peer's bytes are no frame; the client itself may have overwritten them."""
+    """The peer's bytes are not a frame; the client itself may have overwritten them."""
 
 
 class Refused(Exception):
@@ -131,7 +132,7 @@ class Channel:
         return data.raw
 
     def put(self, kind, data):
-        """Writes a frame, and publishes it only if there is no room for all of it."""
+        """Writes a frame, and publishes it only if the whole frame does not fit."""
         self._check(self.library.raw_shm_put(self.handle, kind, data, len(data), self.milliseconds))
 
     def send(self, data):

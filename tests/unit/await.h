@@ -19,7 +19,8 @@ enum { AWAIT_MAX_MS = 60000, AWAIT_PAUSE_NS = 200000 };
   for (int64_t since_ms = clock_now_ms(); !(condition);)                                                     \
   AWAIT_PAUSE(since_ms, #condition)
 
-/* For loops that work while they wait for `what`: one pause, or none. since_ms: clock_now_ms() when the loop began. */
+/* For loops that work while they wait for `what`: pauses once, or not at all. since_ms: clock_now_ms() when
+ * the loop began. */
 #define AWAIT_PAUSE(since_ms, what) await_pause((since_ms), (what), __FILE__, __LINE__)
 #define AWAIT_CHECK(since_ms, what) await_check((since_ms), (what), __FILE__, __LINE__)
 

@@ -28,7 +28,7 @@ static inline void ring_end_notify(const struct ring_end *end)
   (void)send(end->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Publishes what was written and what was read. */
+/* Publishes the positions of the writer and the reader. */
 static inline void ring_end_publish(struct ring_end *end)
 {
   if (ring_writer_publish(&end->out))

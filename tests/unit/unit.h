@@ -73,7 +73,7 @@ static inline void unit_assert_text(struct text actual, struct text wanted, cons
 
 enum { UNIT_WORD_MAX = 300 };
 
-/* Takes the next word off a list of words with blanks between them; false: there is none. */
+/* Removes the next word from a list of words with blanks between them; false: no word is left. */
 static inline bool unit_next_word(const char **list, char word[UNIT_WORD_MAX])
 {
   *list += strspn(*list, " ");

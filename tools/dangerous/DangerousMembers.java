@@ -150,9 +150,9 @@ public final class DangerousMembers {
     String name;
     String superclass;
     List<String> interfaces;
-    boolean isListed; // public, as are the classes around it, and its package is exported
+    boolean isListed; // the class and the classes around it are public, and its package is exported
     final Map<String, Integer> methods = new LinkedHashMap<>(); // name and descriptor to access
-    final Map<String, Set<String>> calls = new HashMap<>(); // of each method: keys as they are written
+    final Map<String, Set<String>> calls = new HashMap<>(); // of each method: keys with the text from the class file
     byte[] bytes;
   }
 

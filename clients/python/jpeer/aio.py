@@ -48,7 +48,8 @@ FIELDS = (Field, LoadedField)
 
 
 class AsyncJava:
-    """A connection for asyncio. Its attributes are packages and classes, as those of jpeer.Java."""
+    """A connection for asyncio. Its attributes are packages and classes, like the attributes of
+    jpeer.Java."""
 
     def __init__(self, java: connection.Java, reconnects: bool = False) -> None:
         self._java = java
@@ -380,7 +381,7 @@ class AsyncClass(AsyncWrapper):
 
 class AsyncThrowable(JavaClass):
     """The type of a connection's classes of throwables. They are Python exceptions, because `except` accepts nothing
-    else. Their calls and static members are awaited, as those of AsyncClass."""
+    else. Their calls and static members are awaited, like those of AsyncClass."""
 
     _owner: AsyncJava
 

@@ -90,7 +90,7 @@ class Links:
     # ---- threads of tasks ----
 
     async def open_thread_link(self, name: str | None) -> Link:
-        """Opens a link with a Java thread of its own. Only calls that name this link use it."""
+        """Opens a link with a Java thread of its own. The link is used only for calls that name it."""
         if self._reconnects:
             raise ValueError("a connection that reconnects has no threads for tasks: they would end with the connection")
         if self._end is not None:
@@ -217,7 +217,7 @@ class Links:
             self._serve()
 
     def _finish_all(self, error: BaseException) -> None:
-        """Fails the calls that were not sent, and all later ones."""
+        """Fails the calls that were not sent, and all later calls."""
         self._end = error
         if self._growth is not None:
             self._growth.cancel()
@@ -243,7 +243,7 @@ class Links:
                 free.remove(link)
 
     def _add_free(self, link: Link) -> None:
-        """Adds the link to the free ones, unless a call on it is still inside Java."""
+        """Adds the link to the free links, unless a call on it is still inside Java."""
         if link.is_abandoned:
             with contextlib.suppress(ConnectionError):
                 link.is_abandoned = self._connection.unanswered(link.number) > 0

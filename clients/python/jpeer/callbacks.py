@@ -83,8 +83,8 @@ def implements(*interfaces: Any) -> Callable[[T], T]:
 
 
 def interfaces_of(target: Any) -> tuple[str, ...]:
-    """Returns the interfaces that @implements has set: for a class, its own and those of all bases; for an object,
-    those of its class, its own, and those of its target."""
+    """Returns the interfaces that @implements has set: for a class: of the class and of all bases; for an
+    object: of its class, of the object, and of its target."""
     classes = target.__mro__ if isinstance(target, type) else type(target).__mro__
     marks = (marked_interfaces(target), *(names_of(each.__dict__.get("__java_interfaces__")) for each in classes))
     return tuple(dict.fromkeys(name for names in marks for name in names))
@@ -111,7 +111,7 @@ class Implementation:
             raise TypeError(f"{target!r} does not implement {', '.join(interfaces)}")
         self.target = target
         self.__java_interfaces__ = interfaces
-        self._java = java  # None until it is first sent: then the connection that sends it
+        self._java = java  # None until the callback is first sent; from then on the connection that sent it
 
     @classmethod
     def of(cls, target: Any, interfaces: tuple[str, ...], java: "Java | None") -> "Implementation":
@@ -172,8 +172,8 @@ class _JavaIterator:
 
 
 class ObjectMethod:
-    """A method of java.lang.Object. A Python object answers it if its class, or a base other than Python's built-in
-    ones, defines one of the `specials`."""
+    """A method of java.lang.Object. A Python object answers the method if its class, or a base other than
+    Python's built-in classes, defines one of the `specials`."""
 
     def __init__(self, name: str, specials: tuple[str, ...], answer: Callable[..., Any]) -> None:
         self._name, self._specials, self.answer = name, specials, answer
@@ -508,8 +508,8 @@ class Listeners:
 
 
 def _identity(target: Any) -> Any:
-    """Returns a key for the function or object. Two functions that a reader sees as the same one have equal keys. Runs
-    no code of the object."""
+    """Returns a key for the function or object. Equal keys mean the same function: a bound method that is
+    read twice, for example, has one key. Runs no code of the object."""
     if isinstance(target, Implementation):
         return target.__java_interfaces__, _identity(target.target)
     if isinstance(target, MethodType):

@@ -29,7 +29,7 @@ KIND_MAX = 1000  # names that begin with the wanted name; the answer lists the w
 # Calls that are running when the connection is closed have a moment to end.
 DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "100"}
 
-_open: list["Java"] = []  # the last one is the default
+_open: list["Java"] = []  # the last entry is the default
 _open_lock = threading.Lock()
 
 
@@ -156,7 +156,7 @@ class Java(ModuleType):
             self._connection.process()  # notices an end that no call has noticed
         except ConnectionError:
             return True
-        except RuntimeError:  # the connection belongs to the process that forked this one
+        except RuntimeError:  # the connection belongs to the process that forked this process
             pass
         return False
 
@@ -284,7 +284,7 @@ class Output:
         stream.flush()
 
     def _without_ready_line(self, text: str) -> str:
-        """Removes the ready line, which is meant for those who start a peer by hand."""
+        """Removes the ready line, which is meant for people who start a peer by hand."""
         whole, newline, self._start = text.rpartition("\n")
         lines = whole.split("\n") if newline else []
         for place, line in enumerate(lines):
@@ -333,7 +333,8 @@ def launch(
     with contextlib.ExitStack() as cleanup:
         given = 0
         if stdin is not None:
-            given = os.dup(stdin if isinstance(stdin, int) else stdin.fileno())  # never 0, which means no input
+            # never 0, because 0 means no input
+            given = os.dup(stdin if isinstance(stdin, int) else stdin.fileno())
             cleanup.callback(os.close, given)
         connection = Connection.launch(
             java._hooks,
@@ -406,8 +407,9 @@ def find_program() -> str:
 
 
 def default_class_path() -> str | None:
-    """Returns the CLASSPATH of the environment, else this package's folder, which has no classes. Java's default is the
-    current folder, and describing a class would read all of that folder."""
+    """Returns the CLASSPATH of the environment; if it is not set, this package's folder, because that folder
+    has no classes. Java's default is the current folder, and describing a class would read all of that
+    folder."""
     if os.environ.get("JPEER_CLASS_PATH"):
         return None
     return os.environ.get("CLASSPATH") or os.path.dirname(os.path.abspath(__file__))

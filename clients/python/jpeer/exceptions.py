@@ -169,7 +169,8 @@ def handle_of(error: JavaException) -> Any:
 
 
 def cause_of_handle(handle: Any, depth: int) -> Any:
-    """Returns the handle of the cause at that depth below a throwable, or None if there is no such cause."""
+    """Returns the handle of the cause at that depth below a throwable, or None if the throwable has no cause
+    at that depth."""
     for _ in range(depth):
         if handle is None:
             break

@@ -22,12 +22,12 @@ class JavaObject(Object):
     __slots__ = ()
 
     _identity = False
-    """Whether the class inherits equals and hashCode from java.lang.Object. Then objects are compared by their refs,
-    without a request."""
+    """Whether the class inherits equals and hashCode from java.lang.Object. If it is set, objects are
+    compared by their refs, without a request."""
     _owners: ClassVar[dict[str, str]] = {}
     """Method name -> the supertype that a request names in place of the object's class. The keys are all methods of a
-    hidden class (such as a lambda's), which no request can name, and the methods that the policy allows only by a
-    supertype."""
+    hidden class (such as a lambda's), because no request can name such a class, and the methods that the
+    policy allows only through a supertype."""
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Object):
@@ -251,7 +251,7 @@ NUMBERS = {name: NUMBER_READERS[reader] for name, reader in _value_classes.NUMBE
 
 
 def call(instance: Object, name: str, *args: Any) -> Any:
-    """Calls a method by its Java name, whatever that name means in the Python class."""
+    """Calls a method by its Java name, even if the name has another meaning in the Python class."""
     java_type = callable_name(instance, name)
     try:
         return instance._connection.call(java_type, name, instance, args)

@@ -81,7 +81,7 @@ class Kind(NamedTuple):
 
 def member(find_java: "Callable[[], Java]", package: str, name: str, imports: bool = False) -> Any:
     """Returns the class or package of that name. If both exist, returns the class, as in Java (JLS 6.4.2). With
-    `imports`, raises at once if the peer knows neither."""
+    `imports`, raises at once if neither exists in the peer."""
     if name == "__all__":  # the classes that `from jpeer.java.util import *` imports
         return [each for each in find_java()._members_of(package) if each[0].isupper()]
     if name.startswith("_"):
@@ -123,7 +123,7 @@ def raise_unknown(java: "Java", name: str) -> NoReturn:
 
 
 def java_name_of(java: "Java", package: str, name: str) -> str:
-    """Returns the Java name of an attribute: `lambda_` stands for `lambda`, unless Java has the name `lambda_`."""
+    """Returns the Java name of an attribute: `lambda_` means `lambda`, unless Java has the name `lambda_`."""
     full = f"{package}.{name}" if package else name
     if name.endswith("_") and keyword.iskeyword(name[:-1]) and not any(java._kind_of(full)):
         return full[:-1]

@@ -67,8 +67,8 @@ def needs_iterator(source: Object) -> bool:
 
 
 def _iterator_by_name(source: Object, why: Denied) -> Any:
-    """Returns the iterator, if the policy allows a supertype that inherits the method: `fetch` does not consider such a
-    supertype. Otherwise returns None."""
+    """Returns the iterator, if the policy allows a supertype that inherits the method. `fetch` does not
+    consider supertypes that inherit it. Otherwise returns None."""
     if source._java_type.startswith("[") or not str(why).startswith(f"RPC access denied: {source._java_type}."):
         return None
     if "java.util.Map" in getattr(type(source), "_supertypes", ()):
@@ -187,7 +187,8 @@ class ScalaIteratorMixin(JavaObject):
         for owner, method in SCALA_TO_JAVA:
             try:
                 return iter(self._connection.call(owner, method, None, (self,)))
-            except (NotFound, Denied):  # this version of Scala has no such converter, or the policy denies it
+            # this version of Scala does not have the converter, or the policy denies it
+            except (NotFound, Denied):
                 continue
         return self._one_by_one()
 

@@ -233,8 +233,8 @@ def is_array_of(value: Any, other: "ArrayMixin") -> bool:
 
 
 def is_buffer(value: Any) -> bool:
-    """Returns whether the value is a Python object with the buffer protocol, such as a numpy array. Such an object is
-    sent as it is."""
+    """Returns whether the value is a Python object with the buffer protocol, such as a numpy array. A buffer
+    is sent without conversion."""
     if isinstance(value, Object):
         return False
     try:

@@ -45,7 +45,8 @@ _OFFSET_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}{_ZONE}$")
 _ZONED_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}{_ZONE}\[(?P<zone>[^\]]+)\]$")
 _DURATION = re.compile(r"PT(?:(?P<hours>-?\d+)H)?(?:(?P<minutes>-?\d+)M)?(?:(?P<seconds>-?\d+(?:\.\d+)?)S)?$")
 
-_OFFSET_ZERO = datetime.timezone(datetime.timedelta(0), "Z")  # not timezone.utc, which would become an Instant in Java
+# not timezone.utc, because that would become an Instant in Java
+_OFFSET_ZERO = datetime.timezone(datetime.timedelta(0), "Z")
 
 
 def _date(text: str) -> Any:
@@ -53,8 +54,8 @@ def _date(text: str) -> Any:
 
 
 def _moment(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str], str, int] | None:
-    """Returns the match, the date and time as datetime parses them, and the remaining nanoseconds. Returns None if
-    datetime has no such year."""
+    """Returns the match, the date and time as datetime parses them, and the remaining nanoseconds. Returns
+    None if datetime does not support the year."""
     match = pattern.match(text)
     if match is None:
         return None

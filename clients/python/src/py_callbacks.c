@@ -10,8 +10,8 @@
 
 /*
  * Refs in answers to Java's calls. A Java thread reads its answer only when it is scheduled. If a release is
- * sent over another link than the answer, the peer may release the object before that. So the handle of an
- * object that another link received is held for some time.
+ * sent over another link than the answer, the peer may release the object before that. For this reason the
+ * handle of an object that another link received is held for some time.
  */
 
 enum { HELD_SECONDS = 1 };
@@ -103,7 +103,7 @@ struct callback {
   PyObject *interfaces;
   PyObject *overrides;
   int arity;
-  struct given *current; /* the last one created; NULL: it has ended */
+  struct given *current; /* the last jp_callback that was created; NULL: that jp_callback has ended */
   /* (interface, method, types of the parameters, the result of `find` for these) of the last call; NULL:
    * none. */
   PyObject *called_as;

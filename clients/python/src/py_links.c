@@ -2,10 +2,10 @@
  * The links of a connection: clients of one session, so that no thread waits for another thread's call.
  *
  * A thread gets a link with its first call and keeps it until the thread ends; then another thread may use
- * it. The first link is the one that the connection was opened with. A loop has links that no thread uses
+ * it. The first link is the client with which the connection was opened. A loop has links that no thread uses
  * (py_loop.c). Code in a callback calls over the link that the callback's call arrived over, because Java
- * waits there. One thread of the package listens for calls from Java's own threads, which no Python thread
- * waits for.
+ * waits there. One thread of the package listens for calls from Java's own threads, because no Python thread
+ * waits for these.
  */
 #include "py_native.h"
 
@@ -285,7 +285,8 @@ static struct link *open_link(struct py_connection *connection, enum link_state 
   status = open_client(connection, url, &link->client);
   Py_END_ALLOW_THREADS;
   bool is_wanted = status == JP_CLIENT_OK &&
-                   connection->state == PY_CONNECTION_OPEN; /* whoever closes the connection walks the list */
+                   /* the thread that closes the connection visits the list */
+                   connection->state == PY_CONNECTION_OPEN;
   if (is_wanted) {
     link->number = ++connection->numbered_links;
     if (state != link->state)
@@ -331,9 +332,10 @@ static bool is_served(struct link *link)
 }
 
 /*
- * False: a new request would wait for an abandoned request. The peer interrupts the abandoned request, and most end at
- * once. The first check waits for that end, so that the Python thread keeps its Java thread, whose locks it may hold. The
- * caller is a user of the connection, so that the link remains during the wait.
+ * False: a new request would wait for an abandoned request. The peer interrupts the abandoned request, and
+ * most requests end at once. The first check waits for that end, so that the Python thread keeps its Java
+ * thread, whose locks it may hold. The caller is a user of the connection, so that the link remains during
+ * the wait.
  */
 static bool is_free(struct link *link)
 {
@@ -446,12 +448,13 @@ void link_note_status(struct link *link, enum jp_client_status status)
 
 /* ---- listening for calls from Java's own threads ---- */
 
-/* Calls from Java's own threads, which no Python thread waits for: one thread of the package listens for
- * them. */
+/* No Python thread waits for calls from Java's own threads, so one thread of the package listens for these
+ * calls. */
 
 enum { EVENTS_MAX = 16 };
-/* Input is mostly an answer, which the waiting thread reads. So the listener gives that thread several times
- * the 50 us in which a thread wakes. A longer pause would delay Java's calls if that thread is blocked. */
+/* Input is mostly an answer, which the waiting thread reads. For this reason the listener waits for that
+ * thread several times the 50 us that a thread needs to wake. A longer pause would delay Java's calls if that
+ * thread is blocked. */
 enum { PAUSE_US = 300 };
 
 /* Called before this thread runs a Python function; NULL: nothing. Borrowed. */
@@ -510,7 +513,7 @@ static void process_link(struct py_connection *connection, struct link *link)
     raise_failure(connection, status, NULL, &error);
 }
 
-/* The connection must be entered, so that its links stay. */
+/* The connection must be entered, so that its links are not removed. */
 static void process_ready(struct py_connection *connection, int timeout_ms)
 {
   struct epoll_event events[EVENTS_MAX];

@@ -1,6 +1,6 @@
 /*
- * Requests that a loop of the caller completes (jpeer.aio). They use links of their own, which no thread uses
- * and whose descriptors the loop watches. A link is named by its number; 0 is the first link.
+ * Requests that a loop of the caller completes (jpeer.aio). They use links of their own. No thread uses these
+ * links, and the loop watches their descriptors. A link is named by its number; 0 is the first link.
  */
 #include "py_native.h"
 
@@ -89,7 +89,8 @@ static void report_done(struct sent *sent, PyObject *value)
 
 static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used);
 
-/* As request_retry; an exception is set. True: the request was sent with other forms of the values. */
+/* The same as request_retry; an exception is set. True: the request was sent with other forms of the
+ * values. */
 static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
 {
   struct argument_builder refused;

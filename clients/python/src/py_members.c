@@ -262,7 +262,8 @@ static PyObject *bound_doc(PyObject *self, void *ignored)
   return PyObject_GetAttrString(((struct bound_method *)self)->method, "__doc__");
 }
 
-/* The signature of the method without its receiver, for inspect; AttributeError if the method has none. */
+/* The signature of the method without its receiver, for inspect; AttributeError if the method has no
+ * signature. */
 static PyObject *bound_signature(PyObject *self, void *ignored)
 {
   (void)ignored;

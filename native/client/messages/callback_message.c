@@ -191,7 +191,7 @@ static void write_names(struct argument_writer *writer, const char *const *names
   buffer_append_char(writer->out, ']');
 }
 
-/* docs/callbacks.md: the peer refuses every argument with such a callback. */
+/* docs/callbacks.md: the peer refuses every argument that contains this callback. */
 static enum jp_client_status check_form(const struct jp_callback_config *config,
                                         struct jp_client_error *error)
 {

@@ -9,7 +9,7 @@
 
 /* A call from Java inside its message; borrowed. */
 struct callback_call {
-  struct text id; /* the JSON of the id, a string; data NULL: an event, which has no answer */
+  struct text id; /* the JSON of the id, a string; data NULL: the call is an event, and gets no answer */
   int64_t callback;
   struct json_value interface, method; /* strings */
   struct json_value parameters;        /* an array of strings, as many as args */

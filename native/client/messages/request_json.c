@@ -171,7 +171,7 @@ static void write_meta(struct argument_writer *writer, const struct jp_request *
   buffer_append_char(writer->out, ']');
 }
 
-/* For jpeer.fetch and jpeer.describe, which have no `type` beside their instance. */
+/* For jpeer.fetch and jpeer.describe, which have an instance, but no `type`. */
 static void write_subject(struct argument_writer *writer, const struct jp_request *request,
                           struct open_object *members)
 {
@@ -458,7 +458,7 @@ enum jp_client_status jp_request_write_json(const struct jp_request *request, st
   struct buffer out;
   const struct message_json how = {.id = {id.data, id.len}};
   struct jp_json value;
-  /* The peer would answer any other id as if there were none. */
+  /* The peer would answer a request with any other id as if the request had no id. */
   if (id.data != NULL && (jp_json_parse(id, 1, &value, NULL) != JP_JSONRPC_OK ||
                           (value.kind != JP_JSON_STRING && value.kind != JP_JSON_NUMBER)))
     return client_fail(error, JP_CLIENT_INVALID, "an id is a JSON string or number: \"%.*s\"",
@@ -475,7 +475,7 @@ enum jp_client_status jp_request_write_json(const struct jp_request *request, st
 
 enum { DEPTH_MAX = 1000 }; /* the peer has a limit of its own */
 
-/* As answer_form_of, for the name of a method. */
+/* The same as answer_form_of, for the name of a method. */
 static enum answer_form form_of(struct json_value method, bool has_elements)
 {
   static const struct text enveloped[] = {TEXT("new"), TEXT("call"),    TEXT("get"),

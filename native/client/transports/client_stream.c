@@ -202,7 +202,8 @@ enum jp_client_status client_stream_flush(struct client_stream *stream, struct j
     if (count >= 0) {
       stream->sent += (size_t)count;
     } else if (errno == EAGAIN) {
-      /* Moving costs as much as the remaining bytes: only if they are fewer than the sent bytes. */
+      /* The cost of moving depends on the number of remaining bytes, so they are moved only if they are fewer
+       * than the sent bytes. */
       if (stream->sent > stream->out.len / 2) {
         buffer_consume(&stream->out, stream->sent);
         stream->sent = 0;

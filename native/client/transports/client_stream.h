@@ -23,9 +23,9 @@ void client_stream_init(struct client_stream *stream);
 void client_stream_fini(struct client_stream *stream);
 
 /*
- * Connects to the URL's host and port, trying its addresses in turn, or to its socket. JP_CLIENT_REFUSED.
- * deadline_ns: by clock_now_ns. Resolving a name may take longer, because the system's resolver has its own
- * timeouts.
+ * Connects to the URL's host and port, trying one address after the other, or to its Unix socket.
+ * JP_CLIENT_REFUSED. deadline_ns: by clock_now_ns. Resolving a name may take longer, because the system's
+ * resolver has its own timeouts.
  */
 enum jp_client_status client_stream_connect(struct client_stream *stream, const struct client_url *url,
                                             int64_t deadline_ns,

@@ -68,7 +68,8 @@ void http_reader_fini(struct http_reader *reader);
 enum jp_client_status http_reader_read(struct http_reader *reader, struct text input, size_t *used,
                                        struct http_response *response, bool *is_whole,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Call when the peer has closed, which may end a body. JP_CLIENT_CLOSED: inside a response. */
+/* Call when the peer has closed the connection, because the end of the connection may be the end of a body.
+ * JP_CLIENT_CLOSED: inside a response. */
 enum jp_client_status http_reader_end(struct http_reader *reader, struct http_response *response,
                                       bool *is_whole, struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* Writes "404 Not Found: a line of the body", for a response without a message. */

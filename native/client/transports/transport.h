@@ -57,12 +57,13 @@ struct transport_kind {
   bool obeys_cancel;        /* the peer obeys `control cancel` before the request that it ends is answered */
   bool epoch_is_in_answers; /* `open` does not know the epoch */
   bool ends_when_idle;      /* the peer may close an idle connection: the next call opens another */
-  unsigned flushed_after;   /* flush after so many messages of completions; 0: flush them all together */
-  bool shows_room_as_input; /* room to write is polled as input; `receive` is called before `flush` */
+  unsigned flushed_after;   /* how many messages that completions send are written before a flush; 0: all */
+  /* the descriptor shows room to write as input; `receive` must be called before `flush` */
+  bool shows_room_as_input;
   /* May return a transport of another kind with the same values of the flags about sessions and forms. */
   enum jp_client_status (*open)(const struct client_url *url, const struct transport_options *options,
                                 struct client_transport **transport, struct jp_client_error *error);
-  /* Says goodbye to the peer if that needs no waiting, and frees the transport. */
+  /* Sends a close message to the peer if this is possible without waiting, and frees the transport. */
   void (*close)(struct client_transport *transport);
   /* The descriptor to poll: for reading, and for writing while wants_to_write. Constant until `close`. */
   int (*descriptor)(const struct client_transport *transport);
@@ -74,8 +75,8 @@ struct transport_kind {
   struct buffer *(*begin)(struct client_transport *transport);
   void (*end)(struct client_transport *transport, bool is_answered);
   void (*discard)(struct client_transport *transport);
-  /* Call before `end`: the message names refs of that epoch. NULL: the message itself names the epoch, or the
-   * connection has only one. */
+  /* Call before `end`: states the epoch of the refs in the message. NULL: the message itself contains the
+   * epoch, or the connection has only one epoch. */
   void (*name_epoch)(struct client_transport *transport, struct text epoch);
   /* Writes the queued bytes that the socket accepts. JP_CLIENT_CLOSED, JP_CLIENT_NO_MEMORY. */
   enum jp_client_status (*flush)(struct client_transport *transport, struct jp_client_error *error);

@@ -26,8 +26,8 @@
  * details.
  *
  * fork: a client belongs to the process that opened it. In a child, calls fail and handles are not released.
- * The child may open its own clients: those with the same jp_client_config.process share callbacks with each
- * other, but never with the parent's clients. No function raises a signal or installs a handler.
+ * The child may open its own clients: clients with the same jp_client_config.process share callbacks with
+ * each other, but never with the parent's clients. No function raises a signal or installs a handler.
  *
  * ABI: symbols have the version jp_client_1. Structs that the caller fills begin with their size or end with
  * reserved words that are zero, so that later versions of this file only add members.
@@ -103,14 +103,14 @@ JP_API struct jp_callback *jp_answer_keep_callback_in(const struct jp_answer *an
                                                       struct jp_json value) JP_CLIENT_MUST_CHECK;
 /* The JSON of the result, or of the error's data; absent if there is none. */
 JP_API struct jp_json jp_answer_json(const struct jp_answer *answer);
-/* The handle for a value {"ref": N} inside jp_answer_json; the caller releases it. NULL: not such a value, or
- * no memory. Refs without a handle are released with the answer. */
+/* The handle for a value {"ref": N} inside jp_answer_json; the caller releases it. NULL: the value has
+ * another kind, or memory is short. Refs without a handle are released with the answer. */
 JP_API struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value);
 JP_API void jp_answer_free(struct jp_answer *answer);
 
 /* A Java throwable. */
 struct jp_throwable {
-  const char *type;         /* NULL: an error without a Java throwable, such as a wrong argument */
+  const char *type;         /* NULL: the error has no Java throwable, as for a wrong argument */
   const char *message;      /* NULL: none */
   const char *const *stack; /* one text for each frame, innermost first */
   size_t stack_count;
@@ -164,7 +164,7 @@ struct jp_client_config {
   bool (*interrupted)(void *context);
   void *interrupted_context;
   /* The longest request that is sent, in bytes; a longer request fails with JP_CLIENT_TOO_LONG. 0: no limit,
-   * until jp_client_learn_limits gets the peer's limit. Not for binary messages. */
+   * until jp_client_learn_limits gets the peer's limit. Not available with binary messages. */
   size_t request_max;
   /* Identifies this program's clients of one session to the peer: a text of 22 to 128 bytes with at least 128
    * random bits, the same for all of them. These clients share their callbacks: each may give a callback that
@@ -200,9 +200,9 @@ struct jp_peer_limits {
  * With config->reconnects a call on a connection that has ended opens a new connection for the same session:
  * refs stay valid if the peer still has them. If another peer now has the address, requests that name objects
  * of the old peer fail with JP_CLIENT_STALE (docs/protocol.md, "Sessions over restarts"). Requests without an
- * answer end with their connection, and are not sent again. A dead peer is tried again after 100 ms, then 200
- * ms, up to 5 seconds; until then calls return the last failure. Over HTTP clients always reconnect, because
- * a peer closes idle connections.
+ * answer end with their connection, and are not sent again. If the peer does not answer, the library tries to
+ * connect again after 100 ms, then 200 ms, up to 5 seconds; until then calls return the last failure. Over
+ * HTTP clients always reconnect, because a peer closes idle connections.
  */
 JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                             struct jp_client **client,
@@ -242,11 +242,12 @@ JP_API enum jp_client_status jp_client_call(struct jp_client *client, const stru
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
  * Gives the client a Java thread of its own, which runs all its requests from then on: they share locks,
- * ThreadLocals, the context class loader and the interrupt flag. A client with such a thread gets a new one.
- * name: the name of the thread; NULL: the peer chooses one. Lasts until jp_client_unpin or the end of the
- * connection; a reconnected client (config.reconnects) has no such thread. Only for WebSocket and shared
- * memory: over other transports, or if the peer has --pinned-threads-max such threads, JP_CLIENT_REMOTE with
- * the peer's reason. Not inside the function of a callback, and not for binary messages.
+ * ThreadLocals, the context class loader and the interrupt flag. If the client has a thread of its own
+ * already, it gets a new one. name: the name of the thread; NULL: the peer chooses one. Lasts until
+ * jp_client_unpin or the end of the connection; after a reconnection (config.reconnects) the client has no
+ * thread of its own. Only for WebSocket and shared memory: over other transports, or if the peer has
+ * --pinned-threads-max threads of clients already, JP_CLIENT_REMOTE with the peer's reason. Not inside the
+ * function of a callback, and not for binary messages.
  */
 JP_API enum jp_client_status jp_client_pin(struct jp_client *client, const char *name, int timeout_ms,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
@@ -282,8 +283,8 @@ JP_API enum jp_client_status jp_client_send(struct jp_client *client, const stru
 /*
  * Asks the peer to end the request that was sent with this completion and context: the peer interrupts its Java thread.
  * The completion is called as usual, with the peer's answer: JP_CLIENT_REMOTE with the reason "cancelled" if the call had
- * not ended. Never waits. False: there is no such request in flight. This function searches all requests in flight.
- * Over HTTP, and for binary messages, the peer is not asked.
+ * not ended. Never waits. False: no request with this id is in flight. This function searches all requests in
+ * flight. Over HTTP, and for binary messages, the peer is not asked.
  */
 JP_API bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion, const void *context);
 /* A descriptor for the program's loop: when it is readable, jp_client_process has something to do. Created at
@@ -297,8 +298,9 @@ JP_API int jp_client_descriptor(struct jp_client *client);
  * called.
  */
 JP_API enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error);
-/* As jp_client_process, but leaves Java's calls to another thread that calls jp_client_process: for a loop
- * that must not be blocked by functions. The descriptor stays readable until the calls are run. */
+/* The same as jp_client_process, except that Java's calls are left to another thread that calls
+ * jp_client_process. For a loop that must not be blocked by functions. The descriptor remains readable until
+ * the calls are run. */
 JP_API enum jp_client_status jp_client_process_answers(struct jp_client *client,
                                                        struct jp_client_error *error);
 /*
@@ -505,15 +507,15 @@ JP_API void *jp_callback_context(const struct jp_callback *callback);
 JP_API const char *jp_callback_interface(const struct jp_callback_call *call);
 JP_API const char *jp_callback_method(const struct jp_callback_call *call);
 JP_API size_t jp_callback_argument_count(const struct jp_callback_call *call);
-/* Must not be freed; jp_ref_keep keeps its object (not for a callback that borrows). NULL: no such
- * argument. */
+/* Must not be freed; jp_ref_keep keeps its object (not for a callback that borrows). NULL: the call does not
+ * have that many arguments. */
 JP_API const struct jp_answer *jp_callback_argument_at(const struct jp_callback_call *call, size_t index);
 /* The declared type of the parameter, to distinguish overloads. NULL: no such argument. */
 JP_API const char *jp_callback_parameter_type(const struct jp_callback_call *call, size_t index);
 /* The client whose connection the call arrived on. With jp_client_config.process this may be another client than the
  * creator of the callback. */
 JP_API struct jp_client *jp_callback_client(const struct jp_callback_call *call);
-/* For jp_options.within, until the call is answered. NULL: an event, which has no answer. */
+/* For jp_options.within, until the call is answered. NULL: the call is an event, and gets no answer. */
 JP_API const char *jp_callback_id(const struct jp_callback_call *call);
 
 /* Called in the function: the call is answered after the function has returned, by any thread, and ends with
@@ -535,7 +537,7 @@ JP_API enum jp_client_status jp_callback_throw(struct jp_callback_call *call, co
                                                const char *message, struct jp_client_error *error);
 /* A stack frame of the program, shown by Java as "at CLASS.METHOD(FILE:LINE)". */
 struct jp_thrown_frame {
-  const char *class_name; /* "" if there is none; so are the texts below */
+  const char *class_name; /* "" if there is none; the same holds for the texts below */
   const char *method;
   const char *file; /* NULL: none */
   int line;         /* below 0: none */
@@ -582,8 +584,8 @@ JP_API void jp_client_error_destroy(struct jp_client_error *error);
 JP_API enum jp_client_status jp_client_error_status(const struct jp_client_error *error);
 JP_API const char *jp_client_error_text(const struct jp_client_error *error);
 
-/* As jp_client_open and jp_launch. config: a JSON object with the members of struct jp_client_config or
- * struct jp_launch_config, except functions: {"reconnects": true}; NULL: {}. */
+/* The same as jp_client_open and jp_launch, with config as text. config: a JSON object with the members of
+ * struct jp_client_config or struct jp_launch_config, except functions: {"reconnects": true}; NULL: {}. */
 JP_API enum jp_client_status jp_client_open_json(const char *url, const char *config,
                                                  struct jp_client **client,
                                                  struct jp_client_error *error) JP_CLIENT_MUST_CHECK;

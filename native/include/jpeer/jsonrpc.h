@@ -32,7 +32,7 @@ JP_API int jp_jsonrpc_library_version(void);
 
 enum jp_jsonrpc_status {
   JP_JSONRPC_OK = 0,
-  JP_JSONRPC_NO_REPLY, /* there is no reply: the message had only notifications */
+  JP_JSONRPC_NO_REPLY, /* no reply is sent, because the message had only notifications */
   JP_JSONRPC_INVALID,  /* the input is invalid */
   JP_JSONRPC_NO_MEMORY
 };
@@ -60,7 +60,7 @@ struct jp_text {
 /* ---- values ---- */
 
 enum jp_json_kind {
-  JP_JSON_ABSENT, /* there is no such value */
+  JP_JSON_ABSENT, /* the value does not exist */
   JP_JSON_NULL,
   JP_JSON_TRUE,
   JP_JSON_FALSE,
@@ -70,7 +70,7 @@ enum jp_json_kind {
   JP_JSON_OBJECT
 };
 
-/* A value in the text of a valid message. It is read in place; there is no tree. */
+/* A value in the text of a valid message. The text is read in place; no tree is built. */
 struct jp_json {
   enum jp_json_kind kind;
   struct jp_text text; /* its JSON */
@@ -88,9 +88,8 @@ JP_API bool jp_json_integer(struct jp_json value, int64_t *out);
 JP_API bool jp_json_number(struct jp_json value, double *out);
 JP_API bool jp_json_boolean(struct jp_json value, bool *out);
 /*
- * Copies a string, unescaped and NUL-terminated, into out, and returns its length. As snprintf does, cuts it
- * if it is longer than size - 1. SIZE_MAX: not a string, or no memory. size may be 0. The string may contain
- * NULs.
+ * Copies a string, unescaped and NUL-terminated, into out, and returns its length. A text longer than size -
+ * 1 is cut, as by snprintf. SIZE_MAX: not a string, or no memory. size may be 0. The string may contain NULs.
  */
 JP_API size_t jp_json_string(struct jp_json value, char *out, size_t size);
 
@@ -102,7 +101,7 @@ struct jp_json_cursor {
 };
 
 JP_API struct jp_json_cursor jp_json_enter(struct jp_json array_or_object);
-/* False at the end. key, which may be NULL, is the name of the member as a string value; absent in an
+/* False at the end. *key (key may be NULL) is the name of the member as a string value; absent in an
  * array. */
 JP_API bool jp_json_next(struct jp_json_cursor *cursor, struct jp_json *key, struct jp_json *value);
 

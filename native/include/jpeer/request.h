@@ -89,9 +89,9 @@ struct jp_argument {
     } array;
     const struct jp_callback *callback;
   } as;
-  /* For an ARRAY: the primitive type of its elements, if the array in Java may have another element type;
-   * NULL: that of `type`. For a LIST or MAP: "long" or "java.math.BigInteger", the type of bare integers
-   * without a declared type; NULL: the type depends on their size. */
+  /* For an ARRAY: the primitive type of the given elements, if the array in Java may have another element
+   * type; NULL: the element type of `type`. For a LIST or MAP: "long" or "java.math.BigInteger", the type of
+   * bare integers without a declared type; NULL: the type depends on their size. */
   const char *elements;
   /* For a MAP: the primitive type, or "java.math.BigInteger", of keys without a declared type; NULL:
    * Strings. */
@@ -306,7 +306,7 @@ static inline struct jp_argument jp_callback_argument(const struct jp_callback *
   return made;
 }
 
-/* The same argument with another declared type, which selects among overloads, as a cast does. */
+/* The same argument with another declared type. The type selects among overloads, as a cast does in Java. */
 static inline struct jp_argument jp_as_type(const char *type, struct jp_argument argument)
 {
   argument.type = type;
@@ -324,8 +324,10 @@ enum jp_operation {
   JP_META,
   JP_FETCH,    /* jpeer.fetch */
   JP_DESCRIBE, /* jpeer.describe */
-  JP_ASSEMBLE, /* jpeer.assemble: the argument is a piece of `instance`, or the first one; it has a type */
-  JP_METHOD    /* any other method of JSON-RPC: a member by its own name, rpc.discover */
+  /* jpeer.assemble: the argument is a piece of `instance`, or the first piece of a new object; the argument
+   * has a type */
+  JP_ASSEMBLE,
+  JP_METHOD /* any other method of JSON-RPC: a member by its own name, rpc.discover */
 };
 
 /* The options of a request (docs/protocol.md, "Options of a request"). All zero: none. */

@@ -6,9 +6,9 @@
  *
  * Up to three quarters of the bound, every connection is read. Above that, a connection with more than INPUT_SMALL
  * bytes needs a licence to be read. input_budget_choose grants licences as long as all messages with a licence fit
- * within the bound: first to connections that have a licence and receive quickly, then to those with the fewest bytes.
- * So large messages are completed one after the other instead of growing together. At the bound messages are cut off,
- * the largest first.
+ * within the bound: first to connections that have a licence and receive quickly, then to connections with
+ * the fewest bytes. As a result, large messages are completed one after the other instead of growing
+ * together. At the bound messages are cut off, the largest first.
  *
  * Any thread may count. A message that is received and served within one turn is never counted.
  */
@@ -24,8 +24,8 @@ struct input_budget {
   _Atomic size_t total;
 };
 
-/* Sets the number of bytes that one owner has collected. *counted: the owner's part of the total; only the owner writes
- * it. */
+/* Sets the number of bytes that an owner has collected. *counted: the owner's part of the total; only the
+ * owner writes it. */
 static inline void input_budget_count(struct input_budget *budget, _Atomic size_t *counted, size_t now)
 {
   size_t before = atomic_load_explicit(counted, memory_order_relaxed);

@@ -28,7 +28,7 @@ struct refusals {
 
 /* Takes fd, which does not block; sends the answer and ends the output. now_ms: clock_now_ms. */
 void refusals_add(struct refusals *refusals, int fd, struct text answer, int64_t now_ms);
-/* Closes those whose time is over. True: some remain, call it again soon. */
+/* Closes the connections whose time has passed. True: some remain, call it again soon. */
 bool refusals_tick(struct refusals *refusals, int64_t now_ms);
 /* Closes all. */
 void refusals_close(struct refusals *refusals);

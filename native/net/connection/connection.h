@@ -175,7 +175,7 @@ struct connection {
   struct buffer message;
   struct buffer out;
   size_t out_sent;
-  /* Bytes that were written to the carrier and that the client sees after the next flush only. */
+  /* Bytes that were written to the carrier, and that the client receives only after the next flush. */
   size_t unpublished;
 
   struct rpc_client *client;
@@ -286,8 +286,9 @@ bool connection_reclaim(struct crew_source *source, struct crew_member *watcher,
  * true result (!had_left), the message is ended (connection_end_left). As soon as there is no unread input that has to
  * be served, the descriptor and the carrier are closed.
  *
- * A client that has shut down its own side of the socket may still read its answer, so it has not left. On TCP such a
- * client cannot be distinguished from a client that has closed the socket before bytes are sent to it.
+ * A client that has shut down its own side of the socket may still read its answer, so it has not left. On
+ * TCP a client that has only stopped sending cannot be distinguished from a client that has closed the
+ * socket, until bytes are sent to it.
  */
 bool connection_check_client(struct crew_source *source, bool had_left);
 /* The client has left: ends the message that is being served, unless it has notifications only. In call, by a thread
@@ -367,7 +368,7 @@ bool connection_begin_stream(struct connection *connection, const struct rpc_str
 enum step connection_serve_frame(struct connection *connection, struct crew_member *member,
                                  void (*write_answer)(struct connection *connection, struct text answer,
                                                       bool is_whole));
-/* Closes and frees the stream, if there is one. */
+/* Closes and frees the stream, if the connection has a stream. */
 void connection_end_stream(struct connection *connection);
 
 #endif

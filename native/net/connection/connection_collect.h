@@ -1,9 +1,9 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_COLLECT_H
 #define JPEER_NET_CONNECTION_CONNECTION_COLLECT_H
 /*
- * Reads a connection with a duplex, without serving its messages. Answers to calls, nested requests, and requests that
- * need not wait go to the service at once. All other messages go into the queue. The functions are called by the thread
- * that has the input side, without the connection's lock.
+ * Reads a connection with a duplex, without serving its messages. Answers to calls, nested requests, and
+ * requests that need not wait are passed to the service at once. All other messages go into the queue. The
+ * functions are called by the thread that has the input side, without the connection's lock.
  */
 #include "net/connection/connection_duplex.h"
 

@@ -4,8 +4,8 @@
  * The duplex of a connection: the connection is read in call, and any thread may send (docs/internals/callbacks.md,
  * "Who reads"). It implements struct rpc_duplex of rpc/service.h. A connection has a duplex from its client's first
  * callback on. A connection without callbacks has one while its input is read ahead: during a long request, and until
- * the messages that were read during the request have been served. All other connections have none (connection->duplex
- * is NULL).
+ * the messages that were read during the request have been served. All other connections have no duplex
+ * (connection->duplex is NULL).
  *
  * In call: the owner's thread is inside the service (base/in_call.h). An open call: a call of Java code to the client,
  * a callback, that the client has not answered yet.
@@ -240,7 +240,7 @@ static inline enum duplex_ahead duplex_ahead(const struct connection_duplex *dup
 {
   return atomic_load_explicit(&duplex->ahead, memory_order_relaxed);
 }
-/* True if connection_collect has to be called even if there is no new input. */
+/* True if connection_collect must be called even if no new input has arrived. */
 static inline bool duplex_needs_try(const struct connection_duplex *duplex)
 {
   return duplex_input(duplex) >= COLLECTED_BLOCKED;

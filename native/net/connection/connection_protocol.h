@@ -1,9 +1,10 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
 #define JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
 /*
- * The functions of a protocol. Connections, their table and the watcher use a protocol by this table alone. Each
- * protocol has a folder (net/http, net/websocket, net/shm) and fills in one table. net/server.c chooses the protocol of
- * a new connection, and a protocol may replace itself by another one (connection_speak).
+ * The functions of a protocol. Connections, their table and the watcher use a protocol only through this
+ * table. Each protocol has a folder (net/http, net/websocket, net/shm) and fills in one table. net/server.c
+ * chooses the protocol of a new connection, and a protocol may replace itself by another one
+ * (connection_speak).
  *
  * The connection's owner calls the functions, except as their comments say. A protocol keeps its state in
  * connection->protocol_state, and reads its input from connection_input.
@@ -106,7 +107,8 @@ struct connection_protocol {
   /* Ends a streamed answer so that the client sees that it is incomplete; returns how to end the connection. */
   enum step (*abandon_answer)(struct connection *connection);
 
-  /* expire, cut, close_gracefully and write_last_reply write the final output of a connection, which then ends. */
+  /* expire, cut, close_gracefully and write_last_reply write the final output of a connection, and the
+   * connection ends afterwards. */
 
   /* The deadline has passed. */
   void (*expire)(struct connection *connection);
@@ -118,10 +120,10 @@ struct connection_protocol {
   /* The connection lingers: consumes its input. True: the client has confirmed the end of the connection, and sends
    * nothing more. NULL: clients confirm it by closing the socket. */
   bool (*is_end_confirmed)(struct connection *connection, struct crew_member *member);
-  /* The client of a TCP connection has sent a FIN: either it has closed the socket, or it has shut down its own side
-   * and waits for an answer. Writes bytes that a reading client ignores; if the client has closed, its system resets
-   * the connection. False: nothing may be written now. NULL: there are no such bytes. In call, the watcher as a
-   * visitor. */
+  /* The client of a TCP connection has sent a FIN: either it has closed the socket, or it has shut down its
+   * own side and waits for an answer. Writes bytes that a reading client ignores; if the client has closed,
+   * its system resets the connection. False: nothing may be written now. NULL: the protocol has no such
+   * bytes. In call, the watcher as a visitor. */
   bool (*write_probe)(struct connection *connection);
   /* True if the client waits for no answer to this unread input, so that the input may be dropped with the connection.
    * NULL: all input must be served. The watcher as a visitor. */
@@ -132,8 +134,8 @@ struct connection_protocol {
   /* Writes the answer to `message` for the owner (connection_seize). The watcher as a visitor. */
   void (*write_last_reply)(struct connection *connection, enum rpc_served served, struct text reply);
 
-  /* Writes an error for a client whose connection is not served. NULL: the connection is closed without one. Any
-   * thread. */
+  /* Writes an error for a client whose connection is not served. NULL: the connection is closed without a
+   * response. Any thread. */
   void (*write_refusal)(struct buffer *out, enum connection_refusal refusal, const char *reason);
 };
 

@@ -2,8 +2,9 @@
 #define JPEER_NET_CONNECTION_LONG_MESSAGE_H
 /*
  * Messages that are longer than message-max. The beginning of such a message is kept, because it may contain the id,
- * and the rest is dropped as it is received. Then the request is answered with an error, in its order. A message that
- * is longer than 64 times the limit ends the connection. Pure functions, any thread.
+ * and the rest is dropped as it is received. When the whole message was received, the request is answered
+ * with an error, after the requests before it. A message that is longer than 64 times the limit ends the
+ * connection. Pure functions, any thread.
  */
 #include "base/buffer.h"
 

@@ -13,8 +13,8 @@
  *   - a request with an Origin is refused (403) unless the origin is this server, as its Host names it;
  *   - if the server listens on loopback addresses only, a Host is refused (403) unless it is a loopback name, an IP
  *     address or the name that was bound: any other name was made to resolve to this address (DNS rebinding);
- *   - a Unix socket serves every Host, because no web page reaches it: its clients invent a Host, and a proxy may send
- *     that of its own clients;
+ *   - a Unix socket serves every Host, because no web page reaches it: its clients invent a Host, and a proxy
+ *     may send the Host of its own clients;
  *   - a request with an allowed origin is served if its Host is. Its responses have the headers of CORS (Fetch
  *     standard, 3.2), and no other responses do;
  *   - a GET by a page of another site has no Origin, but browsers mark it by Sec-Fetch-Site, and it is refused.
@@ -29,7 +29,7 @@ struct http_site {
   bool is_loopback;                  /* the server listens on a loopback address */
   struct text host;                  /* the name that was bound; data NULL: 127.0.0.1 or a Unix socket */
   bool has_shm;                      /* its clients may use shared memory */
-  struct text prefix;                /* the path of the service beside "/": "/rpc" */
+  struct text prefix;                /* the path of the service, in addition to "/": "/rpc" */
   const struct web_origins *origins; /* allowed origins; NULL: none, except the server's own */
 };
 

@@ -25,7 +25,7 @@ struct shm_state {
   struct ring_writer out;  /* of the output side (net/connection/connection_duplex.h) */
   struct ring_reader in;   /* of the input side, as the fields below */
   uint64_t limit;          /* `step` may read up to this position until `receive` is called again */
-  int published_processor; /* the processor that was last published to the client; -1: none */
+  int published_processor; /* the processor that was last published to the client; -1: no processor yet */
   bool has_partial_head;   /* the unread bytes of the ring are less than a head */
   bool is_too_long;        /* of the message being received: only its beginning is kept */
   bool is_asleep;          /* the ring is not polled: the client has to notify the peer */
@@ -160,8 +160,8 @@ static void close_region(struct connection *connection)
   atomic_fetch_sub(&state->pool->total, size);
 }
 
-/* Consumes the notifications on the socket. Also in a turn that reads no messages because the client must read first:
- * otherwise the event would be delivered again at once. */
+/* Consumes the notifications on the socket. This is also done in a turn that reads no messages because the
+ * client must read first: otherwise the event would be delivered again at once. */
 static bool consume_notifications(struct connection *connection, struct crew_member *member)
 {
   struct shm_state *state = state_of(connection);
@@ -249,7 +249,8 @@ static enum step serve_message(struct connection *connection, struct crew_member
   return connection_serve_frame(connection, member, write_answer);
 }
 
-/* A skip frame counts as a message in the turn, so that a client that sends only such frames gets no longer turns. */
+/* A skip frame counts as a message in the turn, so that a client that sends only skip frames does not get
+ * longer turns. */
 static enum step read_head(struct connection *connection, struct buffer *out)
 {
   struct shm_state *state = state_of(connection);

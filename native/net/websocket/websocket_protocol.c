@@ -92,7 +92,7 @@ static enum ws_event read_frames(struct connection *connection, struct ws_input 
   return event;
 }
 
-/* Consumes a frame, or a part of one. */
+/* Consumes a frame, or a part of a frame. */
 static enum step collect_message(struct connection *connection, struct crew_member *member,
                                  struct buffer *out)
 {
@@ -137,7 +137,8 @@ static void write_message(struct buffer *out, struct text message)
 
 /* --- deadlines and ends --- */
 
-/* began_ms is also set by control frames, which are no messages. If no message has begun, the frame has ended. */
+/* began_ms is also set by control frames, although they are not messages. If no message has begun, the frame
+ * has ended. */
 static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
 {
   (void)now_ms;

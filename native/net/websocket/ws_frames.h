@@ -22,7 +22,7 @@ enum ws_close_code { /* RFC 6455, 7.4.1 */
                      WS_GOING_AWAY = 1001,
                      WS_PROTOCOL_ERROR = 1002,
                      WS_UNSUPPORTED = 1003,
-                     WS_NO_CODE = 1005, /* never sent: it stands for a close frame without a code */
+                     WS_NO_CODE = 1005, /* never sent: represents a close frame without a code */
                      WS_BAD_TEXT = 1007,
                      WS_POLICY = 1008,
                      WS_TOO_BIG = 1009,

@@ -334,7 +334,8 @@ static void drop_eventfd(struct crew_member *member)
 
 /*
  * Waits for an event while the member is counted as idle. The member increments `idle` before it reads the length of
- * the ready queue, and crew_submit appends to the queue before it reads `idle`: at least one of the two sees the other.
+ * the ready queue, and crew_submit appends to the queue before it reads `idle`: so at least one of the two
+ * notices the other's change.
  */
 static struct crew_source *wait_idle(struct crew_member *member, bool *left)
 {
@@ -492,7 +493,7 @@ static struct crew_member *find_place(struct crew *crew)
   return made;
 }
 
-/* The member counts as idle from now on. NULL: there is no place. Under the lock. */
+/* The member counts as idle from now on. NULL: all places are used. Under the lock. */
 static struct crew_member *reserve_place(struct crew *crew)
 {
   struct crew_member *place = crew_busy_size(crew) < crew->config.threads_max ? find_place(crew) : NULL;
@@ -726,8 +727,8 @@ static struct crew_source *pop_ready_of_lane(struct crew *crew, enum rpc_lane la
   return source;
 }
 
-/* Gives the thread of one member with wants_name its name. False: there is no such member. Called under the lock, and
- * unlocks it while it calls the JVM: the worker stays valid, because its call is held. */
+/* Gives the thread of one member with wants_name its name. False: no member needs a name. Called under the
+ * lock, and unlocks it while it calls the JVM: the worker remains valid, because its call is held. */
 static bool name_thread(struct crew *crew, struct rpc_worker *own)
 {
   const struct rpc_service *service = crew->service;

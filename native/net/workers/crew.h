@@ -111,9 +111,9 @@ struct crew_call_ops {
   /* A call has lasted for long_call_ms. Returns true if the client has left, after closing what only the client needed.
    * had_left: the result of the previous check. The watcher, four times a second, perhaps after the end of the call. */
   bool (*check_client)(struct crew_source *source, bool had_left);
-  /* A call has lasted for 5 ms. From now on the thread that gets the source's event reads the input, so that messages
-   * that need not wait for the turn are answered. The watcher, repeatedly, perhaps after the end of the call, and at
-   * the time of crew_read_ahead_at. NULL: no such messages. */
+  /* A call has lasted for 5 ms. From now on the thread that gets the source's event reads the input, so that
+   * messages that need not wait for the turn are answered. The watcher, repeatedly, perhaps after the end of
+   * the call, and at the time of crew_read_ahead_at. NULL: the source has no such messages. */
   void (*read_ahead)(struct crew_source *source, struct crew_member *watcher);
   /*
    * The member's message was ended, and the member's thread has not returned: answers the message for the thread, if
@@ -332,8 +332,8 @@ enum jp_status crew_start(struct crew *crew, const struct rpc_service *service,
 void crew_refuse_all(struct crew *crew);
 /*
  * Ends the watcher and asks the members to leave after their turn. Waits for the members until deadline_ms
- * (clock_now_ms), except for those whose thread is exiting the JVM. False: some members are still inside Java, and
- * crew_destroy keeps the memory that they use. Called once, by a thread that is not a member.
+ * (clock_now_ms), except for members whose thread is exiting the JVM. False: some members are still inside
+ * Java, and crew_destroy keeps the memory that they use. Called once, by a thread that is not a member.
  */
 bool crew_stop(struct crew *crew, int64_t deadline_ms);
 void crew_destroy(struct crew *crew);
@@ -375,12 +375,12 @@ struct crew_turn {
   int messages;
   int next_clock_read; /* the message after which the clock is read again */
   int64_t clock_ns;    /* the last read */
-  int64_t ends_ns;     /* the turn is over at this time, however few messages it has served */
+  int64_t ends_ns;     /* the turn ends at this time, even if it has served only a few messages */
 };
 
 void crew_turn_begin(struct crew_turn *turn);
-/* Counts a message; true if the turn must end after it. While messages are quick, the clock is read after some of them
- * only: a turn may be that many messages longer than its time. */
+/* Counts a message; true if the turn must end after it. While messages are quick, the clock is read only once
+ * for several messages. So a turn may exceed its time by the duration of these messages. */
 bool crew_turn_is_over(struct crew_turn *turn);
 /* Begins the next turn, if no other source waits. True if the time of the previous turn was over: its answers must be
  * sent now. */
@@ -394,10 +394,11 @@ bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn);
 
 /*
  * Busy-polls for the next message of a source that has just been answered: calls has_work in a loop, for a limited time
- * (base/spin_policy.h), until it is true, and returns its last result. So no thread has to sleep and wake for a client
- * that waits for each answer. One member at a time does this, the poller. For a socket, it must have served the source
- * in the turn before, another member must be idle, and each poll is followed by a yield. After polls in vain it polls
- * less and less often. A pollable source is polled only if the last message arrived soon after the answer before.
+ * (base/spin_policy.h), until it is true, and returns its last result. This way a thread need not sleep and
+ * wake for each message of a client that waits for each answer. One member at a time does this, the poller.
+ * For a socket, it must have served the source in the turn before, another member must be idle, and each poll
+ * is followed by a yield. After polls in vain it polls less and less often. A pollable source is polled only
+ * if the last message arrived soon after the answer before.
  */
 bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*has_work)(struct crew_source *source));
@@ -441,9 +442,9 @@ static inline bool crew_has_replied(enum crew_served served)
 enum crew_served crew_served_as(enum rpc_served served);
 
 /*
- * Serves one message. out, stream and the results except CREW_WAIT are those of rpc_codec.serve. Blocks while Java
- * runs, so the caller must hold no lock. A message that has waited for busy_timeout_ms is refused, and so is each
- * message after crew_refuse_all.
+ * Serves one message. out, stream and the results except CREW_WAIT are the same as for rpc_codec.serve.
+ * Blocks while Java runs, so the caller must hold no lock. A message that has waited for busy_timeout_ms is
+ * refused, and so is each message after crew_refuse_all.
  */
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
                             struct buffer *out, struct rpc_stream *stream);
@@ -467,8 +468,8 @@ bool crew_end_call(void *thread, const struct rpc_call_end *call);
 
 /*
  * rpc_waits.wait and wake; `thread` is the member. A waiting member does not count in threads_max, so the watcher may
- * add another member. At most CREW_WAITING_MAX members are counted as waiting; those above it count as busy. When a
- * member ends its wait, the crew may be one member too large for a while.
+ * add another member. At most CREW_WAITING_MAX members are counted as waiting; further members count as busy.
+ * When a member ends its wait, the crew may be one member too large for a while.
  */
 enum { CREW_WAITING_MAX = 4096 };
 void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t deadline_ms);

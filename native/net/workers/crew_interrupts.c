@@ -3,9 +3,9 @@
  * says why an interrupt hits no other request.
  *
  * An interrupter does nothing but that. Thread.interrupt closes the interruptible channel that its thread is inside of, which
- * is code of the application: it may block, or never return. It then keeps this interrupter, and the watcher adds another one
- * as soon as calls are to be ended and all are inside such an interrupt. There are no more than members, because each holds
- * another member's thread.
+ * is code of the application: it may block, or never return. The interrupter then remains blocked, and the
+ * watcher adds another interrupter as soon as calls must be ended and all interrupters are blocked in this
+ * way. There are no more than members, because each holds another member's thread.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -21,7 +21,7 @@ struct crew_interrupter {
   struct rpc_worker *worker; /* NULL: its thread does not run yet */
 };
 
-/* ---- what is to be ended ---- */
+/* ---- messages and calls to be ended ---- */
 
 static void drop_end(struct crew_member *member)
 {
@@ -29,7 +29,7 @@ static void drop_end(struct crew_member *member)
   member->crew->ends--;
 }
 
-/* The end of a whole message is not replaced by that of one of its calls. */
+/* The end of a whole message is not replaced by the end of one of its calls. */
 void crew_want_end(struct crew_member *member, const struct crew_end *end)
 {
   struct crew *crew = member->crew;
@@ -188,7 +188,7 @@ static void unlink_interrupter(struct crew *crew, const struct crew_interrupter 
   pthread_cond_broadcast(&crew->changed);
 }
 
-/* The interrupter ends if another one is idle already. */
+/* The interrupter ends if another interrupter is idle already. */
 static void run_interrupter(void *argument, struct rpc_worker *worker)
 {
   struct crew_interrupter *interrupter = argument;

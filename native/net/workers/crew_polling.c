@@ -99,8 +99,8 @@ static bool poll_one(struct crew *crew, size_t index, int64_t now_ns)
   return now_ns >= *until_ns && !put_to_sleep(crew, index);
 }
 
-/* Polls each source once, beginning after the last one that had work. Returns a source that has work; NULL: none.
- * now_ns may be a little old. */
+/* Polls each source once, beginning with the source after the one that last had work. Returns a source that
+ * has work; NULL: none. now_ns may be a little old. */
 static struct crew_source *poll_set(struct crew *crew, int64_t now_ns)
 {
   struct crew_source *found = NULL;
@@ -283,14 +283,14 @@ static bool run_poll_loop(struct crew_member *member, const struct poll_loop *lo
     if (found && !yields)
       break;
     measure_poll(member, yields, &spent);
-    /* Another member has just answered a client and added its source to the set: the next message of that client is
-     * polled for as long as that of other clients. */
+    /* Another member has just answered a client and added its source to the set: the next message of that
+     * client is polled for as long as the messages of other clients. */
     unsigned arrived = atomic_load_explicit(&member->crew->fast_arrivals, memory_order_relaxed);
     if (arrived != spent.arrived && !crew_is_pinned(member))
       spent.took_ns = 0;
     spent.arrived = arrived;
   } while (!found && spent.took_ns < limit_ns && loop->may_continue(member));
-  /* If the next turn is one of a pollable source, the member may stay the poller. */
+  /* If the next turn is for a pollable source, the member may remain the poller. */
   bool stays_poller =
       member->found != NULL || (member->held != NULL && crew_poll_ops_of(member->held) != NULL);
   spin_policy_learn(loop->spin, loop->limits, found || stays_poller, spent.took_ns, spent.longest_pause_ns);
@@ -337,8 +337,8 @@ static void set_accepts_polled(struct crew_member *member, bool is_quick)
   pthread_mutex_unlock(&crew->poll_lock);
 }
 
-/* Whether the client runs on another processor. If it runs on this one, the member must yield at once. If the client
- * has published no processor, the configuration decides. */
+/* Whether the client runs on another processor. If the client runs on this processor, the member must yield
+ * at once. If the client has published no processor, the configuration decides. */
 static bool is_client_elsewhere(const struct crew *crew, struct crew_source *source)
 {
   int own = sched_getcpu();

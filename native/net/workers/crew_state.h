@@ -26,13 +26,14 @@ struct crew {
   const struct rpc_service *service;
   int epoll_fd;
   int wake_fd; /* edge-triggered: a write wakes one idle member */
-  int stop_fd; /* level-triggered, never read: wakes all members, for good */
+  int stop_fd; /* level-triggered and never read: once it is readable, no member sleeps any more */
   struct crew_source wake;
   struct crew_source stop;
 
-  _Atomic int phase;         /* enum crew_phase */
-  _Atomic unsigned idle;     /* members in epoll_wait, or about to be, and those whose thread is starting */
-  _Atomic unsigned starting; /* those of them whose thread is starting */
+  _Atomic int phase; /* enum crew_phase */
+  /* members that are or soon will be in epoll_wait, including members whose thread is starting */
+  _Atomic unsigned idle;
+  _Atomic unsigned starting; /* the idle members whose thread is starting */
   _Atomic unsigned ready;    /* length of the ready queue */
   _Atomic unsigned waiting;  /* members in crew_wait, except pinned members */
   _Atomic unsigned polling;  /* pinned members that poll */
@@ -95,7 +96,7 @@ struct crew {
   pthread_t starter_thread;
   pthread_cond_t start_wanted;         /* of the starter; or the crew stops */
   struct crew_member *first_unstarted; /* members whose threads it has to make */
-  struct crew_member **last_unstarted; /* the link that the next one is appended at */
+  struct crew_member **last_unstarted; /* the link to which the next entry is appended */
 
   pthread_mutex_t sleep_lock; /* of the watcher's sleep; nothing else is locked under it */
   pthread_cond_t sleep_ended;
@@ -144,7 +145,8 @@ void crew_relieve_poller(struct crew *crew, struct crew_poller_watch *watch);
 
 /* --- crew.c --- */
 
-/* Has the starter make one more member. False: there is no place, or a thread could not be created a short time ago. */
+/* Has the starter make one more member. False: all places are used, or a thread could not be created a short
+ * time ago. */
 bool crew_add_member(struct crew *crew);
 void crew_wake_one(struct crew *crew);
 /* Removes the first source of the ready queue. NULL: the queue is empty. */

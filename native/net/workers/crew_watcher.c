@@ -50,8 +50,8 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
 static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
   if (atomic_load(&crew->read_ahead_ms) <= now_ms) {
-    atomic_store(&crew->read_ahead_ms,
-                 INT64_MAX); /* before they are asked, which may ask for the next time */
+    /* Cleared before the sources are asked, because a source may request the next time. */
+    atomic_store(&crew->read_ahead_ms, INT64_MAX);
     again = true;
   }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
@@ -206,8 +206,8 @@ static void request_names(struct crew *crew, int64_t now_ms)
 
 enum { ANSWERED_AFTER_MS = 10 /* how long an interrupted thread has to answer the message itself */ };
 
-/* Marks the member's thread as lost. False: the thread has returned, or the watcher has to try again. The worker stays
- * valid: the lock keeps it until its call is held, and then the held call keeps it. */
+/* Marks the member's thread as lost. False: the thread has returned, or the watcher has to try again. The
+ * worker remains valid: first the lock keeps it, then its held call. */
 static bool lose_member(struct crew *crew, struct crew_member *member, const struct crew_ended *ended,
                         int64_t now_ms)
 {
@@ -269,7 +269,7 @@ static bool answer_for_owner(struct crew *crew, struct crew_member *member, cons
     return false;
   pthread_mutex_lock(&crew->lock);
   member->ended.is_answered |= member->ended.steps == ended->steps;
-  if (!ended->is_any) /* what is left of a batch does not run */
+  if (!ended->is_any) /* the remaining requests of a batch do not run */
     crew_want_end(member, &rest);
   pthread_mutex_unlock(&crew->lock);
   return true;
@@ -368,8 +368,8 @@ static void check_calls(struct crew *crew, int64_t now_ms)
 /* Whether a member will receive the next event soon, as of the last check. */
 enum watch_crew {
   WATCH_CREW_MOVES, /* one is idle, or a busy member has moved */
-  WATCH_CREW_GROWS, /* none will before a new member's thread runs, which takes as long as the JVM wants */
-  WATCH_CREW_STUCK  /* none will, and none can be added */
+  WATCH_CREW_GROWS, /* not before a new member's thread runs, and the JVM may delay its start */
+  WATCH_CREW_STUCK  /* no member will receive an event, and no member can be added */
 };
 
 struct watch {
@@ -409,9 +409,9 @@ static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
     atomic_store(&crew->watcher_sleeps, false);
 }
 
-/* Adds members, unless one will receive the next event soon: because it is idle or starts, or because a busy member has
- * moved since the last check. If all members wait for their clients, none will, even if they have moved. The number grows
- * with the size of the crew. */
+/* Adds members, unless one will receive the next event soon: because it is idle or starts, or because a busy
+ * member has moved since the last check. If all members wait for their clients, no member will receive the
+ * event, even if some members have moved. The number grows with the size of the crew. */
 static void check_members(struct crew *crew, struct watch *watch)
 {
   int64_t now_ms = clock_now_ms();

@@ -4,8 +4,8 @@
  * Memory that a thread lends to a source for a turn, so that an idle connection owns no buffer.
  *
  * At the begin of a turn the source borrows a buffer (scratch_lend), if it has none. At the end it returns the buffer
- * if the buffer is empty (scratch_return). A buffer that is not returned belongs to the source, and the thread makes
- * another one. One owner, one thread.
+ * if the buffer is empty (scratch_return). A buffer that is not returned belongs to the source, and the
+ * thread allocates a new buffer. One owner, one thread.
  */
 #include "base/buffer.h"
 

@@ -13,8 +13,8 @@
  * If a call is slow, the answers before it are sent by the next tick.
  *
  * The socket is used under one lock, which is never held while Java runs. The socket's descriptor reports input only
- * once, like an edge-triggered one. So each use of the socket must read the socket's events before it unlocks;
- * otherwise a message may stay in the socket without an event.
+ * once, like an edge-triggered one. For this reason each use of the socket must read the socket's events
+ * before it unlocks. Otherwise a message may wait in the socket without an event.
  */
 #include "base/status.h"
 #include "net/admission/admission.h"
@@ -40,8 +40,9 @@ struct zeromq_config {
 /* JP_IO: ZeroMQ's reason. Caller frees with zeromq_destroy. */
 enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_router **zeromq,
                              struct jp_error *error) JP_MUST_CHECK;
-/* Listens on a host (NULL: 127.0.0.1) and a port (0: any free port), before zeromq_start. Writes the address, such as
- * "tcp://127.0.0.1:4712", to `address`. JP_IO: the error's text names the address and the reason. */
+/* Listens on a host (NULL: 127.0.0.1) and a port (0: any free port), before zeromq_start. Writes the address,
+ * for example "tcp://127.0.0.1:4712", to `address`. JP_IO: the error's text names the address and the
+ * reason. */
 enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uint16_t port,
                              char address[ZEROMQ_ADDRESS_MAX], struct jp_error *error) JP_MUST_CHECK;
 /* Takes fd, a Unix socket that listens at path, even on failure. Before zeromq_start. Connections of users that

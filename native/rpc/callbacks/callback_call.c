@@ -287,8 +287,8 @@ static struct rpc_callbacks *find_served(const struct rpc_process *process,
                                                                                          : client->callbacks;
 }
 
-/* Chooses the connection on which the object is called, among those of the process of `giver`: the
- * connection that has made the proxy has no priority. The result is held. */
+/* Chooses the connection on which the object is called, among the connections of the process of `giver`. The
+ * connection for which the proxy was made has no priority. The result is held. */
 static struct rpc_callbacks *choose_connection(struct rpc_callbacks *giver, int64_t id,
                                                const struct callback_thread *thread)
 {
@@ -471,8 +471,8 @@ static bool can_wait(void)
   return worker != NULL && worker->waits != NULL;
 }
 
-/* Called with the lock held. Requests that arrived before the answer are served before it, and later ones
- * are not. */
+/* Called with the lock held. Requests that arrived before the answer are served before it. Requests that
+ * arrived later are not. */
 static enum jvm_callback_event read_call_state(const struct rpc_callback_call *call)
 {
   if (callback_call_has_ended(call))
@@ -599,7 +599,7 @@ void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks)
 
 /* ---- exiting threads ---- */
 
-/* Whose thread is asked whether it is exiting. */
+/* The call whose thread is asked whether it is exiting. */
 struct waiting_thread {
   struct jvm_waiter *waiter; /* held; NULL: the worker's thread waits */
   const struct rpc_worker *worker;
@@ -675,8 +675,8 @@ static void release_stored(void *argument)
                         &call->stored, 0);
 }
 
-/* Releases the refs of arguments that the client has not received, or has only borrowed. Where memory is
- * short the objects stay. */
+/* Releases the refs of arguments that the client has not received, or has only borrowed. If memory is short,
+ * the objects are not released. */
 static void release_unreceived(struct rpc_callback_call *call)
 {
   struct nested_workers *pool = call->callbacks->peer->nested_workers;
@@ -687,7 +687,7 @@ static void release_unreceived(struct rpc_callback_call *call)
   nested_workers_return(pool, call->nested);
 }
 
-/* What is still to be done after a call was removed from all lists. */
+/* The remaining work after a call was removed from all lists. */
 struct call_duties {
   bool has_releases;
   bool has_session; /* it was the last call of a closed client: release the session */

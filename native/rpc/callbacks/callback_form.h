@@ -42,8 +42,8 @@ struct callback_release {
 };
 
 struct rpc_callback_form {
-  /* number: of the call that is answered, or in which the request is nested; 0: the id is no "cb-N". The
-   * whole message is validated. */
+  /* number: of the call that is answered, or in which the request is nested; 0: the id does not have the form
+   * "cb-N". The whole message is validated. */
   enum rpc_callback_message (*classify)(struct text message, size_t depth_max, uint64_t *number);
   /* Calls `found`, with a description of the fault, for each call that a RPC_MESSAGE_FAULTY seems to answer. */
   void (*find_faulty)(struct text message, size_t depth_max,
@@ -60,7 +60,7 @@ struct rpc_callback_form {
   enum rpc_served (*refuse_nested)(const struct rpc_peer *peer, struct text message, struct buffer *out);
   /* Answers a RPC_MESSAGE_FAULTY. */
   enum rpc_served (*refuse_faulty)(const struct rpc_peer *peer, struct text message, struct buffer *out);
-  /* Calls `found` for each callback that a whole message gives, in requests or answers. Finds none in a
+  /* Calls `found` for each callback that a whole message gives, in requests or answers. Finds nothing in a
    * malformed message. */
   void (*find_given)(struct text message, size_t depth_max, void (*found)(void *context, int64_t id),
                      void *context);

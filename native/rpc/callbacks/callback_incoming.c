@@ -75,7 +75,7 @@ static void forget_kept(struct rpc_callbacks *callbacks, size_t length)
   pthread_mutex_unlock(&callbacks->process->lock);
 }
 
-/* The first message of the call; NULL: the inbox has none. */
+/* The first message of the call; NULL: the inbox has no message of the call. */
 static struct callback_message *remove_message_of(struct callback_thread *thread,
                                                   const struct rpc_callbacks *callbacks, uint64_t number)
 {
@@ -105,7 +105,7 @@ static enum rpc_pushed push_answer(struct rpc_callbacks *callbacks, const struct
   return callbacks->push->send(callbacks->duplex, rpc_worker_now(), RPC_PUSH_ANSWER, buffer_text(out));
 }
 
-/* An error is short: if there is no room even for the error, the connection is ended. */
+/* An error is short: if even the error does not fit, the connection is ended. */
 static void push_error(struct rpc_callbacks *callbacks, enum rpc_served served, const struct buffer *out)
 {
   if (served != RPC_NO_REPLY && !out->failed)
@@ -144,7 +144,7 @@ struct nested_serving {
   struct callback_message *message;
 };
 
-/* An answer for which there is no room is replaced by an error, which is short. */
+/* An answer that does not fit is replaced by an error, which is short. */
 static void send_answer(const struct nested_serving *serving, struct rpc_client *client)
 {
   struct rpc_callbacks *callbacks = serving->message->callbacks;
@@ -158,8 +158,8 @@ static void send_answer(const struct nested_serving *serving, struct rpc_client 
                    "the answer is longer than there is room for (send-buffer-max)", &nested->out);
 }
 
-/* For jvm_thread_run, with a nested_serving. Uses a client struct of its own: that of the outer requests
- * may be in use. */
+/* For jvm_thread_run, with a nested_serving. Uses its own client struct, because the struct of the outer
+ * requests may be in use. */
 static void run_serving(void *argument)
 {
   const struct nested_serving *serving = argument;
@@ -211,7 +211,7 @@ void callback_call_serve(struct rpc_callback_call *call)
     struct callback_thread *before = callback_thread_set(call->thread);
     const struct callback_message *outer = call->thread->served;
     call->thread->served = message;
-    struct rpc_worker *own = rpc_worker_now(); /* NULL: the thread is no crew member */
+    struct rpc_worker *own = rpc_worker_now(); /* NULL: the thread is not a crew member */
     serving.nested->worker.runner.watch = own == NULL ? NULL : &serving.nested->worker.watch;
     if (own != NULL)
       rpc_call_begin_nested(&own->watch, &serving.nested->worker.watch, own->runner.thread,
@@ -289,7 +289,7 @@ static struct rpc_callback_call *find_waiting(const struct rpc_callbacks *callba
 
 enum kept { KEPT_NOT, KEPT_TOO_LONG, KEPT_NO_MEMORY, KEPT };
 
-/* message: the buffer, if it has no other content than the answer; NULL: the answer is a part of it. */
+/* message: the buffer, if it contains only the answer; NULL: the buffer has other content, too. */
 static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
                              struct buffer *message)
 {
@@ -365,7 +365,8 @@ static bool has_waiting(struct rpc_callbacks *callbacks)
   return call != NULL;
 }
 
-/* Refused at once and not in its turn, because Java may wait for this message as an answer. */
+/* Refused at once, before earlier messages are served, because Java may wait for this message as an
+ * answer. */
 static void refuse_faulty(struct rpc_callbacks *callbacks, struct text message, struct buffer *answer)
 {
   const struct rpc_callback_form *form = callbacks->codec->callbacks;
@@ -533,12 +534,13 @@ static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t ans
  *   - A thread never waits for itself: an outer call on the same thread may have an answer already, which is read when
  *     the nested request has ended.
  *   - Two threads do not wait for each other, each with a nested delete_object before its own answer: a nested request
- *     waits only for earlier answers, and one of the two requests is the earlier one. No thread waits for the answers
+ *     waits only for earlier answers, and one of the two requests is the earlier. No thread waits for the
+ *     answers
  *     of a thread that serves a request that is not nested.
  *   - Three cases remain: Java that waits for Java, as a conversion for a monitor of the waiting thread; threads of two
  *     connections, whose answers have no common order; and a client that answers an inner call only after the
- *     delete_object. So the wait for an answer ends WAITED_MAX_MS after the answer was received, for all later
- *     delete_object. Its ref may be gone then.
+ *     delete_object. For this reason no delete_object waits for an answer longer than WAITED_MAX_MS after the
+ *     answer was received. Its ref may be gone then.
  */
 void rpc_callbacks_await_answers(struct rpc_callbacks *callbacks)
 {

@@ -306,7 +306,7 @@ uint64_t rpc_process_client(const struct rpc_process *process)
   return process->client;
 }
 
-/* True if both are of one user of Unix sockets, or both are of none. */
+/* True if both belong to the same user of Unix sockets, or neither belongs to a user. */
 static bool are_of_same_user(const struct rpc_address *one, const struct rpc_address *other)
 {
   uint32_t user, other_user;
@@ -462,8 +462,8 @@ enum jp_status rpc_process_join(struct rpc_peer *peer, struct rpc_client *client
   enum jp_status status = client->session != NULL ? JP_OK : rpc_client_hold_session(peer, client, error);
   if (status == JP_OK)
     status = enter_process(peer->callbacks, client, name, error);
-  /* From now on the client can be called: another connection of the process may be the last one, and end,
-   * at any time. */
+  /* From now on the client can be called: at any time another connection of the process may end, and this
+   * connection may become the last. */
   if (status == JP_OK)
     status = rpc_callbacks_of(peer, client, codec, &callbacks, error);
   if (status != JP_OK)
@@ -523,7 +523,8 @@ static void end_calls(struct rpc_callbacks *callbacks, enum callback_ending endi
   }
 }
 
-/* Ends every open call with this reason, and later ones at once. The first reason stays. Does not wait. */
+/* Ends every open call with this reason, and every later call at once. Only the first reason counts. Does not
+ * wait. */
 static void end_callbacks(struct rpc_callbacks *callbacks, enum rpc_callbacks_state end)
 {
   pthread_mutex_lock(&callbacks->process->lock);
@@ -736,8 +737,8 @@ struct unread_search {
   struct rpc_given *noted; /* in the order of the IDs */
 };
 
-/* Removes one entry of the ID. Each entry stands for one argument that was read, even if its record is
- * gone; further arguments with its ID were not read. */
+/* Removes one entry of the ID. Each entry is for one argument that was read, even if its record does not
+ * exist any more; further arguments with its ID were not read. */
 static bool remove_noted(struct rpc_given *noted, int64_t id)
 {
   size_t first = find_first(noted, id);

@@ -5,9 +5,10 @@
  * called (docs/internals/callbacks.md).
  *
  * Made when the first argument {"ref":{"callback":ID}} of a client is read. Reference-counted: held by the
- * client until it is closed, also by one whose thread is lost, by each living proxy and by each open call. Holds the transport's duplex and,
- * while the client or one of its calls is open, the client's session. Values of the client are copied: only
- * the thread that serves the client's messages reads its struct rpc_client.
+ * client until it is closed (even if the client's thread is lost), by each proxy that exists, and by each
+ * open call. Holds the transport's duplex and, while the client or one of its calls is open, the client's
+ * session. Values of the client are copied: only the thread that serves the client's messages reads its
+ * struct rpc_client.
  *
  * One lock guards records, open calls and the end. It is held for look-ups only: under it, no Java runs, and
  * of other modules only jvm_waiter_hold and rpc_waits.wake are called. Threads that park in Java are woken
@@ -30,9 +31,9 @@ enum jp_status rpc_callbacks_list_create(struct rpc_callbacks_list **list) JP_MU
 void rpc_callbacks_list_destroy(struct rpc_callbacks_list *list);
 
 /*
- * Returns the client's callbacks, which are made if there are none; borrowed from the client. On the thread
- * that serves the client. codec: of the client. JP_INVALID: the transport cannot send messages that are no
- * answers, and the text says so. JP_NO_MEMORY.
+ * Returns the client's callbacks, and makes them if they do not exist yet; borrowed from the client. On the
+ * thread that serves the client. codec: of the client. JP_INVALID: the transport can send only answers, and
+ * the text says so. JP_NO_MEMORY.
  */
 enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client,
                                 const struct rpc_codec *codec, struct rpc_callbacks **callbacks,
@@ -52,10 +53,11 @@ void rpc_process_leave(struct rpc_peer *peer, struct rpc_client *client);
 /* The number that `control session` returns as `client`. */
 uint64_t rpc_process_client(const struct rpc_process *process);
 
-/* rpc_service.client_gone: every open call ends, and later ones end at once. The first reason stays. Any
- * thread; does not wait. */
+/* rpc_service.client_gone: every open call ends, and every later call ends at once. Only the first reason
+ * counts. Any thread; does not wait. */
 void rpc_callbacks_client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
-/* Another hold of the same client, for one that is parted (rpc_service.part_client). NULL is fine. */
+/* Holds the callbacks once more, for a second client struct that rpc_service.part_client makes. NULL is
+ * fine. */
 void rpc_callbacks_retain(struct rpc_callbacks *callbacks);
 /* Releases it, without an end of the calls. NULL is fine. */
 void rpc_callbacks_release(struct rpc_callbacks *callbacks);

@@ -95,9 +95,10 @@ struct rpc_process {
   struct text name;
   size_t joined; /* clients */
 
-  pthread_mutex_t lock; /* guards the fields below, and those of struct rpc_callbacks that say so */
-  uint64_t epoch;       /* count of delete_session */
-  uint64_t cleared;     /* the last clearing that has cleared the records */
+  /* guards the fields below, and the fields of struct rpc_callbacks whose comments say so */
+  pthread_mutex_t lock;
+  uint64_t epoch;   /* count of delete_session */
+  uint64_t cleared; /* the last clearing that has cleared the records */
   struct callback_records records;
   struct rpc_callbacks *members; /* connections that are not closed */
   size_t open;                   /* count of members in RPC_CALLBACKS_OPEN */
@@ -227,7 +228,8 @@ struct rpc_callback_call {
   const struct jvm_callback_method *method; /* owned by jni, as long as the call */
   struct jvm_waiter *waiter;                /* held; NULL: the worker waits */
   struct rpc_worker *worker;                /* the crew member whose thread this is; NULL: another thread */
-  int64_t deadline_ms;                      /* INT64_MAX: none, or an event that has found room so far */
+  /* INT64_MAX: no deadline, or an event whose messages have all found room so far */
+  int64_t deadline_ms;
 
   /* Under the callbacks' lock: */
   struct rpc_callback_call *next;
@@ -242,7 +244,7 @@ struct rpc_callback_call {
   _Atomic bool has_news; /* since its thread has polled last: set by callback_call_wake */
 
   /* Used by its thread only: */
-  /* its message was sent. An event stays in RPC_CALL_UNSENT; other calls may be answered before this is
+  /* its message was sent. An event stays in RPC_CALL_UNSENT; other calls may be answered before this field is
    * set */
   bool is_sent;
   struct buffer message;    /* that found no room */
@@ -285,7 +287,7 @@ void callbacks_release_session(struct rpc_callbacks *callbacks);
 
 /* Called with the lock held. NULL: no record. */
 struct callback_record *callbacks_find_record(const struct callback_records *records, int64_t id);
-/* Called with the lock held: whether the number is that of a proxy of the record, which may be NULL. */
+/* Called with the lock held: whether the record has a proxy with this number; the record may be NULL. */
 bool callbacks_has_proxy(const struct callback_record *record, uint64_t number);
 /* Called with the lock held: releases the ID and removes the record if nothing holds it. */
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record);
@@ -303,8 +305,8 @@ void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64
 
 /* ---- callback_call.c ---- */
 
-/* The callback_thread of the calling thread, for inner calls; NULL: no call is open on this thread.
- * Setting it returns the one before. */
+/* The callback_thread of the calling thread, for inner calls; NULL: no call is open on this thread. Setting a
+ * value returns the previous value. */
 struct callback_thread *callback_thread_now(void);
 struct callback_thread *callback_thread_set(struct callback_thread *thread);
 

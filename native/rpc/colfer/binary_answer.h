@@ -18,8 +18,8 @@ struct text rpc_colfer_ids_next(struct rpc_colfer_ids *ids);
 struct rpc_colfer_answer {
   enum rpc_colfer_part part;
   uint8_t asked;                         /* the request's message type */
-  uint8_t command;                       /* or service: those of the request */
-  struct text request_id;                /* data NULL: the request has none */
+  uint8_t command;                       /* or service: the identity or service of the request */
+  struct text request_id;                /* data NULL: the request has no id */
   struct text id;                        /* the answer's own id */
   const struct rpc_reached_member *from; /* NULL: the request names no member */
   struct arena *arena;                   /* for causes, and for text with lone surrogates */

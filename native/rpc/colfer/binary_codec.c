@@ -16,7 +16,7 @@ extern const struct rpc_codec rpc_codec_colfer;
 enum {
   SCRATCH_KEPT = 64 * 1024,
   BODY_STEP = 64 * 1024,
-  PING_MAX = 4096 /* a longer message is no ping, and waits for its turn */
+  PING_MAX = 4096 /* a longer message is not a ping, and is served after earlier messages */
 };
 
 /* A message being served. */
@@ -211,7 +211,7 @@ static enum rpc_served serve_binary_message(void *context, struct rpc_worker *wo
   return RPC_REPLY;
 }
 
-/* ---- without a worker: answers to pings, to refused requests, and to bytes that are no message ---- */
+/* ---- without a worker: answers to pings, to refused requests, and to bytes that are not a message ---- */
 
 static void write_short_answer(struct buffer *out, const struct outcome *outcome,
                                const struct rpc_colfer_request *request, struct arena *arena)

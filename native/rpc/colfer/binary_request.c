@@ -116,7 +116,7 @@ enum jp_status rpc_colfer_request_read(struct text bytes, struct arena *arena,
 
 void rpc_colfer_request_glance(struct text beginning, struct arena *arena, struct rpc_colfer_request *request)
 {
-  /* Fields that were decoded before a failure stay. */
+  /* Fields that were decoded before a failure keep their values. */
   enum jp_status status = colfer_decode(&colfer_message_type, beginning, arena, &request->message, NULL);
   (void)status;
   find_sender(request);
@@ -465,7 +465,8 @@ static enum jp_status read_control(struct reader *reader, const struct colfer_me
   return JP_INVALID;
 }
 
-/* ---- metadata: the arguments of a query, all by their place, or all as an object that has their name ---- */
+/* ---- metadata: the arguments of a query, all by position, or all as objects with the name of the argument
+ * ---- */
 
 enum argument { COMPRESS_ENCODE, MERGE_ANCESTRY, EXCLUDE_PREFIXES, INCLUDE_CLASSES, ARGUMENTS };
 

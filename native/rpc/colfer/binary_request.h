@@ -22,8 +22,9 @@ struct rpc_colfer_request {
 };
 
 /*
- * Reads a whole message. Anything but JP_OK leaves an OUTCOME_ERROR: the bytes are no message, or no request
- * that is served. The error is then answered in a control message, with the id if that could be read.
+ * Reads a whole message. On failure, *outcome is an OUTCOME_ERROR: the bytes are not a message, or the
+ * request cannot be served. The error is then answered in a control message, with the id if that could be
+ * read.
  */
 enum jp_status rpc_colfer_request_read(struct text bytes, struct arena *arena,
                                        struct rpc_colfer_request *request,
@@ -33,8 +34,8 @@ enum jp_status rpc_colfer_request_read(struct text bytes, struct arena *arena,
 void rpc_colfer_request_glance(struct text beginning, struct arena *arena,
                                struct rpc_colfer_request *request);
 
-/* Reads the session that a request names; *is_named false: it names none. JP_INVALID leaves an
- * OUTCOME_ERROR. */
+/* Reads the session that a request names; *is_named false: the request does not name a session. JP_INVALID
+ * leaves an OUTCOME_ERROR. */
 enum jp_status rpc_colfer_session_read(const struct rpc_colfer_request *request, struct arena *arena,
                                        bool *is_named, struct uuid *session,
                                        struct outcome *outcome) JP_MUST_CHECK;

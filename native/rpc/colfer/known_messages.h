@@ -8,8 +8,9 @@
  * worker runs the call directly, and writes the bytes of the answer.
  *
  * These are all functions of the fast path that this codec calls (rpc/fastpath/known_messages.c). Nothing
- * depends on them: a message for which a function here returns false takes the general path, which has checked
- * everything that is kept. A build without JPEER_FASTPATH always uses the general path.
+ * depends on them: if a function here returns false for a message, the general path serves the message.
+ * Everything kept here was checked by the general path before. A build without JPEER_FASTPATH always uses the
+ * general path.
  *
  * For one worker, on its own thread; fixed memory.
  */

@@ -44,8 +44,8 @@ void java_component_key_write(struct text class_name, struct buffer *out)
 
 bool java_class_matches(struct text pattern, struct text class_name)
 {
-  /* The latest star of each kind and the end of its match. It is enough to retry the latest star; if a
-   * single star meets a dot, which it does not match, the match continues with the double star before it. */
+  /* The latest star of each kind and the end of its match. It is enough to retry the latest star. A single
+   * star does not match a dot: at a dot, the match continues with the double star before it. */
   size_t star = SIZE_MAX;
   size_t star_end = 0;
   size_t wide = SIZE_MAX;
@@ -190,7 +190,7 @@ static const struct {
     {'F', "number", ""},           {'D', "number", ""},          {'V', "null", ""},
 };
 
-/* A result that is too large to travel by value. Values inside a result have no such alternative. */
+/* A result that is too large to travel by value. Values inside a result do not have this alternative. */
 #define LARGE_RESULT "{\"$ref\":\"#/components/schemas/LargeResult\"}"
 #define OBJECT_REF   "{\"$ref\":\"#/components/schemas/ObjectRef\"}"
 
@@ -266,8 +266,8 @@ static enum container container_named(struct text name)
   return text_equal(name, TEXT("java.util.Map")) ? CONTAINER_MAP : CONTAINER_NONE;
 }
 
-/* Finds whether a class is a Collection or a Map, as far as the catalog knows its ancestors. levels limits
- * the walk: class files can inherit in a circle. */
+/* Finds whether a class is a Collection or a Map, if the catalog has its ancestors. levels limits the search:
+ * class files can inherit in a circle. */
 static enum container container_of(const struct catalog_tables *tables, struct catalog_link link,
                                    unsigned levels)
 {

@@ -18,7 +18,8 @@
 
 /* How methods are named in a document. */
 enum openrpc_names {
-  OPENRPC_OWN_NAMES, /* as they are called: dotted, with a suffix if there are several overloads */
+  /* the names by which clients call them: dotted, with a suffix if there are several overloads */
+  OPENRPC_OWN_NAMES,
   /* Identifiers (rpc/methods/identifiers.h) of the full names, without rpc.discover. The rest of the
    * document has the form that generators of typed clients need (docs/descriptions.md, "Generators"). */
   OPENRPC_IDENTIFIERS,
@@ -166,7 +167,7 @@ static void write_name(const struct rpc_procedure *procedure, enum openrpc_names
   buffer_append_char(out, '"');
 }
 
-/* With --compat pal the only listed names are those by which members are called. */
+/* With --compat pal only the names by which members are called are listed. */
 static bool is_param_listed(const struct openrpc *openrpc, enum rpc_param param)
 {
   return param != RPC_PARAM_NAMES || !openrpc->config.compat_pal;
@@ -327,7 +328,7 @@ static bool is_model(const json_t *component)
   return properties != NULL && json_object_get(properties, "class") == NULL;
 }
 
-/* Finds the component that replaces a reference; NULL: the reference stays. */
+/* Finds the component that replaces a reference; NULL: the reference is not replaced. */
 static const json_t *find_component(const json_t *schema, const json_t *components)
 {
   const char *reference = json_string_value(json_object_get(schema, "$ref"));
@@ -374,7 +375,7 @@ static bool is_property_required(const json_t *schema, const char *name)
   return false;
 }
 
-/* Generators that ignore "required" see from the default that a property may be absent. */
+/* Generators that ignore "required" conclude from the default that a property may be absent. */
 static bool default_optional(json_t *schema)
 {
   const char *name;
@@ -451,10 +452,10 @@ static json_t *simplify_components(const json_t *components)
 }
 
 /*
- * Simplifies the schemas without changing their meaning. Components stay if they are objects with properties,
- * none of them `class`; references to other components are replaced by their schemas. A list of types becomes
- * an anyOf of schemas with one type each. An optional property gets the default null. False if memory is
- * short; parts is then half changed.
+ * Simplifies the schemas without changing their meaning. Components remain if they are objects with
+ * properties and have no property `class`; references to other components are replaced by their schemas. A
+ * list of types becomes an anyOf of schemas with one type each. An optional property gets the default null.
+ * False if memory is short; parts is then half changed.
  */
 static bool simplify_parts(json_t *parts)
 {
@@ -483,7 +484,8 @@ static bool has_failed(const struct openrpc *openrpc)
 static void write_texts(struct openrpc *made, const json_t *parts, enum openrpc_names names)
 {
   write_head(&made->config, parts, names, &made->head[names]);
-  /* The components to which schemas of Java types refer; those used with --compat pal come first. */
+  /* The components to which schemas of Java types refer; the components that are used with --compat pal come
+   * first. */
   static const char *const keys[] = {"ObjectRef",   "Ref",           "ClassRef",
                                      "LargeResult", "ReceiverValue", "TypeName"};
   size_t count = made->config.compat_pal ? 2 : sizeof keys / sizeof keys[0];
@@ -578,7 +580,8 @@ struct document {
   bool any_method;
 };
 
-/* The identifier is that of the full name, so that it stays the same when overloads are added or removed. */
+/* The identifier is made from the full name, so that the identifier does not change when overloads are added
+ * or removed. */
 static void write_java_name(struct document *document, struct text class_name,
                             const struct java_method *method)
 {
@@ -764,7 +767,7 @@ struct question {
   struct outcome *outcome;
   struct text *patterns; /* NULL: the peer's own procedures are meant */
   size_t count;
-  bool compat_pal; /* the only names are those by which members are called */
+  bool compat_pal; /* only the names by which members are called are listed */
   enum openrpc_names names;
 };
 

@@ -159,8 +159,8 @@ void rpc_find_value_places(const void *message, const struct operation *operatio
  * value, all requests of a batch that names results, and requests of a batch that give callbacks. */
 static bool may_cache(const struct serving *serving)
 {
-  /* A misspelled member of the params is named in the error of the request, and the fast path does not read such a
-   * member. */
+  /* A misspelled member of the params is named in the error of the request, and the fast path does not read
+   * misspelled members. */
   const struct json_value params = serving->request->params;
   return serving->request->version == JSONRPC_2_0 && !serving->by_value && serving->results == NULL &&
          !serving->run.client->only_safe &&

@@ -2,16 +2,16 @@
 #define JPEER_RPC_FASTPATH_FASTPATH_H
 /*
  * The fast path: requests that are repeated with other values. A program that calls in a loop sends the same
- * text many times, with other numbers and strings in it. The fast path keeps the shape of such a text (the
- * text with holes instead of its values) and its operation. A text that fits the shape is the same operation
- * with other values and is not parsed. If all its values and its result are whole numbers, the fast path also
- * keeps the Java member and the text of the answer, and only runs the call.
+ * text many times, with other numbers and strings in it. The fast path keeps the shape of a text (the text
+ * with holes instead of its values) and the operation of the text. A text that fits the shape is the same
+ * operation with other values and is not parsed. If all its values and its result are whole numbers, the fast
+ * path also keeps the Java member and the text of the answer, and only runs the call.
  *
  * A codec calls three functions: find, keep, serve. Nothing depends on them: when they find or keep nothing,
  * a request takes the general path, which parses all of it, resolves its member, asks the policy and writes
- * its answer. The fast path makes no decisions: verdicts, conversions and answers are those of the general
- * path. It knows the bytes of a message, the JSON literals in them and operations, but neither envelopes nor
- * method names.
+ * its answer. The fast path makes no decisions: verdicts, conversions and answers are the same as on the
+ * general path. It knows the bytes of a message, the JSON literals in them and operations, but neither
+ * envelopes nor method names.
  *
  * For one worker, on its own thread; fixed memory.
  */

@@ -22,8 +22,8 @@
 enum {
   MESSAGES = 8,
   NAMES_MAX = 256, /* of a class and its member */
-  /* After this many unknown messages in a row only one in MISSES_STEP is kept, so that programs that do
-   * not repeat messages pay little. */
+  /* After this many unknown messages in a row, only one in MISSES_STEP is kept. So messages that never repeat
+   * cost little. */
   MISSES_MAX = 64,
   MISSES_STEP = 16,
   VISITS = 16,          /* a power of two */
@@ -51,10 +51,10 @@ struct exec_head {
   struct text rest;       /* of the message: all other fields, and the ends of its structs */
 };
 
-/* The content of a hole in a body: a ref after its header (the field of this number or of the other one)
- * or, without a header, the JSON text of an argument, with its length. */
+/* The content of a hole in a body: a ref after its header (of the field with this number or of the other
+ * field) or, without a header, the JSON text of an argument, with its length. */
 struct exec_hole {
-  size_t length; /* count of the body's bytes between the hole before and this one */
+  size_t length; /* count of the body's bytes between the previous hole and this hole */
   size_t arg;    /* index of the argument */
   uint8_t ref_header;
 };
@@ -92,7 +92,7 @@ struct reply_piece {
 /* The bytes of a known message's replies, except their own ids, the request's id and the resulting whole
  * number. */
 struct reply_template {
-  struct reply_piece pieces[REPLY_PIECES_MAX]; /* the last one ends with REPLY_END */
+  struct reply_piece pieces[REPLY_PIECES_MAX]; /* the last piece ends with REPLY_END */
   size_t piece_count;
   size_t length; /* of all pieces, without the contents of the holes */
   bool has_number;
@@ -122,7 +122,7 @@ struct known_messages {
   unsigned misses;               /* unknown messages since one fitted */
 };
 
-/* Fields by their indexes: of a message, and the first ones of an exec message. */
+/* Indexes of fields: the fields of a message, and the first fields of an exec message. */
 enum { FIELD_MESSAGE_TYPE, FIELD_EXEC_MESSAGE };
 enum {
   FIELD_PEER_UUID,
@@ -190,8 +190,8 @@ static inline const char *consume_bytes(const char *p, const char *end, unsigned
 
 /* ---- the head: numbers ---- */
 
-/* The length of a varint that is not 0 and uses no more bytes than needed; 0: it is none. A whole word
- * must be readable. */
+/* The length of a varint that is not 0 and uses no more bytes than needed. 0: the bytes are not such a
+ * varint. A whole word must be readable. */
 static inline size_t varint_length(const char *p, const struct number_form *form)
 {
   uint64_t ends = ~le64toh(load_word(p)) & HIGH_BITS;
@@ -254,7 +254,7 @@ static const char *consume_head(const char *p, const char *end, struct exec_head
   head->peer_uuid = TEXT_ABSENT;
   p = consume_bytes(p, end, FIELD_PEER_UUID, &head->peer_uuid);
   if (head->peer_uuid.data != NULL && head->peer_uuid.len != sizeof(struct uuid))
-    return NULL; /* a session is named in the usual way, or none is */
+    return NULL; /* a session is named in the usual way, or no session is named */
   p = p == NULL ? NULL : consume_ascii(p, end, FIELD_MESSAGE_ID, &head->message_id);
   p = p == NULL ? NULL : consume_ascii(p, end, FIELD_THREAD_NAME, &thread_name);
   p = p == NULL ? NULL : consume_number(p, end, FIELD_CURRENT_TIME, &uint64_form);
@@ -262,7 +262,7 @@ static const char *consume_head(const char *p, const char *end, struct exec_head
   return p == NULL ? NULL : consume_number(p, end, FIELD_BUILDER_SEQ, &uint32_form);
 }
 
-/* The head is borrowed from the message. False: the message is no exec message, or its head has another
+/* The head is borrowed from the message. False: the message is not an exec message, or its head has another
  * form. */
 static bool read_head(struct text message, struct exec_head *head)
 {
@@ -278,7 +278,7 @@ static bool read_head(struct text message, struct exec_head *head)
   return true;
 }
 
-/* Fields that are an object's ref, by their indexes in the structs of calls and in those of fields. */
+/* Fields that are an object's ref, by their indexes in the structs of calls and in the structs of fields. */
 enum { FIELD_REF_OF_CALL = 2, FIELD_REF_OF_FIELD = 1 };
 
 /* ---- the body: fitting ---- */
@@ -305,7 +305,7 @@ static inline bool read_integer(struct text t, int64_t *integer)
   return true;
 }
 
-/* Reads the length of a text and the text, which must be a whole number. */
+/* Reads the length of a text and the text. The text must be a whole number. */
 static inline const char *consume_integer(const char *p, const char *end, int64_t *integer)
 {
   if (p == end)
@@ -561,7 +561,7 @@ static size_t find_reply_length_max(const struct reply_template *template, size_
   return template->length + UUID_TEXT_LENGTH + 2 * (1 + id_length) + 1 + NUMBER_TEXT_MAX;
 }
 
-/* The last step of a text may overlap the one before it. */
+/* The last step of a text may overlap the previous step. */
 static char *write_text(char *at, struct text t)
 {
   *at++ = (char)t.len;
@@ -575,8 +575,8 @@ static char *write_text(char *at, struct text t)
   return at + t.len;
 }
 
-/* Appends a reply; number is ignored if the template has none. request_id has at most SHORT_MAX bytes. A
- * failed allocation leaves out->failed. */
+/* Appends a reply; number is ignored if the template has no place for a number. request_id has at most
+ * SHORT_MAX bytes. A failed allocation leaves out->failed. */
 static void write_reply(const struct reply_template *template, const char own_id[UUID_TEXT_LENGTH],
                         struct text request_id, int64_t number, struct buffer *out)
 {
@@ -630,8 +630,8 @@ static void note_visit(struct known_messages *known, struct text session)
 
 /*
  * A call that needs no object needs no session, but it has to keep alive the session that it names. Holding
- * the session would double the time of the call. So the general path does that once, and again after a small
- * part of the TTL.
+ * the session would double the time of the call. So the general path serves one message, and another after a
+ * small part of the TTL.
  */
 static bool has_visited(const struct known_messages *known, const struct rpc_peer *peer, struct text session)
 {
@@ -813,7 +813,7 @@ static struct known_message *choose_place(struct known_messages *known,
   return is_skipped ? NULL : &known->messages[known->oldest];
 }
 
-/* If the message cannot be kept, the next one uses the same place. */
+/* If the message cannot be kept, the next message uses the same place. */
 static void keep_message(struct known_messages *known, const struct exec_head *head,
                          const struct jvm_whole_number_call *java, const struct known_call *call,
                          const struct known_outcome *made)

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-/* After this many texts in a row that fit no shape only one in MISSES_STEP is examined, so that programs
- * that do not repeat texts pay little. */
+/* After this many texts in a row that fit no shape, only one in MISSES_STEP is examined. So texts that never
+ * repeat cost little. */
 enum { MISSES_MAX = 64, MISSES_STEP = 16 };
 
 enum { LIST_FIRST_ROOM = 16 };
@@ -42,8 +42,8 @@ static bool fits_hole_of(const struct op_value *value, struct json_value scalar)
   return fits_hole(scalar) && (!is_number || scalar.kind == JSON_KIND_NUMBER);
 }
 
-/* Sets a value from the scalar, according to the value's kind. False if the kind is OP_REF and the scalar
- * is no ref, or if a number is too long. */
+/* Sets a value from the scalar, according to the value's kind. False if the kind is OP_REF and the scalar is
+ * not a ref, or if a number is too long. */
 static bool fill_scalar(struct op_value *value, struct json_value scalar)
 {
   switch (value->kind) {
@@ -92,9 +92,9 @@ static bool cut_element(struct json_value json, const struct op_value *item, str
   return true;
 }
 
-/* Finds the text that is common to the elements of a list, which was read as items; the result borrows
- * from the list's text. *scalars becomes the text from the first scalar to the last. False: the elements
- * differ, or there are none. */
+/* Finds the text that is common to the elements of a list; items are the elements that were read; the result
+ * borrows from the list's text. *scalars becomes the text from the first scalar to the last. False: the
+ * elements differ, or the list is empty. */
 static bool find_list(struct json_value list, const struct op_value *items, struct shape_list *found,
                       struct text *scalars)
 {
@@ -122,7 +122,7 @@ static bool find_list(struct json_value list, const struct op_value *items, stru
   return true;
 }
 
-/* Like fill_scalar, for a plain whole number that has been read already; value is no OP_REF. */
+/* Like fill_scalar, for a plain whole number that has been read already; value is not an OP_REF. */
 static void fill_integer(struct op_value *value, int64_t integer)
 {
   value->kind = OP_INTEGER;
@@ -273,7 +273,8 @@ static __attribute__((noinline)) bool consume_other(struct shape *shape, const s
 static bool consume_shape(struct shape *shape, struct text *rest, struct arena *arena)
 {
   size_t at = 0;
-  if (shape->length == 0) /* its holes may be those of a text that could not be kept */
+  /* the shape is empty, but its holes may be left from a text that could not be kept */
+  if (shape->length == 0)
     return false;
   for (size_t i = 0; i < shape->hole_count; i++) {
     const struct shape_hole *hole = &shape->holes[i];

@@ -29,7 +29,8 @@ static bool fill_template(struct answer_template *template, const struct rpc_wri
                    &template->after_number_length);
 }
 
-/* Appends an answer; number is ignored if the template has none. A failed allocation leaves out->failed. */
+/* Appends an answer; number is ignored if the template has no place for a number. A failed allocation leaves
+ * out->failed. */
 static void write_answer(const struct answer_template *template, struct text id, int64_t number,
                          struct buffer *out)
 {

@@ -15,7 +15,7 @@ bool serving_serve_cached(struct serving *serving, enum rpc_served *served);
 size_t serving_match_cached(void *context, struct text text);
 enum jsonrpc_handled serving_run_cached(void *context);
 
-/* Caches the current request, which has been decoded into the operation. */
+/* Caches the current request. The request was decoded into the operation. */
 void serving_cache_request(struct serving *serving, const struct operation *operation);
 
 /* rpc_read_request.find_places, with a struct jsonrpc_request in which rpc_params_decode has found no

@@ -13,8 +13,8 @@ enum {
   LONG_TEXT = 1024,    /* bytes; copying a shorter text costs a request no more than reading some names */
   BUCKETS = 1024,      /* the number of requests that a batch may have by default */
   /* The data of an error contains the data of the error that caused it. If each request depended on the
-   * one before, the answer would grow by the square of its length. So beyond this depth only the first of
-   * these errors is named. */
+   * previous request, the answer would grow by the square of the number of requests. For this reason, beyond
+   * this depth only the first of these errors is named. */
   CAUSES_MAX = 8
 };
 
@@ -54,7 +54,7 @@ struct batch_result *batch_results_find(const struct batch_results *results, str
   return result;
 }
 
-/* Makes a result that is a long text one that arguments share. NULL: the result is no long text, or memory
+/* Makes a result that is a long text one that arguments share. NULL: the result is not a long text, or memory
  * is short. */
 static struct op_shared_text *share_text(struct batch_results *results, struct batch_result *result)
 {
@@ -121,7 +121,7 @@ static bool copy_json(struct batch_results *results, struct text json, struct ba
 }
 
 /* Lists and maps by value have no single class that their JSON would need, and the type of an Optional's
- * value is that of its content. */
+ * value is the type of its content. */
 static bool needs_type(const struct outcome *outcome)
 {
   bool is_array = outcome->type.len > 0 && *outcome->type.data == '[';
@@ -158,7 +158,7 @@ static void write_argument(struct buffer *out, const struct op_value *value)
     }
     buffer_append_char(out, '}');
     break;
-  case OP_REF: /* the text beside the number is only for readers of results */
+  case OP_REF: /* the text that is sent with the number is only for readers of results */
     BUFFER_LITERAL(out, "{\"ref\":");
     json_write_integer(out, value->ref);
     buffer_append_char(out, '}');
@@ -354,7 +354,7 @@ static void copy_up_to(struct filling *filling, const char *end)
   filling->copied_to = end;
 }
 
-/* Continues after the text that was replaced, which ends there. */
+/* Continues at `end`, the end of the text that was replaced. */
 static enum jp_status continue_after(struct filling *filling, const char *end)
 {
   filling->copied_to = end;
@@ -364,14 +364,15 @@ static enum jp_status continue_after(struct filling *filling, const char *end)
   return filling->out.len > filling->fill->max_size ? fail_size(filling->fill) : JP_OK;
 }
 
-/* Writes a shared text as members of an argument: the name stays. */
+/* Writes a shared text as members of an argument: the name is not replaced. */
 static void write_shared(struct buffer *out, struct json_value name)
 {
   BUFFER_LITERAL(out, "\"type\":\"java.lang.String\",\"ref\":");
   buffer_append_text(out, name.span);
 }
 
-/* Writes a value as members of an argument: "ref":N or "type":T,"value":V, with an encoding if V has one. */
+/* Writes a value as members of an argument: "ref":N or "type":T,"value":V, with an encoding if V is
+ * encoded. */
 static void write_members(struct buffer *out, const struct batch_result *result, bool has_type)
 {
   if (result->kind == BATCH_RESULT_REF) {
@@ -411,7 +412,8 @@ static enum jp_status write_named(struct filling *filling, struct json_value nam
   return continue_after(filling, name.span.data + name.span.len);
 }
 
-/* The type that an argument declares beside a name: none; a type that any String has; or another type. */
+/* The type that an argument declares together with a name: no type; a type that any String has; or another
+ * type. */
 enum declared_type { DECLARES_NOTHING, DECLARES_TEXT, DECLARES_OTHER };
 
 /* Replaces the member "ref": {"result": ID}. */
@@ -425,7 +427,7 @@ static enum jp_status write_ref(struct filling *filling, struct text key, struct
     return status;
   bool is_shared = takes_text && result->shared != NULL;
   if (is_shared && type == DECLARES_TEXT)
-    return JP_OK;                    /* the text stays */
+    return JP_OK;                    /* the text is not changed */
   copy_up_to(filling, key.data - 1); /* with its quote */
   if (is_shared)
     write_shared(&filling->out, ref);
@@ -438,7 +440,7 @@ static enum jp_status write_ref(struct filling *filling, struct text key, struct
 
 static enum jp_status fill_value(struct filling *filling, struct json_value json);
 
-/* Inside "value" an object is a map, whatever its members are named. */
+/* Inside "value" an object is always a map, even if its members are named like the members of an argument. */
 static enum jp_status fill_contents(struct filling *filling, struct json_value json)
 {
   enum jp_status status = JP_OK;
@@ -462,8 +464,8 @@ enum argument_member { ARGUMENT_TYPE, ARGUMENT_VALUE, ARGUMENT_REF, ARGUMENT_MEM
 static const struct text argument_names[ARGUMENT_MEMBERS] = {
     [ARGUMENT_TYPE] = TEXT("type"), [ARGUMENT_VALUE] = TEXT("value"), [ARGUMENT_REF] = TEXT("ref")};
 
-/* True for types that accept a String as it is. Any other type parses the text, each time that it is
- * named. */
+/* True for types that accept a String without conversion. Any other type parses the text, each time that it
+ * is named. */
 static bool is_text_type(struct json_value type)
 {
   static const struct text types[] = {
@@ -577,7 +579,7 @@ enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *j
   return status;
 }
 
-/* ---- results that no answer has ("keep": false) ---- */
+/* ---- results that are not in the answer ("keep": false) ---- */
 
 struct unkept_object {
   struct uuid session; /* that the request has named; else zero */

@@ -7,11 +7,11 @@
  *
  * The result of each request is noted. A later request that names it is rewritten: each name is replaced by
  * the ref or by the value with its type, so that the readers of params need not know names. Names of long
- * Strings are an exception: they stay, with the type, and rpc/values finds the text by the name, so that
- * naming it does not copy it.
+ * Strings are an exception: they are not replaced, but kept with the type, and rpc/values finds the text by
+ * the name, so that naming it does not copy it.
  *
- * For one message, on its thread. The results live in the arena in which they were made, which must outlive
- * the requests of the batch.
+ * For one message, on its thread. The results are kept in the arena in which they were made. The arena must
+ * outlive the requests of the batch.
  */
 #include "base/arena.h"
 #include "op/outcome.h"
@@ -22,7 +22,7 @@ enum batch_result_kind {
   BATCH_RESULT_REF,    /* ref */
   BATCH_RESULT_VALUE,  /* type and json; type data NULL: only the JSON */
   BATCH_RESULT_FAILED, /* json: the data of its error */
-  BATCH_RESULT_NONE,   /* void, or a query: there is no result to name */
+  BATCH_RESULT_NONE,   /* void, or a query: it has no result that could be named */
   BATCH_RESULT_TWICE,  /* several requests have this id */
   BATCH_RESULT_LARGE   /* it would not fit in addition to the values that were noted before */
 };
@@ -37,7 +37,7 @@ struct batch_result {
   struct text json;
   bool is_base64;                /* BATCH_RESULT_VALUE: json is the base64 of an array's elements */
   bool is_long_text;             /* BATCH_RESULT_VALUE: json is a long String, which arguments can share */
-  struct op_shared_text *shared; /* once it is one */
+  struct op_shared_text *shared; /* set once the text is shared */
   unsigned failures; /* BATCH_RESULT_FAILED: how many failed requests led to it, one after the other */
   struct batch_result *next;
   struct batch_result *next_shared;
@@ -60,8 +60,8 @@ struct batch_results *batch_results_create(struct arena *arena, size_t room);
 void batch_results_note(struct batch_results *results, struct text id, const struct outcome *outcome,
                         bool by_value);
 
-/* The same for a request that failed. data: the JSON of its error's data, which is copied, or null if
- * there is no room; cause: the failed result that the request has named, or NULL. */
+/* The same for a request that failed. data: the JSON of its error's data, which is copied, or null if it does
+ * not fit; cause: the failed result that the request has named, or NULL. */
 void batch_results_note_failure(struct batch_results *results, struct text id, struct text data,
                                 const struct batch_result *cause);
 
@@ -86,29 +86,30 @@ struct batch_fill {
   struct json_limits limits;
   size_t max_size; /* of the filled JSON */
   enum batch_fill_form form;
-  bool shares_texts; /* the names of long Strings stay, for batch_fill_find_shared */
+  /* the names of long Strings are not replaced: batch_fill_find_shared finds their texts */
+  bool shares_texts;
   struct arena *arena;
   struct outcome *outcome; /* receives the errors */
 };
 
 /*
- * json stays if it names no result, and else is in the arena. Anything but JP_OK leaves an OUTCOME_ERROR.
- * JP_INVALID: an id names no result. JP_CLOSED: the request of that id failed, and *failed is its result.
- * JP_LIMIT; JP_NO_MEMORY.
+ * json is unchanged if it names no result; otherwise the new text is in the arena. Anything but JP_OK leaves
+ * an OUTCOME_ERROR. JP_INVALID: an id names no result. JP_CLOSED: the request of that id failed, and *failed
+ * is its result. JP_LIMIT; JP_NO_MEMORY.
  */
 enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *json,
                              const struct batch_result **failed) JP_MUST_CHECK;
 
-/* The text that {"result": ID} in a filled request names; NULL: it names none. */
+/* The text that {"result": ID} in a filled request names; NULL: it names no result. */
 struct op_shared_text *batch_fill_find_shared(struct batch_results *results, struct json_value name);
 
-/* ---- results that no answer has ("keep": false) ---- */
+/* ---- results that are not in the answer ("keep": false) ---- */
 
 struct unkept_object;
 
 /*
  * Results of requests with "keep": false: steps of a chain, which later requests of the batch may use. At the
- * end of the message their refs count as not sent, so that an object stays only if another answer has sent
+ * end of the message their refs count as not sent, so that an object remains only if another answer has sent
  * its ref. Begins as zero.
  */
 struct unkept_results {
@@ -117,8 +118,8 @@ struct unkept_results {
   size_t capacity;
 };
 
-/* Moves the stored refs of the current request's result to *unkept. Without memory the objects stay in the
- * session. */
+/* Moves the stored refs of the current request's result to *unkept. If memory is short, the objects remain in
+ * the session. */
 void unkept_results_note(struct unkept_results *unkept, struct rpc_run *run);
 
 /* Releases the refs at the end of the message. */

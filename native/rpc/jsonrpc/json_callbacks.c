@@ -330,8 +330,8 @@ static enum jp_status read_frames(struct arena *arena, struct json_value json,
   return JP_OK;
 }
 
-/* The message in the data has priority over that of the error, which may be the standard text of its code.
- * depth: of the causes around it. */
+/* The message in the data has priority over the error's own message, because the latter may be the standard
+ * text of its code. depth: the number of outer causes. */
 static enum jp_status read_data(struct arena *arena, struct json_value data, size_t depth,
                                 struct jvm_callback_thrown *read, struct outcome *outcome)
 {

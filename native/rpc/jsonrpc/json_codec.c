@@ -293,7 +293,7 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
 
 /* ---- answers that need no worker ---- */
 
-/* Ignores the part after the last comma, which may be cut off. */
+/* Ignores the part after the last comma, because that part may be incomplete. */
 static struct text find_id(struct text beginning)
 {
   while (beginning.len > 0 && beginning.data[beginning.len - 1] != ',')
@@ -569,7 +569,7 @@ static enum rpc_lane lane_of_operation(const struct operation *operation)
   }
 }
 
-/* Options can lead to code of the application, such as an executor. */
+/* Options can cause calls of application code, for example of an executor. */
 static void handle_for_lane(void *context, const struct jsonrpc_request *request,
                             struct jsonrpc_response *response)
 {

@@ -69,7 +69,8 @@ struct serving {
   struct outcome_body stream; /* of RPC_STREAM */
 
   struct arena lasting; /* until the message ends; the runner's arena lasts for one request of a batch */
-  struct batch_results *results; /* of a batch whose requests name results of earlier ones; else NULL */
+  /* of a batch whose requests name results of earlier requests; otherwise NULL */
+  struct batch_results *results;
 
   struct unkept_results unkept;
 
@@ -83,7 +84,7 @@ struct serving {
 
   /* Of a request that rpc/fastpath/cached_requests.c has decoded, else NULL: */
   struct rpc_cached_request *cached; /* of a batch: the request that matched last */
-  const struct operation *operation; /* what it means */
+  const struct operation *operation; /* the operation that the request means */
   const struct outcome *failed;      /* its outcome, if it was run already and failed; else NULL */
   struct serving_places *places;     /* filled when its answer is written */
 

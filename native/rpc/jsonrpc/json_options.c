@@ -116,7 +116,7 @@ static enum jp_status read_array_value_max(const struct options_reader *reader, 
   return JP_OK;
 }
 
-/* int64_t: milliseconds. A timeout of more than a thousand years counts as none. */
+/* int64_t: milliseconds. A timeout of more than a thousand years counts as no timeout. */
 static enum jp_status read_timeout(const struct options_reader *reader, const struct option_row *row,
                                    struct json_value value, void *member)
 {

@@ -25,8 +25,8 @@ struct rpc_request_options {
   struct text within;          /* the callback in which the request is nested; data NULL: not given */
 };
 
-/* Reads the options of a request, which may have none. Anything but JP_OK leaves an OUTCOME_ERROR in
- * *outcome. */
+/* Reads the options of a request. The request need not have options. Anything but JP_OK leaves an
+ * OUTCOME_ERROR in *outcome. */
 enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, struct arena *arena,
                                         struct rpc_request_options *options,
                                         struct outcome *outcome) JP_MUST_CHECK;
@@ -35,7 +35,7 @@ enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, s
  * first request of the batch has no `within`. */
 void rpc_request_options_fail_within(struct text within, struct arena *arena, struct outcome *outcome);
 
-/* Sets the fields of the operation that the options stand for. */
+/* Sets the fields of the operation that correspond to the options. */
 void rpc_request_options_apply(const struct rpc_request_options *options, struct operation *operation);
 
 #endif

@@ -276,7 +276,7 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
   write_from(out, answer);
   BUFFER_LITERAL(out, ",\"cause\":");
   if (answer->cause.data != NULL) {
-    /* The error was caused by another error, which has data. */
+    /* The error was caused by another error that has data. */
     buffer_append_text(out, answer->cause);
     buffer_append_char(out, '}');
     return;

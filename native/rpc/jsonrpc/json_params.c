@@ -329,7 +329,7 @@ static enum jp_status read_control_text(struct params_reader *reader, const stru
   return JP_OK;
 }
 
-/* The number of a call; 0: the value is none. */
+/* The number of a call; 0: the value is not the number of a call. */
 static uint64_t read_call_number(struct json_value value)
 {
   struct number number;
@@ -474,7 +474,7 @@ enum { META_RULES = sizeof meta_rules / sizeof meta_rules[0] };
 
 enum { META_TYPES = 3 };
 
-/* The types that an argument may have; errors name the first one. */
+/* The types that an argument may have; errors name the first type. */
 static const struct text meta_types[][META_TYPES] = {
     [META_FLAG] = {TEXT("boolean"), TEXT("java.lang.Boolean"), TEXT("Boolean")},
     [META_LIST] = {TEXT("java.lang.String[]"), TEXT("String[]"), TEXT("[Ljava.lang.String;")},
@@ -733,7 +733,7 @@ static enum jp_status read_object(struct params_reader *reader)
   return JP_OK;
 }
 
-/* count stays if the parameter is not given. */
+/* count is unchanged if the parameter is not given. */
 static enum jp_status read_count(struct params_reader *reader, enum rpc_param param, size_t least,
                                  size_t *count)
 {

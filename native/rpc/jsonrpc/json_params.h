@@ -4,7 +4,7 @@
  * Decodes a JSON-RPC request into a struct operation: the six methods, the required members of each, and all
  * error texts that callers match (docs/protocol.md, "new, call, get, put", "control", "meta" and "Errors").
  * JSON-RPC 1.1 and HTTP GET: by position too, and coerced (rpc/methods/procedures.h). Any thread; the
- * operation lives in the message and in the arena.
+ * operation borrows from the message and from the arena.
  */
 #include "base/arena.h"
 #include "jsonrpc/jsonrpc.h"
@@ -19,11 +19,12 @@ enum jp_status rpc_params_decode(const struct jsonrpc_request *request, const st
                                  struct arena *arena, struct operation *operation,
                                  struct outcome *outcome) JP_MUST_CHECK;
 
-/* For params, an object: true if they lack this member, and have an unknown member with a near name, which
- * may have been meant (docs/protocol.md, "Errors"). Only called for failures and requests without a type. */
+/* For params, an object: true if they lack this member, and have an unknown member with a similar name, which
+ * the caller may have meant (docs/protocol.md, "Errors"). Called only for failures and requests without a
+ * type. */
 bool rpc_has_near_param(struct json_value params, enum rpc_param missing);
 
-/* Then appends ` ("arg": did you mean "args"?)` to the message of an error. */
+/* In this case, appends ` ("arg": did you mean "args"?)` to the message of an error. */
 void rpc_hint_param(struct json_value params, enum rpc_param missing, struct arena *arena,
                     struct outcome *outcome);
 

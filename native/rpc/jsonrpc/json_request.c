@@ -259,7 +259,8 @@ static bool check_within(const struct serving *serving, struct outcome *outcome)
   return false;
 }
 
-/* Also checked for requests that the fast path has served before: another client may send the same bytes. */
+/* This is also checked for requests that the fast path has served before, because another client may send the
+ * same bytes. */
 static bool is_in_epoch(const struct serving *serving)
 {
   const struct rpc_run *run = &serving->run;
@@ -268,7 +269,7 @@ static bool is_in_epoch(const struct serving *serving)
                                 serving->request->epoch);
 }
 
-/* A malformed member beside method and params is an error even if the method does not use it, so that the
+/* A malformed member other than method and params is an error even if the method does not use it, so that the
  * client sees the error at once. */
 static bool read_extras(struct serving *serving, bool is_good_session_name, struct outcome *outcome)
 {
@@ -286,7 +287,8 @@ static bool read_extras(struct serving *serving, bool is_good_session_name, stru
           check_within(serving, outcome));
 }
 
-/* The arguments of Java members are read by rpc/values, which finds long texts by their names. */
+/* The arguments of Java members are not read here, but by rpc/values, which finds long texts by their
+ * names. */
 static bool takes_shared_texts(struct text method)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(method);
@@ -359,7 +361,7 @@ static void fill_and_handle(struct serving *serving, bool is_good_session_name,
   serving->request = request;
 }
 
-/* The dotted name for which the request's method is the identifier; data NULL: the method is no
+/* The dotted name for which the request's method is the identifier; data NULL: the method is not an
  * identifier. */
 static struct text read_identifier(const struct serving *serving, struct text method)
 {

@@ -7,7 +7,7 @@
 enum { ENTRIES = 2 };
 
 struct kept_document {
-  atomic_uint users; /* the cache itself counts as one */
+  atomic_uint users; /* the cache itself counts as a holder */
   struct buffer key;
   struct buffer text;
 };

@@ -72,7 +72,7 @@ struct meta_ahead {
   pthread_cond_t changed;
   /* guarded by the lock, except the piece that the thread is writing */
   struct buffer pieces[PIECES]; /* a ring */
-  size_t written;               /* pieces so far; the next one goes to written % PIECES */
+  size_t written;               /* pieces so far; the next piece goes to written % PIECES */
   size_t taken;
   enum jp_status status; /* JP_CLOSED: the last piece is written */
   bool is_stopped;
@@ -382,7 +382,8 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   return JP_OK;
 }
 
-/* Whether the class may be the superclass of another one, which only the files of all classes say. */
+/* Whether the class may be the superclass of another class. To know this, the files of all classes must be
+ * read. */
 static bool may_have_subclasses(const struct catalog_tables *tables, struct text name)
 {
   uint32_t found = catalog_find(tables, name);
@@ -390,8 +391,8 @@ static bool may_have_subclasses(const struct catalog_tables *tables, struct text
          (tables->classes[found].access & (ACCESS_FINAL | ACCESS_INTERFACE)) == 0;
 }
 
-/* Opens the classes that the answer needs: those that the operation names. All classes, if it names none,
- * or if one of the named classes may have subclasses. */
+/* Opens the classes that the answer needs: those that the operation names. All classes, if the query names no
+ * class, or if one of the named classes may have subclasses. */
 static enum jp_status open_classes(struct catalog *catalog, const struct operation *operation,
                                    struct catalog_excerpt **excerpt, struct jp_error *error)
 {

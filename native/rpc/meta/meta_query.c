@@ -14,8 +14,8 @@ static int compare_texts(const void *left, const void *right)
   return text_order(*(const struct text *)left, *(const struct text *)right);
 }
 
-/* Drops prefixes that begin with another prefix, because the shorter one covers them; in sorted order they
- * follow it. Moves the rest to the front, and returns its number. */
+/* Drops prefixes that begin with another prefix, because the shorter prefix covers them; in sorted order they
+ * follow the shorter prefix. Moves the rest to the front, and returns its number. */
 static size_t drop_covered(struct text *sorted, size_t count)
 {
   size_t kept = 0;
@@ -57,7 +57,8 @@ enum jp_status meta_prefixes_init(struct meta_prefixes *prefixes, const struct t
   return copied ? JP_OK : JP_NO_MEMORY;
 }
 
-/* In sorted order the only possible prefix of the name is the last one that is not greater than the name. */
+/* In sorted order the only possible prefix of the name is the last entry that is not greater than the
+ * name. */
 bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name)
 {
   size_t from = 0;
@@ -380,7 +381,7 @@ static struct text package_of(const struct catalog_tables *tables, uint32_t clas
   return text_slice(name, 0, dot == SIZE_MAX ? 0 : dot);
 }
 
-/* True if a method of the same signature in a subclass overrides this one, and does not merely hide it
+/* True if a method of the same signature in a subclass overrides this method, and does not merely hide it
  * (JLS 8.4.8.1). */
 static bool can_be_overridden(const struct catalog_tables *tables, const struct catalog_method *method,
                               uint32_t declaring, uint32_t by)
@@ -410,8 +411,7 @@ static struct text parameters_of(const struct catalog_tables *tables, const stru
 }
 
 /* True if the caller may use the method on the object, but a bridge hides it and the bridge's target is
- * denied. The method is then listed, because its name and parameters are the only ones that the caller may
- * use. */
+ * denied. The method is then listed, because the caller may use only its name and its parameters. */
 static bool is_open_by_bridge(const struct meta_members *members, const struct catalog_tables *tables,
                               const struct meta_signature *nearer, const struct catalog_method *method)
 {
@@ -443,8 +443,8 @@ static enum jp_status inherit_method(struct meta_members *members, const struct 
   return kept ? JP_OK : JP_NO_MEMORY;
 }
 
-/* True if a bridge with these parameter types could call a method with those: primitive types have to be
- * equal, classes may differ. */
+/* True if a bridge with the first parameter types could call a method with the second: primitive types have
+ * to be equal, classes may differ. */
 static bool could_bridge(struct text bridge, struct text target)
 {
   bridge = text_slice(bridge, 1, bridge.len);

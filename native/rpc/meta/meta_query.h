@@ -20,11 +20,11 @@ struct meta_query;
 /* A set of prefixes, of any number that fits into a message; a binary search finds whether a name begins
  * with one of them. Constant once made. */
 struct meta_prefixes {
-  struct text *items; /* sorted; none begins with another */
+  struct text *items; /* sorted; no prefix begins with another */
   size_t count;
 };
 
-/* Copies the texts into the arena, except those that begin with another one. JP_NO_MEMORY. */
+/* Copies the texts into the arena, except texts that begin with another text. JP_NO_MEMORY. */
 enum jp_status meta_prefixes_init(struct meta_prefixes *prefixes, const struct text *texts, size_t count,
                                   struct arena *arena) JP_MUST_CHECK;
 
@@ -87,7 +87,7 @@ struct meta_members {
 void meta_members_init(struct meta_members *members);
 void meta_members_fini(struct meta_members *members);
 
-/* Replaces the members by those of this class. JP_NO_MEMORY. */
+/* Replaces the members by the members of this class. JP_NO_MEMORY. */
 enum jp_status meta_members_collect(struct meta_members *members, const struct meta_query *query,
                                     uint32_t class_index) JP_MUST_CHECK;
 
@@ -104,7 +104,7 @@ struct meta_query {
   enum policy_channel channel;
   bool merge_ancestry;
   bool only_public_ancestry;      /* of inherited members only the public ones */
-  bool marks_varargs;             /* members of variable arity are marked as such */
+  bool marks_varargs;             /* members of variable arity are marked */
   const struct meta_reach *reach; /* borrowed; NULL: classes of all loaders are shown */
   struct text judged_name; /* the name of the described class for the policy; data NULL: its own name */
   struct meta_prefixes excludes;
@@ -121,7 +121,7 @@ enum jp_status meta_query_init(struct meta_query *query, const struct catalog_ta
                                const struct operation *operation) JP_MUST_CHECK;
 void meta_query_fini(struct meta_query *query);
 
-/* Finds the next class to describe, at or after *position, and moves *position past it. False: none is
+/* Finds the next class to describe, at or after *position, and moves *position past it. False: no member is
  * left. */
 bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class_index);
 

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_META_META_SHAPES_H
 #define JPEER_RPC_META_META_SHAPES_H
 /*
- * A small catalog of a class and its ancestors, made from the JVM's answers, for a class that no catalog has.
- * One owner, one thread at a time. For rpc/meta and rpc/methods.
+ * A small catalog of a class and its ancestors, made from the JVM's answers, for a class that is not in any
+ * catalog. One owner, one thread at a time. For rpc/meta and rpc/methods.
  */
 #include "classfile/catalog.h"
 #include "op/description.h"

@@ -54,7 +54,7 @@ static bool shows_name(const struct collection *collection, struct text class_na
   return policy_shows_class(collection->query->policy, collection->query->channel, class_name);
 }
 
-/* Names arrive package by package, so that comparing with the last one finds most repetitions. */
+/* Names arrive package by package, so that comparing with the last package finds most repetitions. */
 static void note_package(struct collection *collection, struct text package, struct text class_name)
 {
   const struct array *packages = &collection->packages;

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_META_NAME_LIST_H
 #define JPEER_RPC_META_NAME_LIST_H
 /*
- * `meta` `list_names`: the packages and classes whose names begin with a prefix, for completion. Only the
- * names in jars and in the JDK's image are read, and no class file. Any thread.
+ * `meta` `list_names`: the packages and classes whose names begin with a prefix, for completion. Reads only
+ * the names in jars and in the JDK's image, not the class files. Any thread.
  */
 #include "base/buffer.h"
 #include "classfile/catalog.h"

@@ -34,8 +34,8 @@ enum jp_status java_method_decode(const struct jsonrpc_request *request, struct 
                                   const struct java_method_rules *rules, struct arena *arena,
                                   struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 
-/* Applies a parameter's generic signature, or descriptor, to the elements of lists and maps: declares
- * types for elements that have none, at every level. False if memory is short. */
+/* Applies a parameter's generic signature, or descriptor, to the elements of lists and maps: declares types
+ * for elements without a type, at every level. False if memory is short. */
 bool java_value_type_elements(struct text type, struct arena *arena, struct op_value *value) JP_MUST_CHECK;
 
 #endif

@@ -286,7 +286,7 @@ struct placing {
   struct outcome *outcome;
 };
 
-/* index NO_PARAM: the procedure has no such parameter; the value is dropped. */
+/* index NO_PARAM: the procedure does not have this parameter; the value is dropped. */
 static enum jp_status place_param(struct placing *placing, int index, struct json_value value)
 {
   if (index == NO_PARAM || value.kind == JSON_KIND_NULL)

@@ -84,8 +84,8 @@ static size_t make_nested_names(const struct look *look, struct text wanted, str
 }
 
 /* Near names that the caller may use, grouped by their distance as far as the names alone say; few classes
- * are read for a suggestion. If there are more names than are kept, the first ones in alphabetical order
- * are kept, so that the result does not depend on the order of the search. */
+ * are read for a suggestion. If there are more names than fit, the first names in alphabetical order are
+ * kept, so that the result does not depend on the order of the search. */
 enum { DISTANCES = 4, CANDIDATES_MAX = 128 /* of one distance; a JDK has 117 classes named Holder */ };
 
 struct candidates {
@@ -118,7 +118,7 @@ static void note_candidate(void *context, struct text name)
   struct text kept = arena_text(suggester->arena, name);
   if (kept.data == NULL)
     return;
-  count -= count == CANDIDATES_MAX; /* the last one is dropped */
+  count -= count == CANDIDATES_MAX; /* the last name is dropped */
   memmove(names + at + 1, names + at, (count - at) * sizeof *names);
   names[at] = kept;
   candidates->counts[distance] = count + 1;
@@ -232,7 +232,8 @@ void rpc_suggest(const struct nearest *nearest, struct text before, struct text 
 }
 
 /* The name of the missing class, which is the whole message of the error, wherever the request names the
- * class. For an array it is the class of the elements. data NULL: only the given loader has no such class. */
+ * class. For an array it is the class of the elements. data NULL: only the given loader does not have the
+ * class. */
 static struct text missing_class(struct look *look, const struct outcome *outcome)
 {
   struct op_type type;

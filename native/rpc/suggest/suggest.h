@@ -3,7 +3,7 @@
 /*
  * Suggests names to a caller whose class or member was not found: near names that the caller may use
  * (docs/protocol.md, "Errors"). They come from class files, so that no class is loaded, and the policy is
- * asked about each. Only called for failures. If the catalog has not been read before, the names of all
+ * asked about each. Called only for failures. If the catalog has not been read before, the names of all
  * classes and the files of a few are read. Any thread.
  */
 #include "base/arena.h"

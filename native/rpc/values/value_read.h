@@ -32,7 +32,7 @@ struct rpc_callback_sink {
 /* Finds the long texts that arguments name instead of containing them. */
 struct rpc_shared_texts {
   void *context;
-  /* ref: of {"type": T, "ref": ...}. NULL: it names no such text. */
+  /* ref: of {"type": T, "ref": ...}. NULL: it does not name a text. */
   struct op_shared_text *(*find)(void *context, struct json_value ref);
 };
 
@@ -69,8 +69,8 @@ enum jp_status rpc_value_read(struct rpc_value_reader *reader, struct json_value
 enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_value json,
                                  struct op_value **value) JP_MUST_CHECK;
 
-/* Reads the value of an argument whose type is declared elsewhere, data NULL for none: an object is a map,
- * whatever its members are named. Errors as above. */
+/* Reads the value of an argument whose type is declared elsewhere; data NULL: not declared. An object in the
+ * value is always a map. Errors as above. */
 enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text type, struct json_value json,
                                     struct op_value *value) JP_MUST_CHECK;
 
@@ -79,21 +79,22 @@ enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text
 enum jp_status rpc_piece_value_read(struct rpc_value_reader *reader, struct text type, bool is_base64,
                                     struct json_value json, struct op_value **value) JP_MUST_CHECK;
 
-/* Reads the elements of an `args` array; *values is in the arena, NULL if there are none. Errors as above. */
+/* Reads the elements of an `args` array; *values is in the arena, or NULL if there are no elements. Errors as
+ * above. */
 enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value args,
                              struct op_value **values, size_t *count) JP_MUST_CHECK;
 
 /* Reads a ref: an integer from 1 to RPC_REF_MAX, without a suffix. False if the value is not a ref. */
 bool rpc_ref_read(struct json_value json, uint32_t *ref);
 
-/* Reads a number of validated text, without converting a decimal; the value's type stays. */
+/* Reads a number of validated text, without converting a decimal; the value's type is unchanged. */
 void rpc_number_read(struct json_value json, struct op_value *value);
 
 /* "argument 3", "value", "instance" or "result": the beginning of an error's text, in the reader's arena. */
 const char *rpc_value_place(const struct rpc_value_reader *reader);
 
 /* For a field's name that means a piece of an array ("[3]", "[10:20]"; op/piece.h): sets the piece of an
- * OP_GET or OP_PUT with such a member, and leaves other operations as they are. Errors as above. */
+ * OP_GET or OP_PUT with a member of this form, and does not change other operations. Errors as above. */
 enum jp_status rpc_piece_read(struct operation *operation, struct arena *arena,
                               struct outcome *outcome) JP_MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /*
- * A program that uses the whole client library with tests/release/hostile_peer.py, and must survive every
+ * A program that uses the whole client library with tests/release/hostile_peer.py, and must not crash on any
  * message. It ends with 0 when the time is up.
  *
  * usage: client_hostile FOLDER SECONDS SEED

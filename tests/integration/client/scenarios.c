@@ -385,7 +385,7 @@ static void check_cancel(struct jp_client *client, const struct jp_argument *tim
   CHECK(!jp_client_cancel(client, note_cancelled, &is_cancelled), "an answered request was found");
 }
 
-/* The call that was waited for is interrupted in Java, so that the next one does not wait for it. */
+/* The call that was waited for is interrupted in Java, so that the next call does not wait for it. */
 static void run_cancelled(void)
 {
   struct jp_client *client = open_client(NULL);
@@ -416,7 +416,7 @@ static void run_late(void)
   jp_client_close(client);
 }
 
-/* ---- a peer that dies, or is stopped ---- */
+/* ---- a peer that is killed or stopped ---- */
 
 enum { IN_FLIGHT = 64 };
 
@@ -576,7 +576,7 @@ static bool has_whole_connection(void)
 
 /* The shared memory still exists: a peer that polls it serves it until it reads the socket. One call may find
  * both its answer and the end. Then it succeeds, the next call reconnects, and no call fails: the new
- * connection shows that the client has seen the end, and the result is the same. */
+ * connection shows that the client has noticed the end. The result is the same in both cases. */
 static enum jp_client_status ping_until_closed(struct jp_client *client, enum jp_client_status status)
 {
   for (int i = 0; i < POLLS_MAX && status == JP_CLIENT_OK; i++) {

@@ -20,7 +20,7 @@ SECONDS = 60
 ZMQ_SCHEMES = ("tcp", "ipc")
 DUPLEX_SCHEMES = ("ws", "ws+unix", "shm")
 SCHEMES = (*DUPLEX_SCHEMES, "http", "http+unix", *ZMQ_SCHEMES)
-# Scenarios that the program plays alone (scenarios.c).
+# Scenarios that the program (scenarios.c) runs without help of the test.
 SCENARIOS = (*((name, SCHEMES) for name in ("kinds", "refs", "overdue", "shared-session", "late", "threads", "reconnects")),
              *((name, DUPLEX_SCHEMES) for name in ("comparator", "listeners", "refused", "shared-beside", "pinned")),
              ("unpinned", tuple(scheme for scheme in SCHEMES if scheme not in DUPLEX_SCHEMES)),
@@ -33,7 +33,8 @@ def url_of(peer, scheme):
 
 
 class Scenario:
-    """A run of the program. say() waits for its word and lets it continue. before: words before the command."""
+    """A run of the program. say() waits for a word that the program prints, and lets the program continue.
+    before: words before the command."""
 
     def __init__(self, url, name, *options, before=()):
         self.process = subprocess.Popen([*before, PROGRAM, url, name, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -127,7 +128,7 @@ class DyingPeer(unittest.TestCase):
 
 
 class Restarts(unittest.TestCase):
-    """A peer is killed, and another one gets its address, where refs begin at 1 again."""
+    """A peer is killed, and another peer with the same address is started. Its refs begin at 1 again."""
 
     def start(self, folder):
         return Peer("--json-rpc", f"unix:{folder}/json", "--zmq-rpc", f"ipc://{folder}/zmq", addresses=False)

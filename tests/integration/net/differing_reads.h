@@ -4,7 +4,7 @@
  * Words and accesses for native/ring/ring_notification.h in which a read of a shared word may return another
  * value than that in memory: near it, as if a client had changed the word between two reads, or far from it.
  * Code that reads a word once, and checks and uses that value, has no fault; code that reads the word again
- * has. READS_IN_A_RUN reads are true, so that messages get through; then every second one of as many reads
+ * has. READS_IN_A_RUN reads are true, so that messages get through; then every second read of as many reads
  * differs, and so on. With STUB_DIFFERS_ALWAYS in the environment every second read differs.
  *
  * The compiler includes it before the sources of native/ring and native/net/shm (-include), only for

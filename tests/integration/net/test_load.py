@@ -305,8 +305,8 @@ class Input(LoadTest):
         return threads
 
     def test_the_greediest_are_cut_and_others_are_served(self):
-        """30 clients stop just before the end of 1 MiB. So many are cut off that the rest fits, and small requests are
-        served."""
+        """30 clients stop just before the end of 1 MiB. As many requests are cut off as needed for the rest
+        to fit, and small requests are served."""
         before = self.stub.resident_kib()
         outcomes = []
         self.run_all(["websocket", "fragments", "http", "chunks", "http"] * 6, self.MIB - 65536, outcomes)
@@ -395,7 +395,7 @@ class Input(LoadTest):
             eventually(lambda: not is_refused())
 
     def test_a_message_that_finds_zeromq_requests_at_the_bound_is_cut(self):
-        """The request over ZeroMQ, which was sent first, is served, and later requests are not refused."""
+        """The request over ZeroMQ was sent first. It is served, and later requests are not refused."""
         self.restart(**{**self.options, "input_max_total": self.MIB})
         late = self.websocket()
         with zmq.Context() as context, self.dealer(context) as one:

@@ -77,7 +77,7 @@ UNIT_TEST(encodes_in_pieces_of_three)
   test_free(decoded);
 }
 
-/* ---- beside what the RFC says of single letters ---- */
+/* ---- compared with the rules of the RFC for single letters ---- */
 
 enum { LENGTHS = 200, ALIGNMENTS = 32 };
 

@@ -87,7 +87,7 @@ UNIT_TEST(rounds_numbers_of_any_length)
   text[0] = '7';
   memcpy(text + ZEROS, "e-99999", 8);
   assert_true(decimal_to_double((struct text){text, ZEROS + 7}) == 7.0);
-  /* And in the other direction. */
+  /* The same in the other direction. */
   memset(text, '0', ZEROS);
   text[1] = '.';
   text[ZEROS - 1] = '3';

@@ -20,7 +20,8 @@ static size_t encode(uint32_t c, char *out)
   return length;
 }
 
-/* The character that the text begins with: its length, 0 where it has none that is well formed. */
+/* The character that the text begins with: its length; 0: the text does not begin with a well-formed
+ * character. */
 static size_t decode(struct text t, uint32_t *c)
 {
   const unsigned char *p = (const unsigned char *)t.data;

@@ -408,7 +408,8 @@ UNIT_TEST(names_are_similar_by_few_edits_or_their_last_part)
     bool is_like;
   } cases[] = {
       {"meta.fixtures.Shapes", "Shapes", 1, "meta.fixtures.Shapes", true},
-      {"META.Fixtures.sHAPES", "sHAPES", 1, "meta.fixtures.Shapes", true}, /* of the edits the case is none */
+      /* a change of case does not count as an edit */
+      {"META.Fixtures.sHAPES", "sHAPES", 1, "meta.fixtures.Shapes", true},
       {"meta.fixtures.hapes", "hapes", 1, "meta.fixtures.Shapes", true},
       {"meta.fixtures.Sqhapes", "Sqhapes", 1, "meta.fixtures.Shapes", true},
       {"meta.fixtures.Shaqes", "Shaqes", 1, "meta.fixtures.Shapes", true},
@@ -438,8 +439,8 @@ UNIT_TEST(names_are_similar_by_few_edits_or_their_last_part)
   catalog_destroy(catalog);
 }
 
-/* Folders may be large: they are not walked for each unknown name. A new class is not seen at once (in one of the
- * rounds, since this thread may be late), but later. */
+/* Folders may be large: they are not walked for each unknown name. A new class is not found at once, but
+ * later. It is enough that one of the rounds shows this, because this thread may be late. */
 UNIT_TEST(names_are_kept_for_a_while)
 {
   enum { TURNS = 10 };
@@ -584,7 +585,7 @@ static void *change_jars(void *argument)
   return NULL;
 }
 
-/* As jars are cut short, replaced and removed, what can be read is. */
+/* While jars are cut short, replaced and removed, all readable classes are read. */
 UNIT_TEST(jars_may_change_while_they_are_read)
 {
   for (int i = 0; i < 5; i++) {

@@ -21,7 +21,7 @@ static const struct class_member *find(const struct class_member *members, size_
   return NULL;
 }
 
-/* A parsed class; what it borrows lives until close_class. */
+/* A parsed class; the data that it borrows is valid until close_class. */
 struct opened {
   uint8_t *bytes;
   struct arena arena;
@@ -108,7 +108,7 @@ UNIT_TEST(test_method_parameters)
   assert_text(run->parameters[1].name, "count");
   assert_int_equal(run->parameters[1].access, 0);
   assert_text(run->parameters[2].name, "last");
-  assert_int_equal(opened.file.source_file.len, 0); /* -g:none */
+  assert_int_equal(opened.file.source_file.len, 0); /* compiled with -g:none */
   close_class(&opened);
 }
 
@@ -178,8 +178,8 @@ UNIT_TEST(test_bytes_too_many)
   test_free(bytes);
 }
 
-/* Every byte in turn becomes something else: wild indexes, counts, lengths and tags. The only requirement is that it
- * ends, and stays within its bytes. */
+/* Changes every byte, one after the other, which makes wrong indexes, counts, lengths and tags. The parser
+ * must only end, and read no bytes outside of the file. */
 UNIT_TEST(test_every_byte_changed)
 {
   static const uint8_t changes[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
@@ -260,7 +260,7 @@ static const struct {
     {TEXT("\xE2\x82\xAC"), TEXT("\xE2\x82\xAC")},
     {TEXT("a\xC0\x80z"), TEXT("a\0z")},
     {TEXT("\xED\xA0\xB5\xED\xB2\xB3"), TEXT("\xF0\x9D\x92\xB3")}, /* a pair of surrogates: U+1D4B3 */
-    {TEXT("\xED\xA0\xB5x"), TEXT("\xED\xA0\xB5x")},               /* a lone one stays */
+    {TEXT("\xED\xA0\xB5x"), TEXT("\xED\xA0\xB5x")},               /* a lone surrogate is kept */
     {TEXT("\xED\xB2\xB3\xED\xA0\xB5"), TEXT("\xED\xB2\xB3\xED\xA0\xB5")},
     {TEXT("a\0b"), TEXT_ABSENT},
     {TEXT("12345678\0"), TEXT_ABSENT},

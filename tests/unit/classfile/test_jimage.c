@@ -130,7 +130,8 @@ static bool note_name(struct text name, void *context)
   return visited->count != visited->until;
 }
 
-/* The names alone are those of the catalog; the modules of this JDK are all java.* and jdk.*. */
+/* The names without modules are the names of the catalog; the modules of this JDK are all java.* and
+ * jdk.*. */
 static void test_names(void **state)
 {
   (void)state;

@@ -331,7 +331,7 @@ static bool read_any(struct fake_connection *connection, struct text *message)
     return kind != 0;
   }
   for (;;) {
-    /* Also without input: the decoder may have read ahead. */
+    /* Called even without new input, because the decoder may have read ahead. */
     struct ws_input input = {.bytes = buffer_text(&connection->in), .used = connection->taken};
     enum ws_event event =
         ws_read(&connection->reader, connection->decoder, &input, &connection->message, MESSAGE_MAX);

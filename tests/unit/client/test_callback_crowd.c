@@ -88,7 +88,7 @@ static void *give_often(void *context)
 
 static unsigned events;
 
-/* Also without a lock: on any thread, but one at a time. */
+/* The calls need no lock: they run on any thread, but only one at a time. */
 static void count_in_order(struct object *object, struct jp_callback_call *call)
 {
   int64_t number = -1;

@@ -149,7 +149,7 @@ UNIT_TEST(test_the_same_session)
   assert_int_equal(strlen(seen), 36);
 }
 
-/* A dead peer is tried repeatedly, but not by each call. */
+/* The client tries repeatedly to connect to a peer that does not answer, but not with each call. */
 UNIT_TEST(test_pauses)
 {
   char seen[40] = "";

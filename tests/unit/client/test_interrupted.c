@@ -138,7 +138,7 @@ UNIT_TEST(test_a_signal_ends_a_wait)
   fixture_end(client);
 }
 
-/* ---- beside other threads ---- */
+/* ---- with other threads ---- */
 
 struct call {
   struct jp_client *client;
@@ -153,7 +153,7 @@ static void *call_once(void *context)
   return NULL;
 }
 
-/* One thread reads and the other one sleeps; only the wait of the hook's thread ends. */
+/* One thread reads and the other thread sleeps; only the wait of the hook's thread ends. */
 UNIT_TEST(test_the_hook_ends_the_wait_of_one_thread)
 {
   struct gate gate = {false};
@@ -268,7 +268,7 @@ UNIT_TEST(test_waiting_for_room)
   fixture_end(client);
 }
 
-/* Reads all requests, and answers none. */
+/* Reads all requests, but answers no request. */
 static void read_posts(struct fake_connection *connection, void *context)
 {
   (void)context;

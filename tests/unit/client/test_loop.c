@@ -53,7 +53,8 @@ static void process_until(struct progress *progress, unsigned done)
   assert_int_equal(progress->done, done);
 }
 
-/* Answers each request at once, except the first `context` requests: those after another request. */
+/* Answers each request at once, except the first `context` requests: the first `context` requests are
+ * answered after another request. */
 static void answer_later(struct fake_connection *connection, void *context)
 {
   unsigned left = *(unsigned *)context;
@@ -242,7 +243,7 @@ static void release_held(struct held_requests *all)
   jp_answer_free(answer);
 }
 
-/* The next `count` completions are those of the requests numbered from `from`, in the order of the peer's
+/* The next `count` completions belong to the requests with numbers from `from` on, in the order of the peer's
  * answers. */
 static void expect_held(const struct held_requests *all, int from, int count)
 {

@@ -14,7 +14,7 @@ static const struct json_integers_form ints = {4, INT32_MIN, INT32_MAX};
 static const struct json_integers_form shorts = {2, INT16_MIN, INT16_MAX};
 static const struct json_integers_form bytes = {1, INT8_MIN, INT8_MAX};
 
-/* In memory of its own size, so that a sanitizer sees a read beyond it. */
+/* In memory of exactly its size, so that a sanitizer detects a read beyond it. */
 static bool read_exactly(const char *text, const struct json_integers_form *form, void *out)
 {
   size_t length = strlen(text);
@@ -51,7 +51,7 @@ UNIT_TEST(test_all_else_is_left)
   }
 }
 
-/* ---- checked beside the grammar, byte by byte ---- */
+/* ---- compared with a check of the grammar, byte by byte ---- */
 
 enum { ALIGNMENTS = 16, LONG_ENOUGH = 64 };
 
@@ -109,7 +109,7 @@ static uint32_t next_random(uint32_t *random)
   return *random = *random * 1664525u + 1013904223u;
 }
 
-/* So many numbers of 1 to `digits` digits. */
+/* `count` numbers of 1 to `digits` digits. */
 static void write_list(struct buffer *out, size_t count, unsigned digits, const char *comma, uint32_t *random)
 {
   buffer_clear(out);

@@ -85,7 +85,7 @@ static void put_value(struct buffer *out, size_t depth)
     for (size_t count = below(5); count > 0; count--) {
       if (is_object && below(3) == 0)
         put_string(out);
-      else if (is_object) /* few names, so that some occur twice, and one in two spellings */
+      else if (is_object) /* few names, so that some occur twice, and one name in two spellings */
         PUT_ONE_OF(out, "\"a\"", "\"b\"", "\"\\u0061\"", "\"\"", "\"id\"", "\"params\"");
       if (is_object) {
         put_space(out);
@@ -132,7 +132,8 @@ static enum oracle_verdict compare(struct text text)
   return verdict;
 }
 
-/* damages 0: compares each generated text. Otherwise damages each text so many times, and compares it each time. */
+/* damages 0: compares each generated text. Otherwise damages each text this many times, and compares it each
+ * time. */
 static void compare_generated(uint64_t seed, int damages, size_t verdicts[ORACLE_DIFFER + 1])
 {
   struct buffer text;

@@ -1,4 +1,5 @@
-/* The reader, beside test_oracle.c, which compares the kinds, members and values of many texts with jansson's. */
+/* The reader. In addition, test_oracle.c compares the kinds, members and values of many texts with
+ * jansson's. */
 #include "json/reader.h"
 
 #include "tests/unit/unit.h"

@@ -217,8 +217,8 @@ UNIT_TEST(keeps_apart_arrays_and_objects_at_every_level)
   buffer_fini(&text);
 }
 
-/* A fault in a long array of whole numbers is reported as in one that begins with a fraction, whose elements are
- * checked one by one. */
+/* A fault in a long array of whole numbers gets the same report as in an array that begins with a fraction,
+ * and whose elements are therefore checked one by one. */
 static void check_fault_beside_a_fraction(const char *numbers)
 {
   struct json_fault faults[2];

@@ -51,7 +51,7 @@ UNIT_TEST(finds_the_id_after_a_lost_quote)
 {
   static const struct row lost[] = {
       {"{\"method\":\"abc,\"id\":4}", "4"},
-      {"{\"params\":{\"a\":\"abc,\"id\":3},\"x\":1}", NULL}, /* that of the params */
+      {"{\"params\":{\"a\":\"abc,\"id\":3},\"x\":1}", NULL}, /* the id of the params */
       {"{\"method\":\"abc,\"idx\":4}", NULL},
       {"[{\"method\":\"abc,\"id\":4}]", NULL},
   };

@@ -164,7 +164,7 @@ UNIT_TEST_WITH(a_supertype_is_asked_for_only_where_no_rule_names_a_class_of_the_
   member.holders = &holder;
   member.holder_count = 1;
   assert_false(judge_may_ask_supertype(&judge, OP_CALL, &member));
-  /* The kept verdict is that of the supertype that was judged instead. */
+  /* The kept verdict is the verdict on the supertype that was judged instead. */
   const struct judged_member supertype = make_member(OP_MEMBER_METHOD, "a.Open");
   member.holder_count = 0;
   assert_int_equal(judge_conclude(&judge, OP_CALL, &member, judge_evaluate(&judge, OP_CALL, &supertype),

@@ -156,7 +156,7 @@ UNIT_TEST_WITH(a_held_lock_is_waited_for, make_folder, remove_folder)
   int holder = open("k.lock", O_RDWR | O_CREAT, 0600);
   assert_int_equal(flock(holder, LOCK_EX), 0);
   expect_refusal("k", "another process holds k.lock");
-  close(holder); /* a lock file without a holder is no obstacle */
+  close(holder); /* a lock file without a holder does not matter */
   struct unix_socket made = bind_socket("k");
   assert_int_equal(inode_of("k.lock"), 0);
   close_socket(&made);

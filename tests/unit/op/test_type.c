@@ -160,7 +160,7 @@ UNIT_TEST(has_255_dimensions_at_the_most)
   buffer_fini(&written);
 }
 
-/* A type as it is written in source, by Class.getName(), and as a descriptor. */
+/* A type in three forms: in source code, from Class.getName(), and as a descriptor. */
 static const struct name_case {
   struct text source;
   struct text binary;

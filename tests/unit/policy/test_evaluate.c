@@ -59,7 +59,7 @@ static unsigned word(const struct case_file *file, const struct policy_vocabular
   return value;
 }
 
-/* The number of the bit that the word stands for. */
+/* The number of the bit with this name. */
 static unsigned bit(const struct case_file *file, const struct policy_vocabulary *vocabulary,
                     const char *token)
 {

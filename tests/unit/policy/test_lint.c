@@ -1,4 +1,5 @@
-/* Warnings about rules: when there is one, when not, and that no rule that decides something is called unreachable. */
+/* Warnings about rules: which rules cause a warning, and that a rule that decides something is never called
+ * unreachable. */
 #include "policy/lint.h"
 #include "policy/policy.h"
 
@@ -121,7 +122,8 @@ static void note_rule(const struct policy *policy, struct policy_verdict verdict
     used[rule - 1] = true;
 }
 
-/* Judges every member of every class with a short name, as a request does. Constructors are called <init>. */
+/* Judges every member of every class with a short name in the same way as a request. Constructors are called
+ * <init>. */
 static void note_used(const struct policy *policy, bool named[RULES], bool used[RULES])
 {
   static const char *const classes[] = {"a",   "b",    "ab",    "a.a",   "a.b",   "b.a",

@@ -180,9 +180,9 @@ static struct words words_over(const char *alphabet, size_t longest)
   return words;
 }
 
-/* The oracle: each name of up to `longest` characters that a pattern matches, as a set. A pattern covers another
- * where its set holds the other's. Names need one letter that no pattern has. They have to be longer than both
- * patterns for the answer "no": is_exact. The answer "yes" is wrong with any name. */
+/* The oracle: each name of up to `longest` characters that a pattern matches, as a set. A pattern covers
+ * another where its set holds the other's. Names need one letter that is not in any pattern. They have to be
+ * longer than both patterns for the answer "no": is_exact. The answer "yes" is wrong with any name. */
 static void compare_with_names(const char *pattern_alphabet, size_t pattern_longest,
                                const char *name_alphabet, size_t longest, bool is_exact)
 {

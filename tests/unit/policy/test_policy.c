@@ -114,7 +114,7 @@ UNIT_TEST(test_too_many_patterns_to_allow)
   policy_destroy(policy);
 }
 
-/* Only without any policy option: a chosen default is a policy. */
+/* This holds only without any policy option: a chosen default action is a policy, too. */
 UNIT_TEST(test_lack_of_rules)
 {
   const struct {

@@ -404,7 +404,7 @@ static size_t check_members(const struct catalog_class *class, const struct revi
   return unseen;
 }
 
-/* A denied member needs no review: such a line misleads. */
+/* A denied member needs no review, so a line for it would mislead. */
 static size_t check_entry(const char *class_name, const char *member)
 {
   const struct catalog_class *class = find_class(text_of(class_name));
@@ -451,7 +451,8 @@ static bool declares_allowed(const struct policy *policy, const struct catalog_c
   return false;
 }
 
-/* deny-files alone denies every member that accesses files. Other dangerous members are denied by one of the presets. */
+/* The preset deny-files, without the others, denies every member that accesses files. Other dangerous members
+ * are denied by one of the presets. */
 UNIT_TEST(test_dangerous_members_are_denied)
 {
   static struct reviewed reviewed;

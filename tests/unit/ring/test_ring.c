@@ -157,8 +157,8 @@ PAIR_TEST(releases_pages_only_of_an_empty_ring, 128 * RING_SIZE_STEP)
   free(bytes);
 }
 
-/* A poll within some bytes shows the rest as more, so that the reader does not sleep; a skip frame is seen as a
- * whole. */
+/* A poll inside of a message reports that more bytes have arrived, so that the reader does not sleep. A skip
+ * frame is read as a whole. */
 PAIR_TEST(sees_no_more_than_it_polls_for, 16 * RING_SIZE_STEP)
 {
   uint32_t kind;
@@ -240,7 +240,7 @@ PAIR_TEST(numbers_of_sleeps_never_mean_polling, RING_SIZE_MIN)
   assert_true(pair_send(&pair->client_out, TEXT("a")));
 }
 
-/* As a frame that is appended whole, for each length of padding. */
+/* The same as for a frame that is appended as a whole, for each length of padding. */
 UNIT_TEST(makes_frames_where_they_are_written)
 {
   struct buffer whole;

@@ -2,7 +2,7 @@
 #define JPEER_TESTS_UNIT_RPC_CALLBACK_BENCH_H
 /*
  * The peer's service over the stubs of jni, with clients that can be called. Messages that the peer sends to
- * a client are kept for the test, and the test hands in messages as a transport does.
+ * a client are kept for the test, and the test passes messages to the service like a transport.
  */
 #include "rpc/callbacks/callbacks.h"
 #include "service_bench.h"
@@ -39,9 +39,10 @@ int duplex_tear_down(void **state);
 struct rpc_duplex *bench_connect(struct service_bench *bench);
 /* Another client of the same session's name; NULL: none. */
 struct rpc_duplex *bench_connect_named(struct service_bench *bench, const char *peer_id);
-/* Closes the client, if it is not closed yet, and frees the connection, which must not be used afterwards. */
+/* Closes the client, if it is not closed yet, and frees the connection. The connection must not be used
+ * afterwards. */
 void bench_disconnect(struct rpc_duplex *duplex);
-/* Closes the client only; the connection stays. */
+/* Closes only the client, not the connection. */
 void bench_close_client(struct rpc_duplex *duplex);
 
 /* Serves a request that gives an object of the ID, and makes a proxy of it; returns its number. */
@@ -55,7 +56,7 @@ enum rpc_received bench_receive_text(struct rpc_duplex *duplex, const char *mess
 /* Waits for the next message that is sent, and removes it: "C{...}" a call, "E" an event, "A" an answer,
  * "N" a notice, "R" a refusal by `receive`. The caller frees it with free. */
 char *bench_read_sent(struct rpc_duplex *duplex);
-/* Fails if the next message is another, or none was sent yet. */
+/* Fails if the next message is another message, or no message was sent yet. */
 void assert_sent(struct rpc_duplex *duplex, const char *wanted);
 void assert_nothing_sent(struct rpc_duplex *duplex);
 

@@ -236,7 +236,7 @@ void jvm_objects_release_sent(struct jvm_thread *thread, struct jvm_objects *obj
   if (count == 0)
     abort();
   enum jp_status status = jvm_objects_delete(thread, objects, ref);
-  (void)status; /* an unknown ref is no error */
+  (void)status; /* an unknown ref is not an error */
 }
 
 size_t jvm_objects_count(const struct jvm_objects *objects)

@@ -19,10 +19,10 @@ struct stub_member {
   const char *member; /* "<init>" for a constructor */
   enum op_member_kind kind;
   unsigned modifiers;
-  struct outcome outcome; /* the result; a ref of 1 stands for a new object, also of an error */
+  struct outcome outcome; /* the result; a ref of 1 means a new object, also in an error */
   uint64_t verdicts[OP_CHANNELS];
-  char whole_number; /* letter of the result of a whole-number call; 0: it is none */
-  bool is_unfit;     /* such a call does not fit, when it is run */
+  char whole_number; /* letter of the result of a whole-number call; 0: it is not such a call */
+  bool is_unfit;     /* the whole-number call does not fit, when it is run */
   bool adds;         /* the outcome's integer is the sum of its arguments, which have to be ints */
   bool has_receiver; /* the operation's instance has to be an object of the session */
   bool was_resolved; /* as though the thread had cached it */
@@ -59,7 +59,7 @@ extern struct stub_jni stub;
 /* The thread and the machine that the stubs accept: never dereferenced. */
 struct jvm_thread *stub_thread(void);
 struct jvm *stub_jvm(void);
-/* As jvm_objects_put with a new object, whose ref is then the last. */
+/* The same as jvm_objects_put with a new object. The ref of the object is then the last ref. */
 enum jp_status stub_put(struct jvm_objects *objects, struct jvm_stored *stored,
                         struct jp_error *error) JP_MUST_CHECK;
 /* Resets everything; the tables that are left are freed. */

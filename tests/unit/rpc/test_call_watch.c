@@ -142,7 +142,7 @@ UNIT_TEST_WITH(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 
 static const struct rpc_call_end CANCEL = {.cause = RPC_CALL_CANCELLED, .is_any = true};
 
-/* As an interrupter of the crew. */
+/* Behaves like an interrupter of the crew. */
 static bool end_held(const struct rpc_call_end *call)
 {
   char name[64];
@@ -225,7 +225,7 @@ UNIT_TEST_WITH(a_timeout_counts_from_the_arrival_of_the_message, set_up, tear_do
   begin_call(&CALL, NULL);
   assert_int_equal(110, rpc_call_find_deadline(&peer, &worker, 100, &asked));
   end_this_call();
-  /* what has waited for longer does not begin */
+  /* a request that has waited longer does not begin */
   assert_int_equal(RPC_CALL_TIMED_OUT, rpc_call_find_lateness(&worker.watch, 40, &CALL));
   assert_int_equal(RPC_CALL_RETURNS, rpc_call_find_lateness(&worker.watch, 0, &CALL));
   atomic_store(&arrived_ns, clock_now_ns());
@@ -312,7 +312,7 @@ UNIT_TEST_WITH(a_nested_request_times_out_by_itself, set_up_nested, tear_down_ne
   assert_false(is_interrupted()); /* neither in the call around it, */
   assert_int_equal(RPC_CALL_RETURNS, end_nested(0));
   assert_int_equal(RPC_CALL_RETURNS, end_call());
-  /* nor does what was asked for hit another call at its place */
+  /* nor does the requested interrupt reach another call at its place */
   begin_call(&CALL, &REACHED);
   assert_false(interrupt_call(&end));
   begin_nested(0);
@@ -334,9 +334,9 @@ static _Atomic unsigned told, named;
 static void *call_again_and_again(void *argument)
 {
   (void)argument;
-  /* as long as the others have not come by, too */
+  /* until the other threads have passed, too */
   for (unsigned i = 0; i < CALLS || atomic_load(&told) == 0 || atomic_load(&named) == 0; i++) {
-    /* they live as long as the call */
+    /* they are valid as long as the call */
     char type[] = "some.Type";
     char member[] = "member";
     const struct operation operation = {
@@ -449,7 +449,7 @@ static void *call_and_read_flag(void *argument)
   return NULL;
 }
 
-/* Half of them whatever call there is, half of the others a nested one. */
+/* Half of the visits are to any call, and half of the others to a nested call. */
 static void *cancel_at_random(void *argument)
 {
   unsigned seed = 2;

@@ -133,8 +133,8 @@ UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, bench_tear
     rpc_session_release(bench->peer->sessions, others[i], stub_thread(), 0);
 }
 
-/* A batch may name a session many times: its session stays a passing one, and can be ended for sessions of
- * other clients. */
+/* A batch may name a session many times: its session remains a passing session, and can be ended for sessions
+ * of other clients. */
 UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, bench_tear_down)
 {
   static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," DELETE_OF(

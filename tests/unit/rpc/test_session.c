@@ -1,4 +1,4 @@
-/* Which session a key finds, and when it ends. The test sets the time. */
+/* Tests which session belongs to a key, and when the session ends. The test sets the time. */
 #include "rpc/session.h"
 #include "stub_jni.h"
 #include "tests/unit/unit.h"
@@ -350,7 +350,7 @@ UNIT_TEST_WITH(test_sharing_a_session_that_has_a_key, set_up, tear_down)
   assert_true(rpc_session_share(sessions, named, &shared));
   assert_memory_equal(&shared, &peer_id, sizeof shared);
   rpc_session_release(sessions, named, stub_thread(), 0);
-  assert_int_equal(atomic_load(&stub.tables), 1); /* it stays for its TTL, as before */
+  assert_int_equal(atomic_load(&stub.tables), 1); /* it remains for its TTL, as before */
   assert_true(op_session_key_routing_id(&key, TEXT("socket")));
   struct rpc_session *routed = acquire_session(sessions, &key);
   assert_false(rpc_session_share(sessions, routed, &shared));

@@ -42,7 +42,7 @@ final class CallbackKind {
   private static final Object CLASSES_LOCK = new Object();
   private static int classCount; // may still include classes of unloaded interfaces
 
-  /** Sorted by name, so that the same interfaces have one class in whatever order they were given. */
+  /* * Sorted by name, so that the same interfaces have one class, in any order. */
   final Class<?>[] interfaces;
   final ClassLoader loader;
   private final Class<?> anchor; // its loader is `loader`
@@ -271,7 +271,8 @@ final class CallbackKind {
 
   /**
    * True if Java itself runs a default method. Without a C frame on its stack a virtual thread can leave its
-   * carrier. Java keeps data for each such method, so this holds only for interfaces that are never unloaded.
+   * carrier. Java keeps data for each method handle, so this is done only for interfaces that are never
+   * unloaded.
    */
   private boolean isOpen(Class<?> declaring) {
     boolean isPermanent = loader == null || loader == ClassLoader.getPlatformClassLoader()

@@ -64,8 +64,8 @@ UNIT_TEST(an_element_too_long_for_any_answer_becomes_a_ref)
   session.room = 0;
 }
 
-/* A request without the option also gets elements that one with the option has left, and the other way
- * round. */
+/* A request without the option also gets elements that a request with the option has not consumed, and vice
+ * versa. */
 UNIT_TEST(pairs_are_kept_with_their_entry)
 {
   session.room = 20; /* a pair and a comma are 15 bytes */

@@ -86,7 +86,7 @@ UNIT_TEST_WITH(a_blocking_loader_blocks_its_own_classes, NULL, let_all_go)
   sem_destroy(&visitor.done);
 }
 
-/* The members of such classes are cached, too. */
+/* The members of these classes are cached, too. */
 UNIT_TEST_WITH(a_repeated_call_comes_from_the_cache, NULL, let_all_go)
 {
   CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"));
@@ -99,7 +99,8 @@ UNIT_TEST_WITH(a_repeated_call_comes_from_the_cache, NULL, let_all_go)
 
 enum { MANY = 20000, ROUNDS = 50, MISSES = 50 };
 
-/* For names that no loader has. The minimum of several rounds, because other processes run on the machine. */
+/* For names that are unknown to all loaders. The minimum of several rounds, because other processes run on
+ * the machine. */
 static int64_t time_misses(void)
 {
   int64_t best = INT64_MAX;

@@ -1,4 +1,5 @@
-/* Who may use a Unix socket, what those get who may not, the addresses of clients, and the bound on all input. */
+/* Tests who may use a Unix socket, the refusal of all others, the addresses of clients, and the bound on all
+ * input. */
 #include "net/admission/admission.h"
 #include "net/admission/client_address.h"
 #include "net/admission/input_budget.h"

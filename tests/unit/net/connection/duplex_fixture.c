@@ -28,7 +28,7 @@ static size_t or_else(size_t value, size_t otherwise)
 
 /* --- the fixture --- */
 
-/* As the server's tick: due after one second at most. */
+/* Like the tick of the server, due after at most one second. */
 static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   struct duplex_fixture *f = context;
@@ -106,7 +106,7 @@ static void write_all(int fd, const void *bytes, size_t count)
   for (size_t done = 0; done < count;) {
     ssize_t written = send(fd, (const char *)bytes + done, count - done, MSG_NOSIGNAL);
     if (written < 0)
-      return; /* the connection has ended, which the next receive finds */
+      return; /* the connection has ended, and the next receive will report this */
     done += (size_t)written;
   }
 }

@@ -32,7 +32,7 @@ struct duplex_fixture {
 void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options);
 /* Disconnects all clients, and ends the requests that still run. */
 void duplex_fixture_close(struct duplex_fixture *f);
-/* Drains and stops, as a server does. */
+/* Drains and stops, like a server. */
 void duplex_fixture_drain(struct duplex_fixture *f, int64_t grace_ms);
 
 /* Returns the client's end of a new connection, whose protocol is HTTP. */

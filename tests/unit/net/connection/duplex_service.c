@@ -65,7 +65,7 @@ static void wait_for(struct caller *caller, bool (*ends)(const struct caller *),
   pthread_mutex_unlock(&s->lock);
 }
 
-/* Only members have a place in for_room; foreign threads wait for `changed`. */
+/* A member has a place in for_room; a foreign thread has none, and waits for `changed`. */
 static void wait_for_room(struct caller *caller)
 {
   struct duplex_service *s = service_of(caller);
@@ -524,7 +524,7 @@ static void refused(void *context, struct rpc_client *client, struct text messag
 {
   (void)message;
   struct duplex_service *s = context;
-  open_duplex(client->callbacks); /* the message may contain a callback, which has to be released */
+  open_duplex(client->callbacks); /* the message may contain a callback that must be released */
   atomic_fetch_add(&s->unread, 1);
 }
 

@@ -59,7 +59,7 @@ struct open_call {
   struct rpc_callbacks *callbacks;
   const struct rpc_waits *waits; /* NULL: of a foreign thread */
   char answer[DUPLEX_TEXT];
-  char nested[DUPLEX_TEXT]; /* a request; "": none */
+  char nested[DUPLEX_TEXT]; /* a request; "": no request */
 };
 
 struct duplex_service {

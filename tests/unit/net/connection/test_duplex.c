@@ -13,8 +13,9 @@
  * serve. */
 enum { BUSY_MS = 2000 };
 
-/* The tests run over WebSocket and over shared memory, because the rules are the same for all connections. Only the
- * tests of frames, and of the bound on bytes that are read ahead, run over WebSocket alone. */
+/* The tests run over WebSocket and over shared memory, because the rules are the same for all connections.
+ * Every test runs over all transports, except that the tests of frames, and of the bound on bytes that are
+ * read ahead, run only over WebSocket. */
 #ifndef RING_SIZE
 #define RING_SIZE 0
 #endif
@@ -312,7 +313,8 @@ static size_t count_input(struct duplex_fixture *f)
   return atomic_load(&f->input.total);
 }
 
-/* Read by another member or, if there is none, by the watcher; also on a connection that has a duplex already. */
+/* The message is read by another member or, if there is no other member, by the watcher; also on a connection
+ * that has a duplex already. */
 DUPLEX_TEST(a_name_is_answered_during_a_long_request, one_thread)
 {
   int fd = begin_block(f, "block");
@@ -586,7 +588,7 @@ static void expect_numbered_events(int fd, int count)
   }
 }
 
-/* The first events are sent at once, later ones together. */
+/* The first events are sent at once, later events together. */
 DUPLEX_TEST(events_come_before_the_answer_to_their_request, one_thread)
 {
   int fd = duplex_connect_open(f);
@@ -608,7 +610,7 @@ DUPLEX_TEST(events_leave_while_their_request_stays, one_thread)
 }
 UNIT_TEST_ALSO(events_leave_while_their_request_stays, some_threads, close_fixture)
 
-/* The call has sent the events before it; the events after it need a member of their own. */
+/* The call has sent the events before it; the events after the call need another member. */
 DUPLEX_TEST(events_leave_after_a_call_while_their_request_stays, one_thread)
 {
   enum { ROUNDS = 20 };

@@ -111,7 +111,7 @@ SHM_TEST(a_slow_call_delays_no_other_client, open_large)
   leave(&slow);
 }
 
-/* Answers are not published while more requests are there, except if a request stays inside Java. */
+/* Answers are not published while further requests are waiting, except if a request remains inside Java. */
 SHM_TEST(an_answer_does_not_wait_for_the_next_one, open_large)
 {
   struct buffer frames = {0};

@@ -63,7 +63,7 @@ UNIT_TEST(no_message_waits_for_the_making_of_a_thread)
   fixture_close(&f);
 }
 
-/* Only answers to messages that the service has served; the first message is not reported again. */
+/* Reports only answers to messages that the service has served. The first message is not reported again. */
 CREW_TEST(lost_answers_are_reported_to_the_service, .threads = 1, .threads_max = 1)
 {
   struct job jobs[3];
@@ -480,7 +480,7 @@ CREW_TEST(no_wake_is_lost, .threads = 2, .threads_max = 2)
 
 /* --- pinned members --- */
 
-static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER; /* stands for the lock of a connection */
+static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER; /* takes the place of a connection's lock */
 static _Atomic int due;
 static struct crew_member *_Atomic served_by;
 

@@ -25,7 +25,7 @@ static size_t index_of(const struct rpc_worker *worker)
   return i;
 }
 
-/* Of 20 calls eleven are of the same Java member, eight of other members, and one is of no member. */
+/* Of 20 calls eleven are of the same Java member, eight of other members, and one call is not of a member. */
 static bool write_call_name(void *context, struct rpc_worker *worker, char *name, size_t size)
 {
   (void)context;

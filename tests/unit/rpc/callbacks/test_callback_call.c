@@ -116,7 +116,7 @@ UNIT_TEST_WITH(test_answers_to_no_open_call, set_up, duplex_tear_down)
   hand_in("{\"id\":1,\"result\":1}");
   assert_int_equal(bench_receive_text(duplex, ADD), RPC_ORDINARY);
   hand_in(ANSWER("1", "{\"ref\":{\"callback\":7}}"));
-  hand_in(ANSWER("1", "{\"ref\":{\"callback\":8}}")); /* a second one */
+  hand_in(ANSWER("1", "{\"ref\":{\"callback\":8}}")); /* a second answer */
   end_call();
   assert_result(&caller.call, STUB_RESULT_VALUE, "?");
   hand_in(ANSWER("1", "[{\"ref\":{\"callback\":9}}]")); /* a late one */

@@ -141,7 +141,7 @@ UNIT_TEST_WITH(test_other_calls_are_not_waited_for, duplex_set_up_with_7, duplex
   hand_in(ANSWER("2"));
   begin_server(&server);
   hand_in(ANSWER("3"));
-  stub_callbacks.hooks->close(answered); /* the first one ends otherwise */
+  stub_callbacks.hooks->close(answered); /* without the second request, the first would end */
   end_server(&server);
   assert_int_equal(count_objects(), 0);
   stub_callbacks.hooks->close(late);
@@ -202,7 +202,7 @@ UNIT_TEST_WITH(test_a_thread_does_not_wait_for_itself, duplex_set_up_with_7, dup
   assert_true(clock_now_ms() - begin_ms < NO_WAIT_MS);
 }
 
-/* The answer is never read: all requests together wait as long as one. */
+/* The answer is never read: all requests together wait only as long as one request. */
 UNIT_TEST_WITH(test_the_wait_is_limited, duplex_set_up_with_7, duplex_tear_down)
 {
   make_object();

@@ -111,7 +111,7 @@ UNIT_TEST_WITH(test_the_last_of_several_proxies_releases, duplex_set_up, duplex_
   bool is_taken;
   assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new, old, &is_taken), JP_OK);
   assert_true(is_taken);
-  /* Both stand for the ID. */
+  /* Both refer to the ID. */
   assert_int_not_equal(hooks->owner(bench_callbacks(duplex), 7, old), 0);
   assert_int_not_equal(hooks->owner(bench_callbacks(duplex), 7, new), 0);
   assert_int_equal(hooks->find(bench_callbacks(duplex), 7, new), old);
@@ -226,7 +226,7 @@ UNIT_TEST_WITH(test_a_session_may_have_several_connections, duplex_set_up, duple
   bench_disconnect(second);
 }
 
-/* Proxies outlive the client, and hold what they need. */
+/* Proxies outlive the client, and hold all data that they need. */
 UNIT_TEST_WITH(test_a_proxy_may_outlive_its_client, duplex_set_up, duplex_tear_down)
 {
   struct rpc_callbacks *callbacks;

@@ -21,8 +21,8 @@ struct sample_request {
   uint32_t builder_seq;
   const char *class_name;
   const char *member;
-  uint32_t ref;                        /* of the object, if the kind has one */
-  const char *values[SAMPLE_ARGS_MAX]; /* up to NULL; a put uses the first one */
+  uint32_t ref;                        /* of the object, if the kind has an object */
+  const char *values[SAMPLE_ARGS_MAX]; /* up to NULL; a put uses the first */
   const char *type;                    /* of the values; NULL: not declared */
   const char *thread_affinity;
 };
@@ -61,7 +61,7 @@ enum served_twice {
   SERVED_DIFFERENTLY /* the difference is on stderr */
 };
 
-/* The answers are compared without their own ids; that of a known message is left in bench->out. */
+/* The answers are compared without their own ids. The answer to a known message is left in bench->out. */
 enum served_twice known_bench_serve(struct service_bench *bench, struct rpc_client *client,
                                     struct text message, size_t reply_max);
 

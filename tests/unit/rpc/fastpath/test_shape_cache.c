@@ -86,7 +86,7 @@ UNIT_TEST_WITH(keeps_as_many_as_it_has_room_for, NULL, tear_down)
       assert_int_equal(read_again(text_of(call)), wanted);
     }
   }
-  /* The last one has replaced the first. */
+  /* The last shape has replaced the first. */
   assert_int_equal(read_again(text_of(CALL("1", "\"type\":\"C\",\"method\":\"m1\""))), READ_FROM_CACHE);
   assert_int_equal(read_again(text_of(CALL("1", "\"type\":\"C\",\"method\":\"m0\""))), READ_GENERALLY);
 }

@@ -44,7 +44,7 @@ UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, bench_tear_down)
       "\"null\":false,\"ref\":1}}}");
 }
 
-/* Even without room a result is sent if it is no longer than an error. */
+/* Even if a result exceeds the limit, it is sent if it is no longer than the error would be. */
 UNIT_TEST_WITH(loses_nothing_in_a_batch_that_is_full, set_up, bench_tear_down)
 {
   char batch[1024];

@@ -106,7 +106,7 @@ UNIT_TEST_WITH(test_names_of_long_texts_stay, set_up, tear_down)
 {
   static const struct {
     const char *params;
-    const char *filled; /* NULL: it is copied, for which there is no room */
+    const char *filled; /* NULL: the text is copied, and does not fit */
   } cases[] = {
       {"{\"args\":[{\"ref\":{\"result\":\"long\"}},[{\"ref\":{\"result\":\"long\"}}]]}",
        "{\"args\":[{\"type\":\"java.lang.String\",\"ref\":{\"result\":\"long\"}},"
@@ -209,7 +209,7 @@ UNIT_TEST_WITH(test_all_copies_of_a_batch_have_a_limit, set_up, tear_down)
       "the values that the requests of this batch name take more than 32 times message-max (1000 bytes)");
 }
 
-/* Each request of the chain has failed because of the one before it. */
+/* Each request of the chain has failed because of the previous request. */
 UNIT_TEST_WITH(test_a_chain_of_failures_stays_small, set_up, tear_down)
 {
   const struct batch_result *last = batch_results_find(results, TEXT("8"));

@@ -55,7 +55,7 @@ UNIT_TEST_WITH(answers_a_ping, set_up, bench_tear_down)
   assert_true(answer_ping(
       bench, "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"ping\"}}", &served));
   assert_int_equal(served, RPC_NO_REPLY);
-  /* So are wrong options. */
+  /* The same holds for wrong options. */
   assert_true(answer_ping(bench, PING_WITH("{\"threadAffinity\":\"FX\"}"), &served));
   assert_false(answer_ping(bench, PING_WITH("{\"other\":1}"), &served));
   assert_false(answer_ping(bench, PING_WITH("null"), &served));
@@ -126,7 +126,7 @@ static void *ask_name(void *argument)
   return request_name(asker->client, &asker->out) ? NULL : argument;
 }
 
-/* The thread that serves makes the session, or finds the one for which the name was made. */
+/* The thread that serves makes the session, or finds the session for which the name was made. */
 UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, bench_tear_down)
 {
   for (int i = 0; i < RACES; i++) {

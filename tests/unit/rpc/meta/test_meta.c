@@ -181,7 +181,8 @@ UNIT_TEST(test_classes)
   unit_cases(CLASSES, check_class);
 }
 
-/* No anonymous, local or synthetic class, and no Marker, which has no usable member. */
+/* Anonymous, local and synthetic classes are not listed, and Marker is not listed because it has no usable
+ * member. */
 UNIT_TEST(test_default_scope)
 {
   json_t *answer = answer_of(&(struct query){0});
@@ -307,7 +308,7 @@ UNIT_TEST(test_failed_scan)
   policy_destroy(policy);
 }
 
-/* No compiler makes such files; a query over them ends nevertheless. */
+/* A compiler never makes these files, but a query over them must end nevertheless. */
 UNIT_TEST(test_inheritance_in_a_circle)
 {
   static const char *const heirs[][2] = {{"A", "B"}, {"B", "C"}, {"C", "A"}, {"D", "D"}, {"E", "A"}};

@@ -1,4 +1,4 @@
-/* Which classes of jars within jars are listed, depending on the class loaders; and prefixes. */
+/* Tests which classes of jars within jars are listed, depending on the class loaders, and tests prefixes. */
 #include "classfile/builder.h"
 #include "rpc/meta/meta.h"
 #include "rpc/meta/meta_query.h"
@@ -81,7 +81,7 @@ static uint64_t check_reach(struct loaders *given, const char *wanted)
 UNIT_TEST(a_jar_is_listed_as_a_whole_once_main_has_its_loader)
 {
   struct loaders none = {.asked = 0};
-  struct loaders all_of_first = {.found = "b.Two"}; /* the class that stands for the jar */
+  struct loaders all_of_first = {.found = "b.Two"}; /* the class that represents the jar */
   uint64_t without = check_reach(&none, "10000");
   assert_int_equal(none.asked, 2); /* once for each jar that has classes */
   assert_true(check_reach(&all_of_first, "11100") != without);

@@ -142,7 +142,7 @@ static const struct java_method *methods_of(const struct jdk *jdk, size_t i)
   return methods;
 }
 
-/* A client that has used many names once must not slow the names that others use, nor later ones. */
+/* A client that has used many names once must not slow down names of other clients, or later names. */
 UNIT_TEST(the_name_that_was_used_longest_ago_is_replaced)
 {
   struct jdk jdk;
