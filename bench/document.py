@@ -3,7 +3,7 @@
 usage: PYTHONPATH=tests python3 -m bench.document [BENCH_JSON]
 
 Each figure is written with the command and the commit of its run. Figures that the run has not measured are
-kept in the page. The page has no other figures, which a test checks.
+kept in the page. The page has no other figures; a test checks this.
 """
 
 import dataclasses

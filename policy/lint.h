@@ -2,7 +2,7 @@
 #define JPEER_POLICY_LINT_H
 /*
  * Warns of rules of a policy file that decide nothing, or do not mean what they seem to mean (docs/policy.md,
- * "Warnings"). `jpeer policy check` prints it. One thread.
+ * "Warnings"). `jpeer policy check` prints the warnings. One thread.
  *
  * A rule is called unreachable only if that is certain. Warnings that depend on naming conventions (a package begins
  * with a small letter, a class with a capital) are worded as conditions.

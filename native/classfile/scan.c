@@ -147,8 +147,8 @@ static struct item *start_item(struct scan *scan)
 
 /* ---- merging ---- */
 
-/* A file that an earlier element of the class path names, too, is not merged; because elements may have been
- * inserted before it, this is known only at this point. *is_jar: more elements may follow it. */
+/* A file that occurs earlier in the class path is not merged again. This is checked only here, because
+ * earlier elements may have been inserted since the file was read. *is_jar: more elements may follow it. */
 static enum jp_status merge_item(struct scan *scan, struct item *item, bool *is_jar)
 {
   enum element_kind kind = ELEMENT_NONE;

@@ -6,14 +6,15 @@ Each client has Java call it: from the thread of its request, from other threads
 in events. Most calls are answered wrongly: with changed bytes, with another id, twice, late, in a batch, with
 an error that names a throwable, or not at all. Some are answered after a request that is nested in this call,
 in an ended call or in another client's call, or after the session was deleted. They also send chains
-(chains.py) in which something was changed. Promises that must hold: every message of the peer is a call, a
-release or an answer; calls of other clients, and their chains with nested callbacks, always get right
-answers; after the clients have left, no session, descriptor or thread of theirs remains; and the peer ends by
-its signal, at once, clean, and with only warnings about callbacks in its log.
+(chains.py) in which something was changed. Requirements: every message of the peer is a call, a release or an
+answer; calls of other clients, and their chains with nested callbacks, always get right answers; after the
+clients have left, no session, descriptor or thread of theirs remains; and the peer ends by its signal, at
+once, clean, and with only warnings about callbacks in its log.
 
 Java may wait for itself: a thread holds the monitor of fixtures.Calling and runs invokeAll there, and a request that is
-nested in a worker's call asks for the monitor. No client can end that, and all others that want the monitor wait as well.
-The fixture knows both threads; each such deadlock is ended by an interrupt, counted, and the first is shown.
+nested in a worker's call asks for the monitor. No client can end this deadlock, and all other threads that
+need the monitor wait as well. The fixture detects such a deadlock and ends it by an interrupt. Deadlocks are
+counted, and the first is printed.
 """
 
 import argparse

@@ -163,7 +163,7 @@ UNIT_TEST(test_wrong_memory)
   close(null);
 }
 
-/* ---- to a WebSocket ---- */
+/* ---- the upgrade to a WebSocket ---- */
 
 /* The key and the accept value of RFC 6455, 1.3. */
 #define KEY       "dGhlIHNhbXBsZSBub25jZQ=="
