@@ -1,4 +1,4 @@
-/* ZeroMQ: a DEALER a connection, one context and so one I/O thread for all of them. */
+/* ZeroMQ: each connection is a DEALER. All connections share one context, and so one I/O thread. */
 #include "link.h"
 
 #include <errno.h>

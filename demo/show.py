@@ -3,7 +3,7 @@
 usage: PYTHONPATH=build/release/python show.py [--wire] H2_JAR
 
 The program runs twice: once as it is, each statement printed before it runs; then over a WebSocket with a relay that
-keeps the messages. They are shown up to the first object that comes back, with --wire all of them.
+keeps the messages. Messages are shown up to the first answer with an object; with --wire, all messages.
 """
 
 import ast

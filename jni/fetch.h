@@ -11,7 +11,7 @@
  * about each Java member that the fetch runs, on the class of the object. *outcome becomes a map: `elements`,
  * `done` and, unless done, the `ref` for the next call.
  *
- * Elements that were read from an iterator but are not in the outcome are kept in the session for the next
+ * Elements that were read from an iterator, but are not in the outcome, are kept in the session for the next
  * call.
  */
 void jvm_fetch(const struct jvm_request *request, struct outcome *outcome);

@@ -36,14 +36,14 @@ struct jvm_launch {
   size_t option_count;
   const char *main_class;  /* NULL with jar, main_module or as_service; a binary name, '/' is read as '.' */
   const char *jar;         /* -jar: the jar's manifest names the main class */
-  const char *main_module; /* -m: MODULE, whose descriptor names the main class, or MODULE/CLASS */
+  const char *main_module; /* -m: MODULE (its descriptor names the main class) or MODULE/CLASS */
   const char *const *args; /* main's arguments: bytes in the locale's encoding, as for java */
   size_t arg_count;
   bool as_service;  /* runs no main, but until a signal or System.exit */
   int64_t grace_ms; /* time after the first signal during which further signals are ignored */
 };
 
-/* What the application has reached, in this order. With as_service there are no stages. */
+/* The stages that the application reaches, in this order. With as_service there are no stages. */
 enum jvm_stage {
   JVM_MAIN_INITIALISED, /* the static initialisers of the main class have run, but not main */
   JVM_MAIN_RETURNED,    /* main has returned without an exception */

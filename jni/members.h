@@ -56,7 +56,7 @@ struct jvm_request {
   const struct operation *operation;
   struct arena *arena;
   const struct jvm_limits *limits;
-  struct judge *judge;       /* NULL only on the fast paths, whose members are already allowed */
+  struct judge *judge;       /* NULL only on the fast paths: their members are already allowed */
   struct jvm_stored *stored; /* collects the refs that the result makes; may be NULL */
   bool drops_result; /* the result will not be read: its object is not stored, and the outcome is void */
   /* the result has the form of the reference implementation: no object has a text, and an object that cannot

@@ -3,8 +3,7 @@
 /*
  * The objects of a session: clients have refs, and chunked Java arrays hold the Java objects
  * (docs/internals/sessions.md, "Objects are kept in Java arrays").
- *
- * Each table has its own lock, which is held for look-ups and stores and never while Java code runs. This
+ * Each table has its own lock. The lock is held for look-ups and stores, but never while Java code runs. This
  * allows connections that share a session to use the table at the same time. Refs count up from 1, and a ref
  * is used again only after 2^31 - 1 others, so that a stale ref never names a newer object. An object has the
  * same ref as long as the table holds it. An empty table needs no Java object.

@@ -364,7 +364,7 @@ enum {
 
 static bool make_automaton(const struct policy_pattern *pattern, struct automaton *automaton)
 {
-  /* The prefix's segments come before the others. */
+  /* The prefix's segments precede the other segments. */
   size_t prefix_count = pattern->prefix.len == 0 ? 0 : count_segments(pattern->prefix);
   const struct policy_segment *segments = pattern->segments - prefix_count;
   size_t count = prefix_count + pattern->segment_count;

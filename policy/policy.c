@@ -175,7 +175,7 @@ static bool applies_to(const struct policy_rule *rule, enum policy_channel chann
 {
   if (member_name != NULL)
     return policy_rule_applies(rule, channel, combinations, class_name, *member_name);
-  /* A denial of some members leaves the others open. */
+  /* If some members are denied, the others may still be allowed. */
   return (rule->channels & 1u << channel) != 0 && (rule->combinations & combinations) != 0 &&
          (rule->allow || rule->member_pattern.every_name) &&
          policy_pattern_matches(&rule->class_pattern, class_name);

@@ -94,8 +94,8 @@ INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-inclu
 # Neither the bench nor the installed libraries: without them a quick run needs two thirds of the build.
 FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
                " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger")
-# All but the bench, whose links at full optimisation take a minute and a half: the build of dev has it, and the step
-# "bench" of tools/test-release.
+# Everything except the bench, because linking it at full optimisation takes a minute and a half. The bench is
+# in the build of dev, and in the step "bench" of tools/test-release.
 RELEASE_BUILD = (FIRST_BUILD + " native/jsonrpc/all native/client/all native/client/messages/all"
                  " tests/model/all tests/ledger/all tests/integration/all")
 # name, description, preset (and targets) to build first, commands, environment
@@ -372,7 +372,8 @@ FLAKY_FOLDER = ROOT / "build/flaky"
 
 
 def single_tests(commands):
-    """The name and the command of each test that can be run by itself: of ctest's each, else each command."""
+    """The name and the command of each test that can be run separately: for ctest each of its tests,
+    otherwise each command."""
     for command in commands:
         if command[0] == "ctest":
             listed = subprocess.run([*command, "--show-only=json-v1"], cwd=ROOT, capture_output=True, check=True)

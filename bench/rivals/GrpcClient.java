@@ -12,7 +12,7 @@ import java.util.concurrent.CountDownLatch;
 public final class GrpcClient {
   private GrpcClient() {}
 
-  /* * The calls of one lane. Each is made when the previous call has ended. */
+  /** The calls of one lane. Each is made when the previous call has ended. */
   private static final class Caller implements StreamObserver<int[]> {
     private final Channel channel;
     private final Load load;

@@ -21,7 +21,7 @@ final class Load {
 
   /** How a kind of client makes calls. */
   interface Protocol {
-    /* * Keeps the load's lanes busy, spread over the given number of connections, until each has to stop. */
+    /** Keeps the load's lanes busy, spread over the given number of connections, until each has to stop. */
     void run(Load load, int connections) throws Exception;
   }
 
@@ -96,7 +96,7 @@ final class Load {
     failure = thrown;
   }
 
-  /* * The measurement begins when the warm-up has ended and every lane has received an answer (and so is
+  /** The measurement begins when the warm-up has ended and every lane has received an answer (and so is
    * connected). */
   private void warm(long now, boolean isFirst) {
     boolean isWarm = answers.incrementAndGet() >= warmUp;

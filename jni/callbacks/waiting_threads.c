@@ -16,7 +16,7 @@ enum { STACK_MIN = 256 * 1024 };
 /* ---- waiters ---- */
 
 /*
- * What the waking thread has to do for a waiter. Under the lock of `pending`.
+ * The task of the waking thread for a waiter. Under the lock of `pending`.
  *
  * | state               | what holds                                    | who leaves it, on what |
  * | JVM_WAITER_UNLISTED | the waiter is not in the list                 | list_for_thread        |

@@ -10,7 +10,7 @@
 
 enum { PROXY_REFERENCES = 16 }; /* in addition to one reference for each interface */
 
-/* The greatest number of proxies of one ID, which are searched one after the other. */
+/* The greatest number of proxies of one ID. These proxies are searched one after the other. */
 enum { PROXIES_MAX = 256 };
 
 enum giving_purpose {

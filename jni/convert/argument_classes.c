@@ -1,5 +1,5 @@
 /* Finds the class for a name in a request: by the loader that the request names, by the loader of the class
- * that it names, or by jni/loaders. */
+ * that the request names, or by jni/loaders. */
 #include "jni/convert/arguments.h"
 
 #include "base/process_limits.h"
@@ -139,8 +139,8 @@ static void fail_to_find(struct conversion *conversion, struct text name, const 
   (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, thrown);
 }
 
-/* Asks the loader of the operation's class, because that class finds its neighbours by this loader. True: the
- * search ends, with a class or an exception. */
+/* Asks the loader of the operation's class, because that loader also finds the classes that the operation's
+ * class uses. True: the search ends, with a class or an exception. */
 static bool ask_beside(struct conversion *conversion, struct text name, struct class_finding *finding)
 {
   struct jvm_thread *thread = conversion->thread;

@@ -16,7 +16,7 @@ enum { ACC_ABSTRACT = 0x0400 };
  * text once more. */
 enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
 
-/* What a bulk copy sets: the elements of a collection or array, or a map's values, or its keys. */
+/* The part that a bulk copy sets: the elements of a collection or array, the values of a map, or its keys. */
 struct column {
   struct jvm_class *component; /* of an array, or declared; NULL: any object, or for keys a String */
   jbyte *letters;
@@ -416,7 +416,7 @@ static bool set_elements(struct conversion *conversion, struct jvm_class *compon
                          const struct op_value *value, jobjectArray array)
 {
   JNIEnv *env = conversion->thread->env;
-  /* Elements of these classes are mostly primitives and texts, which the bulk copy sets many at a time. */
+  /* Elements of these classes are mostly primitives and texts. The bulk copy sets many of them at a time. */
   if (component->maker == MAKER_STRING || component->maker == MAKER_WRAPPER ||
       text_equal(component->name, TEXT("java.lang.Object"))) {
     struct bulk_copy copy = {.conversion = conversion, .object = array, .kind = FILLS_ARRAY};

@@ -34,7 +34,7 @@ static struct text describe_levels(struct arena *arena, const struct argument_pa
 {
   size_t indexes[SHOWN_LEVELS];
   size_t depth = 0;
-  /* The path leads outwards, so that the outermost levels overwrite the others. */
+  /* The path is visited from inside to outside, so that the outermost levels overwrite the inner levels. */
   for (; path != NULL && path->outer != NULL; path = path->outer)
     indexes[depth++ % SHOWN_LEVELS] = path->index;
   struct text levels = TEXT("");
@@ -448,8 +448,8 @@ static bool get_element(struct conversion *conversion, const struct op_value *va
   return false;
 }
 
-/* Makes an object of the class (NULL for a null). Ignores the type that the value declares, which the caller
- * has read. */
+/* Makes an object of the class (NULL for a null). Ignores the type that the value declares, because the
+ * caller has read it already. */
 static bool make_object(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                         jobject *out)
 {

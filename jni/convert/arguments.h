@@ -60,7 +60,7 @@ struct conversion {
   } made;                      /* the last array of primitives */
   struct conversion_out *outs; /* for the arguments with `out`; NULL: none */
   size_t out_count;
-  jobject loader; /* the loader that the operation names; no other is asked for classes. NULL: none */
+  jobject loader; /* the loader that the operation names; no other loader is asked for classes. NULL: none */
   /* asked first if `loader` is NULL: the loader of this class; may be NULL */
   const struct jvm_class *beside;
   struct {
@@ -90,7 +90,7 @@ struct argument_plan {
   bool is_plain_callback;
 };
 
-/* The fast path for most whole numbers, whose written form is the member's type; false: use
+/* The fast path for most whole numbers: the number has the type of the parameter already. False: use
  * argument_convert. */
 static inline bool argument_read_whole_number(const struct argument_plan *plan, const struct op_value *value,
                                               jvalue *out)

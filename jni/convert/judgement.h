@@ -45,7 +45,7 @@ bool jvm_judge_filling(const struct jvm_request *request, struct jvm_class *name
 
 /* The members that read a result by value. */
 enum judged_reading {
-  READING_COLLECTION, /* iterator, which jpeer.fetch calls, and size and toArray, which run */
+  READING_COLLECTION, /* iterator (jpeer.fetch calls it), and size and toArray (they run) */
   READING_ITERATOR,   /* hasNext and next */
   READING_MAP,        /* entrySet */
   READING_ENTRY,      /* getKey and getValue */

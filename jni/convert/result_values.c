@@ -265,8 +265,8 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
   return kind;
 }
 
-/* True if the object is exactly of this class; NULL: false. Cheaper than jvm_class_of_object, whose one
- * remembered class is better used for keys and values. */
+/* True if the object is exactly of this class; NULL: false. Cheaper than jvm_class_of_object. That function
+ * caches only one class, which is better used for keys and values. */
 static bool is_exactly(const struct walk *walk, jobject object, const struct jvm_class *class)
 {
   if (class == NULL)

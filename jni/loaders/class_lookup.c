@@ -1,11 +1,11 @@
 /*
  * From a name to a class: asking one loader, the order of loaders, and a thread's cache of classes.
  *
- * A loader that is capable of parallel loading keeps a lock for every name that it was ever asked for,
- * present or not (ClassLoader.getClassLoadingLock), and the application's and the platform loader live as
- * long as the JVM. For this reason these two loaders are asked only if they can have the class: the class is
- * loaded, or a class file exists that they would read. Other loaders may generate classes in any way, and are
- * always asked.
+ * A loader that is capable of parallel loading keeps a lock for every name that was ever requested, even if
+ * the class does not exist (ClassLoader.getClassLoadingLock), and the application's and the platform loader
+ * live as long as the JVM. For this reason these two loaders are asked only if they can have the class: the
+ * class is loaded, or a class file exists that they would read. Other loaders may generate classes in any
+ * way, and are always asked.
  */
 #include "jni/loaders/class_lookup.h"
 
@@ -101,7 +101,7 @@ static jstring make_file_path(struct jvm_thread *thread, struct text name)
 }
 
 /* Searches the class path by findResource, because getResource keeps the names of packages that no module
- * has. If the search throws, the caller asks the loader, which may report the reason. */
+ * has. If the search throws, the caller asks the loader, because the loader may report the reason. */
 static bool has_file(struct jvm_thread *thread, jobject loader, struct text name)
 {
   JNIEnv *env = thread->env;

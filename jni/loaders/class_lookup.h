@@ -18,7 +18,7 @@ struct jvm_class *loader_load_class(struct jvm_thread *thread, struct text name,
 
 /* Why a name means a class; checked again before a cached class is used. */
 enum class_basis_kind {
-  CLASS_FOR_GOOD, /* a loader always returns a class that it has returned once */
+  CLASS_FOR_GOOD, /* if a loader has returned a class once, it always returns this class */
   CLASS_OF_MAIN,  /* found by the context class loader of main: valid while that loader is the same */
   CLASS_ALONE     /* the only loaded class of the name: valid until another class of the name is loaded */
 };

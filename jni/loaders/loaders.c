@@ -226,7 +226,7 @@ uint32_t loaded_name_changes(uint32_t hash)
 }
 
 /* "Lcom/example/A;" becomes "com.example.A". False for classes that no request can name: hidden classes,
- * whose names have a dot, and the JDK's accessor classes for reflection, which have a loader each. */
+ * whose names have a dot, and the JDK's accessor classes for reflection, each of which has its own loader. */
 static bool read_name(char *signature, struct text *name)
 {
   *name = text_of(signature);

@@ -20,7 +20,7 @@ struct callback_form {
   struct jvm_class *const *interfaces; /* sorted by name */
   size_t interface_count;
   struct callback_overrides overrides;
-  /* what the parameter that the object was given for declares of its results */
+  /* the type of the results that is declared by the parameter for which the object was given */
   struct declared_function function;
 };
 
@@ -51,8 +51,8 @@ struct callback_kind {
 
 /*
  * Returns the kind of the form. The caller holds the interfaces, which are loaded. Release the kind with
- * callback_kind_release. JP_INVALID: a proxy of these interfaces is impossible. The text, which is meant for
- * the client, says why. JP_JAVA: an exception is pending. JP_NO_MEMORY. *object: the Java object, a local
+ * callback_kind_release. JP_INVALID: a proxy of these interfaces is impossible. The text is meant for the
+ * client and says why. JP_JAVA: an exception is pending. JP_NO_MEMORY. *object: the Java object, a local
  * reference.
  */
 enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callback_form *form,

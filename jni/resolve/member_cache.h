@@ -101,7 +101,7 @@ struct resolved_member {
   struct judged_holder *holders; /* of judged_member */
   size_t holder_count;
 
-  bool needs_own_thread; /* changes a thread of the peer, which only that thread itself may do */
+  bool needs_own_thread; /* changes a thread of the peer; only that thread itself may make this change */
   bool is_kept;          /* in the thread's cache, as long as the cache has this serial */
   /* For a cached member: a call leaves no local reference, unless an argument is a ref or Java throws. */
   bool leaves_no_references;

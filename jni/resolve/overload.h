@@ -27,7 +27,7 @@ enum { OVERLOAD_FUNCTION = '>' };
 
 struct overload_type {
   /* Z B C S I J F D; 'L' for every reference type; 'N' for the type of a bare null; OVERLOAD_FUNCTION for a
-   * bare callback, which becomes any functional interface of its arity, like a lambda */
+   * bare callback: like a lambda, it can become any functional interface of its arity */
   char kind;
   char unboxed; /* the primitive that a wrapper class unboxes to; else 0 */
   void *handle; /* the reference type, for the callbacks */

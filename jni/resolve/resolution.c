@@ -616,7 +616,7 @@ static bool walk_methods(struct candidates *candidates)
 
 /* ---- the choice among the methods ---- */
 
-/* The candidates, and narrower lists of them, which are tried first. */
+/* The candidates, and narrower lists of candidates. The narrower lists are tried first. */
 struct overloads {
   struct candidates all;
   struct candidates allowed; /* those that the policy allows; all of them if it need not be asked */

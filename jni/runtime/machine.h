@@ -88,7 +88,7 @@ struct jvm {
 
   /* Created on first use by jni/types, under its own lock; never freed. */
   struct jvm_classes *classes;
-  /* Set together with `classes`: the name of an object's class from that table, which is faster than asking
+  /* Set together with `classes`: the name of an object's class from that table. This is faster than asking
    * the JVM. data NULL: the class is not in the table. */
   struct text (*known_class_name)(struct jvm_thread *thread, jobject object);
 };
@@ -116,11 +116,11 @@ static const uint16_t jvm_frame_transitions[] = {
     [JVM_FRAME_EMPTY] = TO(JVM_FRAME_EMPTY) | TO(JVM_FRAME_USED) | TO(JVM_FRAME_NONE),
 };
 
-/* What the peer keeps for one Java thread. Created on that thread and used only there, except java_thread,
- * and while it is lent (jvm_thread_lend). Freed when the thread's run returns. */
+/* The data that the peer keeps for one Java thread. Created on that thread and used only there, except
+ * java_thread, and while it is lent (jvm_thread_lend). Freed when the thread's run returns. */
 struct jvm_thread {
   JNIEnv *env;     /* of the thread that uses this struct at the moment */
-  JNIEnv *own_env; /* of the thread that it was created for; constant */
+  JNIEnv *own_env; /* of the thread for which it was created; constant */
   struct jvm *jvm;
   jvmtiEnv *jvmti;
   jobject java_thread; /* global; other threads may pass it to JVMTI */

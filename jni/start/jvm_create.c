@@ -152,8 +152,8 @@ static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL
   if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL ||
       (launch->main_module != NULL && options->owned[2] == NULL))
     return jp_fail_memory(error, NULL);
-  /* The hooks come first, because the JVM reads options in order, and reports an invalid option only through
-   * hooks that it has read already. */
+  /* The hooks must precede the other options, because the JVM reads options in order, and reports an invalid
+   * option only through hooks that it has read already. */
   add_option(options, (char *)hook_names[0], (void *)hear_words);
   add_option(options, (char *)hook_names[1], (void *)exits);
   add_option(options, (char *)hook_names[2], (void *)on_abort);
@@ -167,7 +167,7 @@ static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL
 /* ---- the names of the hooks ---- */
 
 /*
- * HotSpot lists every option that it was created with, and so "vfprintf", "exit" and "abort".
+ * HotSpot lists every option with which it was created, including "vfprintf", "exit" and "abort".
  * RuntimeMXBean.getInputArguments() and jcmd VM.command_line show the list. Programs that start a JVM like
  * their own (JMH, build tools) pass it on, and java reads a word without a dash as the main class. For this
  * reason these names are removed from the list.

@@ -45,8 +45,9 @@ static bool is_caught[SIGNALS];
 /* Global, because a signal handler has no context argument. */
 static volatile sig_atomic_t descriptor_to_wake;
 static volatile sig_atomic_t hangup_is_own;
-static atomic_uint asked_for;  /* set of ASKED_*; lock-free, so that a handler may write it */
-static atomic_bool are_hidden; /* the JVM is being created: it sees SIG_IGN in place of our handlers */
+static atomic_uint asked_for; /* set of ASKED_*; lock-free, so that a handler may write it */
+/* the JVM is being created: sigaction shows SIG_IGN in place of our handlers */
+static atomic_bool are_hidden;
 
 static void wake_reader(int number)
 {

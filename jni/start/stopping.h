@@ -3,10 +3,10 @@
 /*
  * From a signal to the end of the process.
  *
- * A thread that the JVM does not know reads the signals, so that application code cannot disturb it. At the first
- * signal jvm_stopping_await returns, on a Java thread that then calls System.exit, which waits for shutdown
- * hooks as with java. A signal that arrives grace_ms after the first, or later, ends the process, even if
- * Java prevents the end.
+ * A thread that the JVM does not know reads the signals, so that application code cannot disturb it. At the
+ * first signal jvm_stopping_await returns on a Java thread. This thread then calls System.exit, which waits
+ * for shutdown hooks, as with java. A signal that arrives grace_ms after the first, or later, ends the
+ * process, even if Java prevents the end.
  */
 #include "base/status.h"
 

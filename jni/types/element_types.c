@@ -234,7 +234,7 @@ struct search {
   size_t count;
 };
 
-/* False: an earlier visit knew as much, or there are too many. */
+/* False: an earlier visit of the class had as many known arguments, or too many classes were visited. */
 static bool visit_class(struct search *search, const struct jvm_class *class, size_t known)
 {
   size_t at = 0;
@@ -292,9 +292,9 @@ static bool search_binding(struct search *search, struct jvm_class *class, const
   return is_found;
 }
 
-/* Finds the arguments of the target in a class, whose own arguments are given in the order of its variables,
- * and its supertypes. *found has the target's variables. If the target is a supertype on several paths, the
- * path with the most known arguments counts, because others may be raw. */
+/* Finds the arguments of the target in a class and its supertypes. `arguments` are the class's own arguments,
+ * in the order of its variables. *found has the target's variables. If the target is a supertype on several
+ * paths, the path with the most known arguments counts, because others may be raw. */
 static bool find_binding(const struct finding *finding, struct jvm_class *class, const struct text *arguments,
                          size_t count, const struct target *target, struct bindings *found)
 {

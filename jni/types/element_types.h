@@ -40,7 +40,7 @@ const struct element_types *element_types_of_parameter(struct jvm_thread *thread
 const struct element_types *element_types_of_field(struct jvm_thread *thread, const struct jvm_field *field,
                                                    struct jvm_class *receiver, struct arena *arena);
 /* Of the result of a callback's method: by the callback's interface, and for type arguments that the
- * interface leaves open, by the declaration of the parameter that the callback was given for. */
+ * interface leaves open, by the declaration of the parameter for which the callback was given. */
 const struct element_types *element_types_of_result(struct jvm_thread *thread,
                                                     const struct jvm_method *method,
                                                     struct jvm_class *interface,

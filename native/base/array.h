@@ -15,8 +15,8 @@ struct array {
 
 void array_init(struct array *array, size_t item_size);
 void array_fini(struct array *array);
-/* Adds `more` items, which are not cleared, and returns the first of them; NULL if memory is short. Valid
- * until the next call. */
+/* Adds `more` items without clearing them, and returns the first of the new items; NULL if memory is short.
+ * Valid until the next call. */
 void *array_add(struct array *array, size_t more);
 /* Frees the memory beyond the last item. */
 void array_shrink(struct array *array);

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Reads the exponent after the e. A digit beyond ASCII, which Java accepts there, makes it count as the largest. */
+/* Reads the exponent after the e. Java accepts digits beyond ASCII there; with such a digit the exponent
+ * counts as the largest. */
 static size_t read_magnitude(struct text t, bool *is_exponent)
 {
   enum { LARGEST = 1 << 30 };
@@ -95,8 +96,8 @@ static void read_decimal(struct text literal, struct decimal *decimal)
 }
 
 /*
- * Writes the text that strtod and strtof read, which round correctly. Without a point and without grouping it
- * means the same in every locale.
+ * Writes the text for strtod and strtof, because these round correctly. The text has no point and no
+ * grouping, so it means the same in every locale.
  */
 enum { EXPONENT_TEXT_MAX = 32 };
 static void format_for_strtod(const struct decimal *decimal, char out[DIGITS_MAX + EXPONENT_TEXT_MAX])

@@ -142,7 +142,7 @@ static void pop_line(struct line *line)
   kept.begin += line->length;
 }
 
-/* Under the lock, which is left while the line is written. */
+/* Called under the lock; releases the lock while the line is written. */
 static void write_unlocked(const struct line *line)
 {
   kept.is_writing = true;

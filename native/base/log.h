@@ -20,8 +20,8 @@ void log_finish(int milliseconds);
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Bounds lines that a client can cause as often as it likes: each place in the code that logs one has a gate,
- * which lets one line pass in a second. The next line says how many were left out.
+ * Bounds lines that a client can cause as often as it likes: each place in the code that logs such a line has
+ * a gate, and the gate lets one line pass in a second. The next line says how many were left out.
  */
 struct log_gate {
   _Atomic int64_t opens_ms;

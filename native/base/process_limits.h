@@ -1,6 +1,6 @@
 #ifndef JPEER_BASE_PROCESS_LIMITS_H
 #define JPEER_BASE_PROCESS_LIMITS_H
-/* What this process, or a thread of it, may use: processors, its stack, file descriptors. Any thread. */
+/* The limits of this process, or of a thread: processors, the stack, file descriptors. Any thread. */
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -1,9 +1,10 @@
 #ifndef JPEER_BASE_SPIN_POLICY_H
 #define JPEER_BASE_SPIN_POLICY_H
 /*
- * How often and how long a thread polls for the next message of another process, learned from its earlier polls: a
- * peer polls for the next request of a client that it has just answered, a client for the answer. If the other side
- * sends at once, the thread always polls, for usual_ns at most; if no message arrives, it polls less and less often.
+ * Decides how often and how long a thread polls for the next message of another process, from the results of
+ * its earlier polls. A peer polls for the next request of a client that it has just answered; a client polls
+ * for the answer. If the other side sends at once, the thread always polls, for usual_ns at most; if no
+ * message arrives, it polls less and less often.
  *
  * The other side may be late only because its core was asleep, on a machine that is slow to wake a core, and the core
  * was asleep because this side slept. For this reason, after many polls in vain, the few remaining polls may

@@ -101,8 +101,8 @@ size_t text_escape(struct text t, const char *plain, const char *quoted, char *o
 size_t text_format(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 size_t text_format_va(char *out, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
-/* Marks a NUL-terminated text of which something was left out by "..." at its end, which replaces its last characters where
- * the size bytes of out have no room for three more. */
+/* Marks a NUL-terminated text of which something was left out by "..." at its end. If the size bytes of out
+ * have no room for three more, "..." replaces the last characters. */
 void text_mark_cut(char *out, size_t size);
 
 /* The number of UTF-16 units that the well-formed WTF-8 t becomes. */

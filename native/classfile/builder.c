@@ -145,7 +145,7 @@ static enum jp_status intern_text(struct builder *builder, struct text t, uint32
   return status == JP_OK ? JP_OK : jp_fail_memory(error, "class files");
 }
 
-/* The entry of a name in class_of_name, which grows with the strings. */
+/* The entry of a name in class_of_name. The table grows with the strings. */
 static uint32_t *class_slot(struct builder *builder, uint32_t name)
 {
   struct array *table = &builder->class_of_name;

@@ -20,8 +20,8 @@ struct cursor {
 struct class_reader {
   const uint8_t *bytes; /* of the whole file */
   struct cursor cursor;
-  /* The constant pool (JVMS 4.4) by index. A text is decoded when it is first needed and then kept, because a hostile
-   * file may refer to one long text very often. */
+  /* The constant pool (JVMS 4.4) by index. A text is decoded when it is first needed, and then kept, because
+   * a hostile file may refer to one long text very often. */
   unsigned constant_count;
   uint32_t *offsets;    /* of each tag; 0: no entry */
   struct text *decoded; /* of each Utf8; data NULL: not yet */
@@ -404,7 +404,8 @@ static enum jp_status read_inner_classes(struct class_reader *reader, void *targ
   for (unsigned i = 0; i < count && !reader->cursor.failed; i++) {
     unsigned inner = read_u2(&reader->cursor);
     unsigned outer = read_u2(&reader->cursor);
-    (void)read_u2(&reader->cursor); /* the simple name, which follows from the other two */
+    /* the simple name, which is not needed because it follows from the other two */
+    (void)read_u2(&reader->cursor);
     unsigned access = read_u2(&reader->cursor);
     struct text name;
     enum jp_status status = read_name(reader, inner, TAG_CLASS, "an inner class", &name);

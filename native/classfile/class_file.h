@@ -1,8 +1,8 @@
 #ifndef JPEER_CLASSFILE_CLASS_FILE_H
 #define JPEER_CLASSFILE_CLASS_FILE_H
 /*
- * Reads a class file into structs (JVMS 4). It skips code and all that the catalog does not need, and checks every
- * length, index and text that it reads. Any thread.
+ * Reads a class file into structs (JVMS 4). It skips code and everything else that the catalog does not need,
+ * and checks every length, index and text that it reads. Any thread.
  *
  * The structs borrow from the bytes and from the arena.
  */

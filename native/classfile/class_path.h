@@ -7,8 +7,8 @@
 #include "base/status.h"
 
 /* Appends class_path with each wildcard replaced by the folder's .jar and .JAR files, sorted by name. The
- * `java` command does so before it starts the JVM, which knows no wildcards. A wildcard without a jar is
- * kept. */
+ * `java` command does this before it starts the JVM, because the JVM does not support wildcards. A wildcard
+ * without a jar is kept. */
 void class_path_expand(struct text class_path, struct buffer *out);
 
 /* Appends the modules of a module path ("mods:lib/a.jar") as a class path: jars, and folders with a

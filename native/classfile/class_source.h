@@ -18,8 +18,8 @@ struct class_source *class_source_retain(struct class_source *source);
 void class_source_destroy(struct class_source *source);
 
 /*
- * Reads the class of this binary name with dots into *file, which borrows from the source, valid until the next call,
- * and from the arena. JP_NOT_FOUND: there is no such class; the error is not set. JP_LIMIT: the class path
+ * Reads the class of this binary name with dots into *file. *file borrows from the arena, and from the source
+ * until the next call. JP_NOT_FOUND: there is no such class; the error is not set. JP_LIMIT: the class path
  * has jars with parts (struct catalog_part), and the JDK does not have the class: only the whole catalog can
  * find it. JP_NO_MEMORY, JP_IO.
  */

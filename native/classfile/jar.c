@@ -126,9 +126,9 @@ static enum jp_status read_by_directory(struct jar *jar, size_t index, size_t si
   return status;
 }
 
-/* Unpacks an entry into jar->bytes. Deflated entries, nearly all of a jar, are unpacked by libdeflate: zlib, which
- * libzip uses, cost half of a scan's time. JP_INVALID: leave the entry out; the log says why. The directory's size is
- * not trusted, but bounds the bytes to read. */
+/* Unpacks an entry into jar->bytes. Deflated entries, which are nearly all entries of a jar, are unpacked by
+ * libdeflate: with zlib, which libzip uses, unpacking took half of a scan's time. JP_INVALID: leave the entry
+ * out; the log says why. The directory's size is not trusted, but bounds the bytes to read. */
 static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
 {
   if (jar->directory != NULL)

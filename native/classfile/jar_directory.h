@@ -1,9 +1,9 @@
 #ifndef JPEER_CLASSFILE_JAR_DIRECTORY_H
 #define JPEER_CLASSFILE_JAR_DIRECTORY_H
 /*
- * The central directory of a plain jar (APPNOTE.TXT of PKWARE, 4.3), and its entries one at a time. It is used in place
- * of libzip, which converts the time of each entry by mktime, and so needs three times as long to list the classes of a
- * class path. One owner.
+ * The central directory of a plain jar (APPNOTE.TXT of PKWARE, 4.3), and its entries one at a time. It is
+ * used in place of libzip. libzip converts the time of each entry by mktime, and so needs three times as long
+ * to list the classes of a class path. One owner.
  */
 #include "base/buffer.h"
 #include "base/status.h"

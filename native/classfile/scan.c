@@ -129,7 +129,7 @@ static enum jp_status read_item(const struct scan *scan, struct item *item)
                                 : JP_OK;
 }
 
-/* The lock is held. Always starts the item that is merged next, which a jar may just have added. */
+/* The lock is held. Always starts the item that is merged next, even if a jar has just added this item. */
 static struct item *start_item(struct scan *scan)
 {
   struct item *item = scan->first;

@@ -41,7 +41,7 @@ struct text signature_argument_type(struct text argument);
  * the signature (JVMS 4.7.9.1: the two need not agree).
  */
 struct method_types {
-  struct text descriptor; /* the rest of each; after the last parameter both begin with ')' */
+  struct text descriptor; /* the unread rest of each; after the last parameter both begin with ')' */
   struct text signature;
   unsigned without_signature; /* parameters before the first of the signature */
   bool has_signature;

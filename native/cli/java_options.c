@@ -4,7 +4,7 @@
 
 enum effect {
   PASS_ON,         /* passed to the JVM: `text`, or the option unchanged */
-  JOIN_VALUE,      /* likewise with its value in one word, under its long name, which is `text` */
+  JOIN_VALUE,      /* likewise with its value in one word, under its long name; `text` is the long name */
   TAKE_CLASS_PATH, /* the text after the name */
   TAKE_MODULE,
   SHOW_ONLY,  /* java runs it instead of the peer */

@@ -75,9 +75,9 @@ static int show_help(char *const *args, size_t arg_count)
   return EXIT_GOOD;
 }
 
-/* A descriptor of the peer with the number 0, 1 or 2 would receive the output of the JVM and the
- * application. So these descriptors are opened if they are closed. Reading 0 then fails, because it is opened only for
- * writing. */
+/* A descriptor of the peer with the number 0, 1 or 2 would receive the output of the JVM and the application.
+ * For this reason these descriptors are opened if they are closed. Reading 0 then fails, because it is opened
+ * only for writing. */
 static bool open_standard_streams(void)
 {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {

@@ -17,9 +17,9 @@
 
 struct option;
 
-/* Reads one value into *value, whose type the reader knows. Anything but JP_OK means that the value is
- * wrong. If the row's `takes` does not describe the fault, the reader puts "takes ..." into *error; the
- * caller adds the option's name. */
+/* Reads one value into *value. The reader of the option knows the type of *value. Anything but JP_OK means
+ * that the value is wrong. If the row's `takes` does not describe the fault, the reader puts "takes ..." into
+ * *error; the caller adds the option's name. */
 typedef enum jp_status option_reader(const struct option *option, const char *text, void *value,
                                      struct jp_error *error);
 

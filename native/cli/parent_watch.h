@@ -1,9 +1,9 @@
 #ifndef JPEER_CLI_PARENT_WATCH_H
 #define JPEER_CLI_PARENT_WATCH_H
 /*
- * Ends the peer with the program that started it, however that program ends: it has the other end of a pipe
- * or socket, which the kernel then closes (--stop-on-eof). A signal of the parent's death (PR_SET_PDEATHSIG)
- * would depend on the thread that forked.
+ * Ends the peer when the program that started it ends, for any reason: the program has the other end of a
+ * pipe or socket, and the kernel closes this end (--stop-on-eof). A signal of the parent's death
+ * (PR_SET_PDEATHSIG) would depend on the thread that forked.
  */
 #include "cli/options.h"
 

@@ -32,9 +32,9 @@ struct ready {
 enum jp_status ready_init(struct ready *ready, const char *path, struct jp_error *error) JP_MUST_CHECK;
 void ready_fini(struct ready *ready);
 
-/* Writes the line and the file. The file appears by a rename, so that no reader sees half of it. JP_IO:
- * the file cannot be written; the error's text names it, and its draft was removed. Does nothing after
- * ready_withdraw. */
+/* Writes the line and the file. The file is written under another name and then renamed, so that a reader
+ * never finds an incomplete file. JP_IO: the file cannot be written; the error's text names it, and its draft
+ * was removed. Does nothing after ready_withdraw. */
 enum jp_status ready_announce(struct ready *ready, const struct ready_facts *facts,
                               struct jp_error *error) JP_MUST_CHECK;
 

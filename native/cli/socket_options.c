@@ -126,8 +126,8 @@ static const char *find_given(const struct socket_options *options)
   return options->mode != 0 ? "--socket-mode" : NULL;
 }
 
-/* If the members of the file's group are all that may come in, the mode keeps out the rest; else everyone may connect, and
- * the peer refuses those that it does not admit. */
+/* If only members of the file's group are admitted, the mode keeps out all others. Otherwise everyone may
+ * connect, and the peer refuses users that are not admitted. */
 static mode_t choose_mode(const struct socket_options *options, bool has_others)
 {
   if (options->mode != 0)

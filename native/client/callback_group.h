@@ -82,10 +82,10 @@ struct callback_group {
   uint64_t number;    /* the peer's number for the clients; 0: unknown */
   size_t connections; /* open connections of the clients */
 
-  /* Names the process to the peer: `name` and a random generation, which changes when the first connection
-   * opens. The peer may notice late that the previous last connection has ended, and until then keeps the
-   * counts of callbacks of that process: a new connection must not join that process. Constant while there
-   * are connections. */
+  /* Names the process to the peer: `name`, and a random generation. The generation changes when the first
+   * connection opens. The peer may notice late that the previous last connection has ended, and until then
+   * keeps the counts of callbacks of that process: a new connection must not join that process. Constant
+   * while there are connections. */
   char process[PROCESS_LENGTH_MAX + 1];
 };
 

@@ -10,7 +10,7 @@
 
 struct waiter;
 
-/* A list of callbacks. A callback is in it once for each time that it is given. All zero: empty. */
+/* A list of callbacks. The list contains a callback once for each time that it is given. All zero: empty. */
 struct callback_list {
   struct jp_callback **items;
   size_t count;

@@ -2,9 +2,10 @@
 #define JPEER_CLIENT_CLIENT_REFS_H
 /*
  * The refs of a client: objects in the peer that the client has handles of, by number. The peer keeps an
- * object until the client has released all references to it that the peer sent. So each ref has two counts:
- * the handles that the program holds, and the references that answers contained. A ref without handles is in
- * the list of releases, and leaves the list if an answer contains it again.
+ * object until the client has released all references to it that the peer sent. For this reason each ref has
+ * two counts: the number of handles that the program holds, and the number of references that answers
+ * contained. A ref without handles is in the list of releases, and leaves the list if an answer contains it
+ * again.
  *
  * A ref belongs to the epoch in which an answer contained it (docs/protocol.md, "Sessions over restarts").
  * When another epoch begins, all refs leave the table and are stale, because the new peer may use their

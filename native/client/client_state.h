@@ -178,9 +178,9 @@ enum client_state {
 };
 
 /*
- * What the leader does: client->leader, the waiter that reads for all. Under client->lock; client_readers.c
- * has the transitions. client->leader is NULL only in LEADER_NONE. client_is_polled is true from
- * LEADER_BUSY_POLLING on.
+ * The activity of the leader, client->leader, which is the waiter that reads for all. Under client->lock;
+ * client_readers.c has the transitions. client->leader is NULL only in LEADER_NONE. client_is_polled is true
+ * from LEADER_BUSY_POLLING on.
  *
  * | state                        | what holds                            | who leaves it, on what                    |
  * | LEADER_NONE                  | nobody reads for others               | who begins to wait; jp_client_process     |
@@ -264,7 +264,7 @@ struct jp_client {
   int wake_fd;                   /* an eventfd that ends the leader's poll */
   struct waiter *sleepers;       /* waiters that sleep while another thread reads */
   struct waiter *output_waiters; /* waiters for all output to be sent */
-  size_t processors;             /* threads inside jp_client_process, which call completions */
+  size_t processors;             /* threads inside jp_client_process; these call completions */
   pthread_t processor;           /* the thread whose messages are sent together */
   pthread_t last_processor;
   unsigned unflushed; /* messages that completions wrote since the last flush */

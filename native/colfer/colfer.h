@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a field is, with the C type that holds it. */
+/* The kind of a field, with the C type that holds the field. */
 enum colfer_kind {
   COLFER_BOOL,   /* bool */
   COLFER_UINT8,  /* uint8_t */
@@ -65,9 +65,9 @@ enum {
 };
 
 /*
- * Reads one struct, which is all of the bytes. *value, of type->size bytes, is filled; its texts borrow from bytes,
- * and structs and lists inside it are in the arena. Every length and count is checked against the remaining bytes
- * before memory is allocated for it.
+ * Reads one struct. The struct must use all of the bytes. *value, of type->size bytes, is filled; its texts
+ * borrow from bytes, and structs and lists inside it are in the arena. Every length and count is checked
+ * against the remaining bytes before memory is allocated for it.
  *
  * As in the reference implementation, a number may be written in more bytes than it needs, and a zero value may be
  * present. Stricter than that: a number has to fit its type, a text has to be UTF-8, and nothing may follow the

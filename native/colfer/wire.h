@@ -20,8 +20,8 @@ enum {
 #define COLFER_FIXED32_FROM (UINT32_C(1) << 21)
 #define COLFER_FIXED64_FROM (UINT64_C(1) << 49)
 
-/* The pointer of a struct member, whose type depends on the member. memcpy, because C does not allow to read a pointer
- * through a type other than its own. */
+/* The pointer in a struct member. The type of the pointer depends on the member, so memcpy reads it: C does
+ * not allow reading a pointer through another type. */
 static inline void *colfer_struct_at(const void *member)
 {
   void *value;

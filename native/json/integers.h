@@ -36,8 +36,8 @@ bool json_integers_read(struct text span, const struct json_integers_form *form,
 
 /*
  * Reads the plain integer that a text begins with: at most 18 digits, without fraction, exponent and suffix,
- * followed by a comma or a closing bracket, and not -0, which is another double than 0. Returns its length in
- * bytes, or 0 where the text begins with anything else.
+ * followed by a comma or a closing bracket, and not -0, because -0 as a double differs from 0. Returns its
+ * length in bytes, or 0 where the text begins with anything else.
  */
 size_t json_bare_integer_at(struct text t, int64_t *integer);
 

@@ -38,8 +38,8 @@ static unsigned mark_equal(__m128i bytes, char wanted)
   return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(wanted)));
 }
 
-/* Each bit becomes the parity of itself and all below it: from an opening quote up to its closing one it
- * is 1. */
+/* Each bit becomes the parity of itself and all lower bits: it is 1 from an opening quote up to the closing
+ * quote. */
 static unsigned fill_between(unsigned quotes)
 {
   quotes ^= quotes << 1;
@@ -74,7 +74,7 @@ static void skip_blocks(struct skip *skip, const char *end)
     unsigned strings = fill_between(mark_equal(bytes, '"'));
     if (skip->in_string)
       strings ^= (1u << BLOCK) - 1;
-    /* With this bit set '[' is '{' and ']' is '}'; outside strings no other byte becomes one of them. */
+    /* With this bit set '[' is '{' and ']' is '}'; outside strings no other byte becomes '{' or '}'. */
     bytes = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
     unsigned opens = mark_equal(bytes, '{') & ~strings;
     unsigned closes = mark_equal(bytes, '}') & ~strings;

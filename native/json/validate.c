@@ -304,8 +304,8 @@ static const char *pass_integers(struct validator *v, const char *p)
   return p;
 }
 
-/* Skips a long array of whole numbers, whose first element would be at p, without noting its elements. NULL:
- * the array holds anything else. */
+/* Skips a long array of whole numbers without marking its elements. p: the place where the first element
+ * would be. NULL: the array holds anything else. */
 static inline const char *pass_array(struct validator *v, const char *p)
 {
   const char *after = json_integers_pass(p, v->end);

@@ -649,7 +649,7 @@ static enum jsonrpc_handled refuse_text(const struct jsonrpc_service *service, s
   if (status == JP_LIMIT) {
     snprintf(detail, sizeof detail, "The message passes the depth limit of %zu at byte %zu",
              service->limits.max_depth, fault->offset);
-    /* The text is known to be JSON only up to that byte. */
+    /* Only the text before that byte is known to be JSON. */
     struct text id = jsonrpc_salvage_id(text_slice(message, 0, fault->offset), fault->offset, version);
     return refuse_message(service, out, version, id, JSONRPC_INVALID_REQUEST, text_of(detail));
   }

@@ -134,8 +134,9 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
                                     struct buffer *out, struct jsonrpc_stream *stream) JP_MUST_CHECK;
 
 /*
- * Handles one request, not of a batch, whose envelope the caller has read itself: all of it is set except only_safe
- * and may_stream, which come from the service. Otherwise like jsonrpc_handle.
+ * Handles one request that is not part of a batch and whose envelope the caller has read itself. The caller
+ * sets the whole request except only_safe and may_stream, which are set from the service. Otherwise like
+ * jsonrpc_handle.
  */
 enum jsonrpc_handled jsonrpc_handle_request(const struct jsonrpc_service *service,
                                             struct jsonrpc_request *request, struct buffer *out,

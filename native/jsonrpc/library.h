@@ -8,7 +8,7 @@
 
 #define LIBRARY_DEPTH_MAX JSON_DEPTH_MAX
 
-/* Whether a value needs a comma is found by the byte before it; the text begins at `start`. */
+/* The byte before a value decides whether the value needs a comma; the text begins at `start`. */
 struct jp_json_writer {
   struct buffer *out;
   size_t start;

@@ -10,7 +10,7 @@ struct pending {
   void *tag;
 };
 
-/* The message always begins with a bracket, which is skipped where it has one request. */
+/* The message always begins with a bracket. If the message has only one request, the bracket is skipped. */
 struct jp_jsonrpc_client {
   struct buffer message;
   size_t added;

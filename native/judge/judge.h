@@ -148,8 +148,9 @@ static inline bool judge_has_allowed(const struct judge *judge, enum op_kind ope
          (bits & JUDGE_LOG) == 0;
 }
 
-/* Judges the operation's member before its class is initialised, after judge_operation, whose verdicts on the
- * arguments are kept with this one. For a member without an object, or if no supertype of the object matters. */
+/* Judges the operation's member before its class is initialised. Must follow judge_operation: its verdicts on
+ * the arguments are kept together with the verdict on the member. For a member without an object, or if no
+ * supertype of the object matters. */
 enum jp_status judge_member(const struct judge *judge, enum op_kind operation,
                             const struct judged_member *member, struct arena *arena,
                             struct outcome *denied) JP_MUST_CHECK;

@@ -143,8 +143,8 @@ static unsigned count_usual_threads(void)
   return online > 0 ? (unsigned)online : 1;
 }
 
-/* The number of pinned members that may poll at the same time: one processor remains for other threads. A peer that is
- * bound to one of several processors polls there with one member, which yields. */
+/* The number of pinned members that may poll at the same time: one processor remains for other threads. A
+ * peer that is bound to one of several processors polls with one member, and this member yields. */
 static unsigned count_pinned_polling(unsigned allowed)
 {
   if (allowed > 1)

@@ -33,8 +33,8 @@ static inline bool op_piece_is_meant(struct text member)
 bool op_piece_parse(struct text written, struct op_piece *piece);
 
 /*
- * Finds the elements in an array of `length` elements: from *from, *count of them. False if an index is
- * beyond the array. A range whose end is before its beginning is allowed, and is empty.
+ * Finds the elements in an array of `length` elements: *count elements, beginning with the element *from.
+ * False if an index is beyond the array. A range whose end is before its beginning is allowed, and is empty.
  */
 bool op_piece_locate(const struct op_piece *piece, int32_t length, int32_t *from, int32_t *count);
 

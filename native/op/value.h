@@ -23,7 +23,7 @@ enum op_value_kind {
   OP_INTEGER,     /* integer; literal: only for -0, which is another double than 0 */
   OP_BIG_INTEGER, /* literal: a whole number beyond 64 bits. Requests only */
   OP_FLOAT,       /* as OP_DOUBLE; a float holds the decimal exactly */
-  OP_DOUBLE,      /* literal: its digits, where it was read from text; otherwise decimal */
+  OP_DOUBLE,      /* literal: its digits, if it was read from text; otherwise decimal */
   OP_CHAR,        /* integer holds one UTF-16 unit. Results only */
   OP_TEXT,        /* text */
   OP_REF,         /* ref: an object of the session */

@@ -81,7 +81,7 @@ struct ring_writer {
   bool is_broken;
 };
 
-/* A side's end of the ring that it reads, in private memory. */
+/* The reading end of a ring, in the private memory of the side that reads. */
 struct ring_reader {
   char *bytes; /* only read */
   size_t size;

@@ -1,7 +1,7 @@
 #ifndef JPEER_RING_RING_NOTIFICATION_H
 #define JPEER_RING_RING_NOTIFICATION_H
 /*
- * How one side waits for the other without polling all the time, and without losing a wake-up.
+ * Lets one side wait for the other without polling all the time, and without losing a wake-up.
  *
  * One side moves a position; the other waits for it. The waiter publishes by its own sleep word that it sleeps, and
  * then the mover notifies it: a byte on the socket. A pair of rings has four waits: each side waits for bytes

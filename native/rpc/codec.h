@@ -68,7 +68,7 @@ enum rpc_call_cause {
   RPC_CALL_LEFT       /* its client has left */
 };
 
-/* What the transport does for a message that is answered while another one is being served. */
+/* The functions of the transport for a message that is answered while another message is being served. */
 struct rpc_beside {
   void *state;
   /* Ends the request with this id, which runs or waits. False: no request has this id. */

@@ -340,7 +340,8 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     rpc_call_fail(cause, run->request.arena, outcome);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_release_result(run);
-  /* the operation may be run->named, whose life ends here; functions for a result need no operation */
+  /* the operation may be run->named, which is not valid after this; functions for a result need no
+   * operation */
   run->request.operation = NULL;
   if (returns_throwable)
     jvm_throwable_store(&run->request, outcome);

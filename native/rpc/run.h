@@ -131,8 +131,8 @@ void rpc_run_end(struct rpc_run *run);
  */
 bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders) JP_MUST_CHECK;
 
-/* Makes a judge for a question about the request in flight that is not its operation: before the operation
- * is made, or about an error of it. Valid as long as the run. */
+/* Makes a judge for a question about the request in flight, but not about its operation: before the operation
+ * is made, or for an error of the request. Valid as long as the run. */
 struct judge rpc_run_judge(const struct rpc_run *run);
 
 #endif

@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_SERVICE_H
 #define JPEER_RPC_SERVICE_H
 /*
- * What a transport sees of the peer: threads that serve, clients that open and close, and the codecs of their
- * messages. A table of functions, so that the transports can be run, tested and measured with a service that
- * has no JVM. rpc/peer.h makes the real one.
+ * The part of the peer that transports use: threads that serve, clients that open and close, and the codecs
+ * of their messages. A table of functions, so that the transports can be run, tested and measured with a
+ * service that has no JVM. rpc/peer.h makes the real one.
  */
 #include "base/uuid.h"
 #include "op/operation.h"
@@ -20,7 +20,7 @@ struct rpc_callbacks;
 
 enum { RPC_EPOCH_LENGTH = 16 };
 
-/* What the answer to a handshake, or an answer over HTTP, says of the session. */
+/* The facts about the session in the answer to a handshake or in an answer over HTTP. */
 struct rpc_session_info {
   bool is_new; /* the session has got a new `peer-id`, by which it is found from now on */
   struct uuid peer_id;

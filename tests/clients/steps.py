@@ -1,4 +1,4 @@
-"""What the programs in Python ask of a peer, and how they report the result.
+"""The requests that the programs in Python send to a peer, and the form of their report.
 
 A program gets the peer's address as its argument. It prints the name of each step whose result is the expected one, and
 ends at the first step with another result.

@@ -242,7 +242,7 @@ def run_clean_step(step, client, kept, peer):
 
 
 def run_steps(case, client, peer):
-    """Why steps were left out, for each of them."""
+    """The reason for each step that was left out."""
     kept, left_out = {}, []
     for number, step in enumerate(case["steps"]):
         try:

@@ -103,7 +103,7 @@ def mutate(text, rng, donor):
 
 
 def is_answer(reply):
-    """A lone answer, or a list of them."""
+    """A single answer, or a list of answers."""
     answer = json.loads(reply)
     return all(isinstance(one, dict) and ("result" in one or "error" in one)
                for one in (answer if isinstance(answer, list) else [answer]))

@@ -1,4 +1,5 @@
-"""Binary messages that are repeated with a change: what the peer keeps of the first must not show."""
+"""Binary messages that are repeated with a change: the data that the peer keeps of the first message must not
+affect the answers."""
 
 import json
 import random

@@ -477,7 +477,7 @@ class Wrong(CallbackCase):
         self.stop(dropped=1)
 
     def test_threads_that_wait_for_no_answer_are_free_after_the_timeout(self):
-        """Every thread that waits is free again, even with many of them."""
+        """Every thread that waits is free again, even if many threads wait."""
         client = self.serve("--callback-timeout", "200")
         client.call(CALLING, "onThreads", client.give(), 30)
         client.await_calls(30)

@@ -70,7 +70,7 @@ class ReadyFile(PeerCase):
 
 
 class ReadyWhen(PeerCase):
-    """What the peer prints and writes at each stage of the application."""
+    """The output and the ready file of the peer at each stage of the application."""
 
     def start(self, *words, arguments=()):
         folder = tempfile.TemporaryDirectory(prefix="jpeer-ready-")

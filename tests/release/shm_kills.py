@@ -34,7 +34,7 @@ OPTIONS = ("--shm-ring", str(RING), "--shm-total", str(CONNECTIONS_ROOM * (4096 
            "-J", "-Xmx64m", "-J", "-Xms64m", "-J", "-XX:+AlwaysPreTouch")
 LIFE_SECONDS = 0.02
 SETTLE_SECONDS = 60
-GROWTH_KIB = 4096  # a ring that is not freed counts 136
+GROWTH_KIB = 4096  # a ring that is not freed has 136 KiB
 WARM_KILLS = 200
 ROUNDS = 10  # of the surviving side, between two measurements
 

@@ -27,7 +27,7 @@ def read_schema(text):
 
 
 STRUCTS = read_schema(SCHEMA.read_text(encoding="utf-8"))
-# Each kind of number: its bytes, and the first value that is written with all of them.
+# Each kind of number: its greatest number of bytes, and the first value that needs this many bytes.
 NUMBERS = {"uint32": (4, 1 << 21), "uint64": (8, 1 << 49)}
 
 

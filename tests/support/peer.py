@@ -1,8 +1,8 @@
 """Runs the real binary for a test.
 
-JPEER_BUILD names the build folder (default build/release), JPEER_CHECK_JNI=1 adds -Xcheck:jni. JPEER_LEDGER=1 runs
-jpeer_ledger in place of jpeer, which serves each message under the reference ledger (tests/ledger). A peer's stderr is
-kept, and stop() fails if a sanitizer, -Xcheck:jni or the ledger complained in it.
+JPEER_BUILD names the build folder (default build/release), JPEER_CHECK_JNI=1 adds -Xcheck:jni. JPEER_LEDGER=1
+runs jpeer_ledger in place of jpeer: it serves each message under the reference ledger (tests/ledger). A
+peer's stderr is kept, and stop() fails if a sanitizer, -Xcheck:jni or the ledger complained in it.
 """
 
 import itertools
@@ -182,7 +182,7 @@ class Peer:
         self.process.send_signal(number)
 
     def wait(self, timeout=STOP_SECONDS):
-        """The exit status; the peer must end by itself."""
+        """The exit status. The peer must end without being stopped."""
         try:
             status = self.process.wait(timeout)
         except subprocess.TimeoutExpired:

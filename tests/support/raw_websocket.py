@@ -1,4 +1,4 @@
-"""WebSockets whose frames a test writes by hand: nothing is sent or read by itself."""
+"""WebSockets whose frames a test writes by hand: frames are sent and read only when the test does so."""
 
 import socket
 import struct

@@ -1,7 +1,7 @@
 #ifndef JPEER_TESTS_UNIT_UNIT_H
 #define JPEER_TESTS_UNIT_UNIT_H
-/* What a unit test includes: cmocka with the headers that it needs before it, tests that register themselves, and a few
- * assertions. */
+/* The header of every unit test: cmocka, after the headers that cmocka needs; tests that register themselves;
+ * and a few assertions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

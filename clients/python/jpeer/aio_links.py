@@ -232,7 +232,7 @@ class Links:
         return link
 
     def _remove(self, link: Link) -> None:
-        """Forgets a closed link, whose file descriptor the system may use again."""
+        """Removes a closed link from all lists, because the system may use its file descriptor again."""
         self._remove_free(link)
         if self._links.pop(link.number, None) is not None:
             self._loop.remove_reader(link.descriptor)

@@ -407,8 +407,8 @@ class ClassTable:
         return len(found) > 1
 
     def _loader_of_class(self, find: Callable[[], Any]) -> Any:
-        """Returns the loader of a java.lang.Class. Returns None if its classes are found by name without a loader, or
-        if the policy denies the question."""
+        """Returns the loader of a java.lang.Class. Returns None if its classes are found by name without a
+        loader, or if the policy denies asking for the loader."""
         if not self._asks_loaders:
             return None
         try:

@@ -123,8 +123,9 @@ class ErrorMaker:
         return _peer_error(code, message, data or {})
 
     def _of_throwable(self, throwable: Throwable, data: Any, outermost: Any, depth: int) -> BaseException:
-        """Returns the exception for a throwable: the cause at that depth below the outermost throwable, whose handle is
-        given. At depth 0 it is the outermost throwable itself."""
+        """Returns the exception for a throwable: the cause at that depth below the outermost throwable.
+        `outermost` is the handle of the latter. At depth 0 the throwable is the outermost throwable
+        itself."""
         name, message, frames, cause = throwable[:4]
         original = self._find_original(name, message, outermost, depth)
         if name == UNDECLARED and cause is not None:  # wraps a checked exception that the method lacks

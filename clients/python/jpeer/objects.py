@@ -79,7 +79,7 @@ class JavaObject(Object):
 
 
 class Wrapper:
-    """What jpeer.aio returns in place of a class or an object."""
+    """The base class of jpeer.aio's classes and objects."""
 
     _target: Any
     """The class or the object."""

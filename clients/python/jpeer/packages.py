@@ -1,5 +1,5 @@
-"""Java packages as modules, whose attributes are classes and packages. `from jpeer.java.util import ArrayList` imports
-from the connection that was opened last.
+"""Java packages as modules. The attributes of a module are classes and packages. `from jpeer.java.util import
+ArrayList` imports from the connection that was opened last.
 
 A package has `__getattr__` and `__dir__` among its own names, as modules may: IPython completes attributes of such
 modules, but not of objects whose class has a `__getattr__`.
@@ -73,7 +73,7 @@ JDK = ("java", "javax")  # only the JDK has classes there, and their names begin
 
 
 class Kind(NamedTuple):
-    """What the peer knows about a name. Both may be true."""
+    """The peer's answer about a name. Both may be true."""
 
     is_package: bool
     is_class: bool

@@ -136,7 +136,7 @@ def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
                 raise
             continue
         finally:
-            del source  # the object must not be kept alive, nor by fetch's third result
+            del source  # neither this variable nor fetch's third result may keep the object alive
         yield _with_entries(elements)
         if done:
             return
@@ -148,8 +148,8 @@ _lookahead = Lookahead()
 
 class IteratorMixin(JavaObject):
     """java.util.Iterator, Enumeration and the streams. A loop fetches pages, so Java's iterator is ahead of Python. A
-    second loop over the same object continues without losing elements, but Java's own `next` skips those that Python
-    has fetched."""
+    second loop over the same object continues without losing elements, but Java's own `next` skips the
+    elements that Python has fetched."""
 
     __slots__ = ()
 
@@ -221,7 +221,7 @@ class ScalaIterableMixin(HasIteratorMixin):
 
 
 class ScalaPairMixin(JavaObject):
-    """scala.Product2, which a Tuple2 is: `key, value = pair`."""
+    """scala.Product2, the type of a Tuple2: `key, value = pair`."""
 
     __slots__ = ()
 

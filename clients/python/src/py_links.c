@@ -333,9 +333,9 @@ static bool is_served(struct link *link)
 
 /*
  * False: a new request would wait for an abandoned request. The peer interrupts the abandoned request, and
- * most requests end at once. The first check waits for that end, so that the Python thread keeps its Java
- * thread, whose locks it may hold. The caller is a user of the connection, so that the link remains during
- * the wait.
+ * most requests end at once. The first check waits for the end of the request, so that the Python thread
+ * keeps its Java thread: the Java thread may hold locks. The caller is a user of the connection, so that the
+ * link remains during the wait.
  */
 static bool is_free(struct link *link)
 {
@@ -351,7 +351,7 @@ static bool is_free(struct link *link)
   if (!is_over) {
     struct jp_client_error error;
     (void)!jp_client_process_answers(link->client,
-                                     &error); /* the end of the client is found by the next call */
+                                     &error); /* the next call finds that the client has ended */
     is_over = jp_client_pending(link->client) == 0;
   }
   is_over = is_over && (!needs_thread || is_served(link));

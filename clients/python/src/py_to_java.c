@@ -566,7 +566,7 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
     return put_elements(builder, value, out);
   if (put_dimension(builder, &buffer->view, element, 0, buffer->view.buf, form, out))
     return note_out(builder, value, &buffer->view, element, out) ? 1 : -1;
-  /* Unsigned integers that do not fit a long: the member may accept a list of them. */
+  /* Unsigned integers that do not fit a long: the member may accept a list of numbers. */
   if (element.kind != ELEMENT_UNSIGNED || !PyErr_ExceptionMatches(PyExc_OverflowError))
     return -1;
   PyErr_Clear();

@@ -66,7 +66,8 @@ class AioCase(unittest.IsolatedAsyncioTestCase):
 
 
 class RestartedPeer:
-    """A peer at a fixed address, whose refs begin at 1, so that a restarted peer uses the same numbers again."""
+    """A peer at a fixed address. Its refs begin at 1, so that a restarted peer uses the same numbers
+    again."""
 
     def __init__(self, *options):
         self._folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")

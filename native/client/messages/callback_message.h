@@ -55,7 +55,7 @@ enum jp_client_status callback_write_form(const struct jp_callback_config *confi
                                           struct buffer *facts,
                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
-/* The error that Java gets in place of a result. */
+/* The error that Java gets instead of a result. */
 struct callback_failure {
   int code;
   struct jp_thrown thrown;

@@ -167,11 +167,12 @@ struct jp_client_config {
    * until jp_client_learn_limits gets the peer's limit. Not available with binary messages. */
   size_t request_max;
   /* Identifies this program's clients of one session to the peer: a text of 22 to 128 bytes with at least 128
-   * random bits, the same for all of them. These clients share their callbacks: each may give a callback that
-   * another one created, and a call from Java arrives on the connection whose request the Java thread serves.
-   * The peer gets the beginning of the text and random digits. The digits change each time that the first of
-   * these clients connects, and in a child of fork(2): callbacks given then are new objects for Java. NULL:
-   * each client has its own callbacks. Ignored over HTTP and ZeroMQ. Borrowed until the client is open. */
+   * random bits, the same for all these clients. These clients share their callbacks: each may give a
+   * callback that another one created, and a call from Java arrives on the connection whose request the Java
+   * thread serves. The peer gets the beginning of the text and random digits. The digits change each time
+   * that the first of these clients connects, and in a child of fork(2): callbacks given then are new objects
+   * for Java. NULL: each client has its own callbacks. Ignored over HTTP and ZeroMQ. Borrowed until the
+   * client is open. */
   const char *process;
 };
 
@@ -216,10 +217,10 @@ JP_API enum jp_client_status jp_client_learn_limits(struct jp_client *client, in
                                                     struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
  * Ends the connection. Waiting threads get JP_CLIENT_CLOSED, and pending completions are called with it, by
- * this function. Releases the client's objects in the peer, which takes at most a second. In a session named by
- * peer_id, objects of answers that did not arrive are not released. If another thread is opening a connection,
- * waits for it, at most connect_timeout_ms. No other thread may begin a call with the client. In a child of
- * fork(2) it only closes the child's descriptors, and sends nothing.
+ * this function. Releases the client's objects in the peer. This takes at most a second. In a session named
+ * by peer_id, objects of answers that did not arrive are not released. If another thread is opening a
+ * connection, waits for it, at most connect_timeout_ms. No other thread may begin a call with the client. In
+ * a child of fork(2) it only closes the child's descriptors, and sends nothing.
  */
 JP_API void jp_client_close(struct jp_client *client);
 
@@ -241,13 +242,13 @@ JP_API enum jp_client_status jp_client_call(struct jp_client *client, const stru
                                             int timeout_ms, struct jp_answer **answer,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * Gives the client a Java thread of its own, which runs all its requests from then on: they share locks,
- * ThreadLocals, the context class loader and the interrupt flag. If the client has a thread of its own
- * already, it gets a new one. name: the name of the thread; NULL: the peer chooses one. Lasts until
- * jp_client_unpin or the end of the connection; after a reconnection (config.reconnects) the client has no
- * thread of its own. Only for WebSocket and shared memory: over other transports, or if the peer has
- * --pinned-threads-max threads of clients already, JP_CLIENT_REMOTE with the peer's reason. Not inside the
- * function of a callback, and not for binary messages.
+ * Gives the client a Java thread of its own. This thread runs all requests of the client from then on, so the
+ * requests share locks, ThreadLocals, the context class loader and the interrupt flag. If the client has a
+ * thread of its own already, it gets a new one. name: the name of the thread; NULL: the peer chooses one.
+ * Lasts until jp_client_unpin or the end of the connection; after a reconnection (config.reconnects) the
+ * client has no thread of its own. Only for WebSocket and shared memory: over other transports, or if the
+ * peer has --pinned-threads-max threads of clients already, JP_CLIENT_REMOTE with the peer's reason. Not
+ * inside the function of a callback, and not for binary messages.
  */
 JP_API enum jp_client_status jp_client_pin(struct jp_client *client, const char *name, int timeout_ms,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
@@ -415,8 +416,8 @@ JP_API struct jp_client *jp_peer_client(const struct jp_peer *peer);
 JP_API const char *jp_peer_url(const struct jp_peer *peer);
 JP_API int jp_peer_process_id(const struct jp_peer *peer);
 /* Waits until on_output has received everything that the peer had written before this call, at most 200 ms.
- * So the output that Java printed before it answered a request has been received. Costs one system call if
- * there is no output. Any thread. */
+ * As a result, the output that Java printed before it answered a request has been received. Costs one system
+ * call if there is no output. Any thread. */
 JP_API void jp_peer_await_output(struct jp_peer *peer);
 /* Waits at most timeout_ms for the end of the process. True: it has ended, and `how` is "exit status 1" or
  * "signal 9". Any thread, but not during jp_peer_stop. */
@@ -476,10 +477,10 @@ struct jp_callback_config {
 
 /*
  * Creates an object that Java can hold. The object ends when three conditions hold: the program has released it
- * (jp_callback_release); Java has released it, or the connection has ended; no call of it runs. Then `released`
- * is called by the library function that notices the end, on that function's thread, with no lock held; it may
- * use the client, but not close it. JP_CLIENT_UNSUPPORTED: the transport has no callbacks; or oneway in a
- * client with jp_client_config.process.
+ * (jp_callback_release); Java has released it, or the connection has ended; no call of it runs. In that case
+ * `released` is called by the library function that notices the end, on that function's thread, with no lock
+ * held; it may use the client, but not close it. JP_CLIENT_UNSUPPORTED: the transport has no callbacks; or
+ * oneway in a client with jp_client_config.process.
  *
  * Java's references end with the connection. On a new connection of a reconnecting client the callback can be
  * given again, as a new object for Java; the old Java object throws.
@@ -559,7 +560,7 @@ struct jp_thrown {
   const struct jp_thrown *cause; /* for a throwable without a cause; NULL: none */
 };
 
-/* As jp_callback_throw, with frames and causes. JP_CLIENT_INVALID: too many of them. */
+/* As jp_callback_throw, with frames and causes. JP_CLIENT_INVALID: too many frames or causes. */
 JP_API enum jp_client_status jp_callback_throw_as(struct jp_callback_call *call,
                                                   const struct jp_thrown *thrown,
                                                   struct jp_client_error *error);

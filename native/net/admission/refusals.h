@@ -26,7 +26,7 @@ struct refusals {
   } kept[REFUSALS_MAX];
 };
 
-/* Takes fd, which does not block; sends the answer and ends the output. now_ms: clock_now_ms. */
+/* Takes fd, sends the answer and ends the output. fd must be non-blocking. now_ms: clock_now_ms. */
 void refusals_add(struct refusals *refusals, int fd, struct text answer, int64_t now_ms);
 /* Closes the connections whose time has passed. True: some remain, call it again soon. */
 bool refusals_tick(struct refusals *refusals, int64_t now_ms);

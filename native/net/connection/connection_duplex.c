@@ -375,7 +375,7 @@ static bool begin_waiting(struct crew_source *source, struct crew_member *member
   return reads;
 }
 
-/* For the owner's thread, which alone gets and leaves this role. */
+/* Called on the owner's thread. Only this thread gets and leaves the role. */
 static bool is_waiting(const struct connection *connection)
 {
   return connection->duplex != NULL && duplex_reader(connection->duplex) == DUPLEX_WAITER;
@@ -423,7 +423,7 @@ static bool receive_while_waiting(struct crew_source *source, struct crew_member
   return has_taken;
 }
 
-/* If all output was sent, only new input in the ring matters, which the carrier checks by one load. */
+/* If all output was sent, only new input in the ring matters, and the carrier checks for it by one load. */
 static bool poll_while_waiting(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = connection_of(source);

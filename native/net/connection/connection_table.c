@@ -262,8 +262,8 @@ static void set_licence(struct connection *connection, bool is_licensed, size_t 
     crew_submit(connection->table->crew, &connection->source);
 }
 
-/* Makes the watcher the owner of a connection that collects a message. False: the connection has an owner, or collects
- * none. */
+/* Makes the watcher the owner of a connection that collects a message. False: the connection has an owner, or
+ * collects no message. */
 static bool own_unfinished(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);

@@ -395,8 +395,8 @@ static bool check_source(const struct http_request *request, const struct http_s
   return true;
 }
 
-/* True for a navigation that a page of another site has caused, which browsers mark (Fetch Metadata). A request of an
- * allowed page has an Origin instead. */
+/* True for a navigation that a page of another site has caused. Browsers mark such requests (Fetch Metadata).
+ * A request of an allowed page has an Origin instead. */
 static bool is_of_another_site(const struct http_request *request, const struct http_route_result *route)
 {
   struct text site = request->fields[HTTP_FIELD_SEC_FETCH_SITE];

@@ -202,8 +202,8 @@ static void write_message(struct buffer *out, struct text message)
   ring_append_frame(out, RING_JSON, message);
 }
 
-/* Writes the frame into the ring, as far as there is room. Publishing moves a position, which costs both sides a cache
- * line, so several answers are published together. */
+/* Writes the frame into the ring, as far as there is room. Publishing moves a position, and this costs both
+ * sides a cache line. For this reason several answers are published together. */
 static void write_frame(struct connection *connection, enum ring_kind kind, struct text payload)
 {
   struct ring_writer *out = &state_of(connection)->out;

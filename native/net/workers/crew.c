@@ -424,7 +424,8 @@ static void release_member(struct crew_member *member, bool left)
   pthread_mutex_unlock(&crew->lock);
 }
 
-/* Only this thread writes the counter, so a plain addition is enough, which is cheaper than an atomic one. */
+/* The counter is written only by this thread, so a plain addition is enough. It is cheaper than an atomic
+ * addition. */
 static void count_steps(struct crew_member *member, unsigned count)
 {
   uint64_t steps = atomic_load_explicit(&member->steps, memory_order_relaxed);
@@ -1030,9 +1031,9 @@ bool crew_turn_renew(struct crew_turn *turn)
 
 enum { CHECK_EVENTS_NS = 20000 };
 
-/* If the crew has one processor only, a member that was woken for an event may wait for that processor, which the
- * poller keeps as long as its clients send messages. So the poller yields if there is an event. The check takes as long
- * as two quick messages, so it is made at most once in CHECK_EVENTS_NS. */
+/* If the crew has one processor only, a member that was woken for an event may wait for that processor, which
+ * the poller keeps as long as its clients send messages. For this reason the poller yields if there is an
+ * event. The check takes as long as two quick messages, so it is made at most once in CHECK_EVENTS_NS. */
 static void yield_to_others(struct crew_member *member, int64_t now_ns)
 {
   struct crew *crew = member->crew;

@@ -28,11 +28,12 @@
  *
  * Long calls: if a message has been inside the service for 5 ms, its source reads ahead. After long_call_ms the watcher
  * checks four times a second whether the client has left. The watcher never calls the JVM, which may block the caller.
- * So the thread that is reserved for control names the threads of long calls. Messages that have to end (crew_end_message:
- * the timeout has passed, the client has left or has asked for the end) are interrupted by threads that do nothing else
- * (crew_interrupts.c): an interrupt runs code of the application if the call is inside an interruptible channel, and may
- * never return. A member's `steps` identify the message that it serves. If threads_max members are inside Java, and a message was refused or a
- * call is older than report_ms, the log gets a line with the calls being served, at most one line in report_ms.
+ * For this reason the thread that is reserved for control names the threads of long calls. Messages that have
+ * to end (crew_end_message: the timeout has passed, the client has left or has asked for the end) are
+ * interrupted by threads that do nothing else (crew_interrupts.c): an interrupt runs code of the application
+ * if the call is inside an interruptible channel, and may never return. A member's `steps` identify the
+ * message that it serves. If threads_max members are inside Java, and a message was refused or a call is
+ * older than report_ms, the log gets a line with the calls being served, at most one line in report_ms.
  *
  * Two more threads are reserved, one for each lane except RPC_LANE_ALL: `control` and `meta` requests are answered
  * while every member is inside Java. The watcher's crew_serve finds the lane of a message that has to wait, and the
@@ -73,7 +74,7 @@ struct crew;
 struct crew_member;
 struct crew_source;
 
-/* What a pinned member does next. */
+/* The next step of a pinned member. */
 enum crew_pinned_next {
   CREW_PINNED_TURN,  /* runs the next turn of its source */
   CREW_PINNED_WAITS, /* waits for an event or crew_wake */
@@ -97,8 +98,9 @@ struct crew_call_ops {
    * poll(2); *fd is -1 for none), or until crew_wake. */
   enum crew_pinned_next (*await)(struct crew_source *source, struct crew_member *member, int *fd,
                                  short *events);
-  /* The member begins, and ends, a wait inside the service (crew_wait). begin_wait returns true if the member reads the
-   * source during the wait. Only then the three functions below are called. NULL: the member does not read it. */
+  /* The member begins, and ends, a wait inside the service (crew_wait). begin_wait returns true if the member
+   * reads the source during the wait. The three functions below are called only if this is true. NULL: the
+   * member does not read it. */
   bool (*begin_wait)(struct crew_source *source, struct crew_member *member);
   void (*end_wait)(struct crew_source *source, struct crew_member *member);
   /* Receives one part of the input, without blocking. False: there was no input. */
@@ -199,7 +201,8 @@ static const uint16_t crew_member_transitions[] = {
     [CREW_MEMBER_WAITING] = TO(CREW_MEMBER_SERVING),
 };
 
-/* What a member serves next if both events and ready work exist. The choices follow each other in a cycle. */
+/* The work that a member prefers if both events and ready work exist. The choices follow each other in a
+ * cycle. */
 enum crew_choice {
   CREW_CHOICE_POLLED_FIRST, /* a polled source with input, else an event of epoll, else ready work */
   CREW_CHOICE_READY,        /* ready work */
@@ -388,7 +391,7 @@ bool crew_turn_renew(struct crew_turn *turn);
 /*
  * True if the member has to end its turn, because other sources wait or because the crew stops serving. False: the
  * source may begin another turn at once. To be called when a turn is over. If the result is true, the turn must end,
- * because the member may have received an event of another source, which it serves next.
+ * because the member may have received an event of another source, and must serve that source next.
  */
 bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn);
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of its thread, which frees it. */
+/* The data of an interrupter's thread. The thread frees the data. */
 struct crew_interrupter {
   struct crew *crew;
   struct crew_interrupter *next;

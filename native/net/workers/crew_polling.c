@@ -16,7 +16,7 @@ enum {
   LOST_MAX = 4,     /* more interrupts than this in one loop count as polling time */
   QUICK_NS = 20000, /* a member whose work takes longer, twice in a row, closes the set of polled sources */
   POLLED_NS = 2000000, /* a source without work for this time leaves the set, or is not added to it */
-  /* A call that arrives later is not polled for: to wake both sides takes half of this time. */
+  /* No thread polls for a call that arrives later than this. Waking both sides takes half of this time. */
   FAST_NS = 400000
 };
 
@@ -323,7 +323,8 @@ static bool poll_set_and_source(void *context)
   return find_polled(stay->member) || poll_source(stay);
 }
 
-/* Opens the set, or closes it, because polled sources must not wait for slow work. */
+/* Opens the set for quick work, and closes it for slow work, because polled sources must not wait for slow
+ * work. */
 static void set_accepts_polled(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
@@ -396,8 +397,8 @@ static void measure_work(struct crew_member *member, struct stay *stay)
   source->answered_ns = member->clock_ns;
 }
 
-/* A source with CREW_PACE_STEADY may be polled as long as the poller has other work. Then its calls need no
- * notification. */
+/* A source with CREW_PACE_STEADY may be polled as long as the poller has other work. While it is polled, its
+ * calls need no notification. */
 static bool stay_with_pollable(struct crew_member *member, struct stay *stay)
 {
   struct crew *crew = member->crew;

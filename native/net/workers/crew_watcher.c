@@ -307,8 +307,8 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
   return due_ms;
 }
 
-/* Requests the end of calls whose timeouts have passed. Returns when the next timeout passes. A later call of a batch
- * is found by the next check only. */
+/* Requests the end of calls whose timeouts have passed. Returns when the next timeout passes. A later call of
+ * a batch is not found before the next check. */
 static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
 {
   const struct rpc_service *service = crew->service;
@@ -353,7 +353,8 @@ static void check_calls(struct crew *crew, int64_t now_ms)
     struct crew_member *member = crew->members[i];
     if (!is_inside(member) || now_ms - member->call.since_ms < crew->config.long_call_ms)
       continue;
-    /* The member may have begun a turn of another source, whose client is then checked, which does no harm. */
+    /* The member may have begun a turn of another source since then. In that case the other source's client
+     * is checked, which does no harm. */
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
     if (source != NULL && source->call_ops != NULL && source->call_ops->check_client != NULL)
       member->call.has_left = source->call_ops->check_client(source, member->call.has_left);

@@ -16,7 +16,7 @@
 enum {
   RECEIVES_A_SECTION = 64,
   ANSWERS_SIZE = 64 * 1024, /* a turn sends its answers before its end if they are larger, or ANSWERS_MAX */
-  BEGINNING_MAX = 1024,     /* bytes that are kept of a message that is too long, to find its id */
+  BEGINNING_MAX = 1024,     /* the bytes of an overlong message that are kept to find its id */
   PENDING_MESSAGES_MAX = 8, /* all waiting requests together have at most this many times message_max bytes */
   /* The number of a client's requests that libzmq holds. libzmq reports room only after half of them were received: a
    * client with more than half of them in flight finds its pipe full, and its requests then arrive in pieces, each with

@@ -57,8 +57,8 @@ enum jp_status zeromq_start(struct zeromq_router *zeromq, struct crew *crew,
 bool zeromq_tick(struct zeromq_router *zeromq);
 /* True if no request waits or is being served, except calls whose thread never returns. Any thread. */
 bool zeromq_is_idle(struct zeromq_router *zeromq);
-/* Answers all requests with an error: those that wait, and those that are being served, whose own answers are dropped
- * later. Any thread. */
+/* Answers all requests with an error: requests that wait, and requests that are being served. The own answers
+ * of the latter are dropped later. Any thread. */
 void zeromq_refuse_rest(struct zeromq_router *zeromq, const char *reason);
 /* Closes the socket, after its answers were sent or linger_ms have passed. Later turns do nothing. Any thread, once. */
 void zeromq_close(struct zeromq_router *zeromq, int linger_ms);

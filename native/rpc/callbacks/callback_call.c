@@ -432,7 +432,7 @@ static void find_origin(const struct rpc_callback_call *call, struct rpc_callbac
   }
 }
 
-/* Called once for each call. A message that finds no room is kept for later. */
+/* Called once for each call. If there is no room for the message, it is kept and sent later. */
 static enum jvm_callback_sent write_and_push(struct rpc_callback_call *call, const struct outcome *arguments,
                                              size_t count, struct jvm_callback_failure *failure)
 {

@@ -19,7 +19,7 @@ enum rpc_callback_message {
   RPC_MESSAGE_NESTED   /* a request or notification with `within`, or a batch whose first element has it */
 };
 
-/* What the client's thread waits for while it receives a call. */
+/* The answer for which the client's thread waits while it receives a call. */
 enum rpc_callback_origin {
   RPC_ORIGIN_NOT_ASKED, /* the client has not asked for the origin */
   RPC_ORIGIN_REQUEST,   /* a request of the connection, which the Java thread serves */

@@ -108,8 +108,8 @@ static struct callback_record *make_record(struct callback_records *records, int
 
 /* ---- releases ---- */
 
-/* Called with the lock held: adds an ID, whose record was removed, for the connection that has given it
- * or, if that is closed, for another one of the process. */
+/* Called with the lock held: adds an ID, whose record was removed, for the connection that has given it or,
+ * if that connection is closed, for another connection of the process. */
 static void add_release(struct rpc_process *process, struct rpc_callbacks *giver, int64_t id, uint64_t given)
 {
   struct rpc_callbacks *receiver = callbacks_find_open(process, giver);
@@ -143,8 +143,8 @@ void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_re
   free(record);
 }
 
-/* Called with the lock held: removes all records. Their IDs are released if a client is left to receive
- * that. */
+/* Called with the lock held: removes all records. Their IDs are released if a client is left that can receive
+ * the releases. */
 static void clear_records(struct rpc_process *process, bool are_released)
 {
   struct callback_records *records = &process->records;
@@ -222,7 +222,8 @@ static void send_member_releases(struct rpc_callbacks *callbacks)
   pthread_mutex_unlock(&callbacks->process->lock);
 }
 
-/* Finds the next member with releases that this round has not visited, held; NULL: no such member is left. */
+/* Finds the next member that has releases and was not visited in this round. The caller holds the result.
+ * NULL: no member is left. */
 static struct rpc_callbacks *find_unsent(struct rpc_process *process, uint64_t round)
 {
   pthread_mutex_lock(&process->lock);
@@ -594,7 +595,8 @@ void rpc_callbacks_close(struct rpc_callbacks *callbacks)
 
 /* ---- delete_session ---- */
 
-/* Finds the next client of the session that this clearing has not visited, held; NULL: none is left. */
+/* Finds the next client of the session that was not visited in this clearing. The caller holds the result.
+ * NULL: no client is left. */
 static struct rpc_callbacks *find_uncleared(struct rpc_callbacks_list *list,
                                             const struct rpc_session *session, uint64_t clearing)
 {
@@ -731,7 +733,7 @@ static size_t find_first(const struct rpc_given *given, int64_t id)
   return low;
 }
 
-/* What a message gives, and which of these arguments were noted. */
+/* A search for the callbacks that a message gives and that were not noted when its arguments were read. */
 struct unread_search {
   struct rpc_callbacks *callbacks;
   struct rpc_given *noted; /* in the order of the IDs */
@@ -798,7 +800,7 @@ void rpc_callbacks_count_refused(struct rpc_peer *peer, struct rpc_client *clien
     rpc_callbacks_count_unread(callbacks, message);
 }
 
-/* ---- proxies: the hooks of jni that concern no single call ---- */
+/* ---- proxies: the hooks of jni that do not belong to a call ---- */
 
 static size_t find_older(const struct callback_record *record, uint64_t number)
 {

@@ -91,7 +91,9 @@ struct rpc_process {
   struct rpc_process *next;
   const struct rpc_session *session; /* of the members; each of them holds it */
   struct rpc_address
-      from; /* of its first member: the rest are of the same user of a Unix socket, or come over TCP, too */
+      /* of its first member: all other members belong to the same user of a Unix socket, or use TCP like the
+       * first */
+      from;
   struct text name;
   size_t joined; /* clients */
 
@@ -175,8 +177,8 @@ enum callback_ending {
 };
 
 /*
- * What a call waits for. Under the callbacks' lock. callback_call_has_ended is true from RPC_CALL_ENDING on, and
- * call->ending is CALLBACK_GOES_ON only before that.
+ * The next event for which a call waits. Under the callbacks' lock. callback_call_has_ended is true from
+ * RPC_CALL_ENDING on, and call->ending is CALLBACK_GOES_ON only before that.
  *
  * | state             | what holds                                             | who leaves it, on what               |
  * | RPC_CALL_UNSENT   | it is written, or is an event that has found room      | its thread sends it; its end         |

@@ -407,7 +407,7 @@ static bool may_keep(const struct exec_head *head, const struct operation *opera
   return true;
 }
 
-/* Copies the body up to a place in it, where the rest then begins. */
+/* Copies the body up to a place in it. The rest of the body then begins at this place. */
 static bool copy_until(struct exec_body *body, struct text *rest, const char *place)
 {
   size_t length = (size_t)(place - rest->data);

@@ -31,7 +31,7 @@ struct answer_template {
   char after_number[ANSWER_AFTER_NUMBER_MAX];
 };
 
-/* What a shape keeps for this path. */
+/* The data of a shape for this path. */
 struct whole_number_path {
   struct jvm_whole_number_call call; /* member NULL: the shape has no path of this kind yet */
   struct answer_template answer;

@@ -213,8 +213,8 @@ static void note_value(struct batch_results *results, struct batch_result *resul
       !outcome->is_null && outcome->value.kind == OP_PACKED && outcome->value.packed.form == OP_PACKED_BASE64;
 }
 
-/* The ref of the result; 0: the result is a value. The ref in a result by value may belong to a part of
- * it. */
+/* The ref of the result; 0: the result is a value. The ref in a result by value may belong to a part of the
+ * result. */
 static uint32_t ref_of(const struct outcome *outcome, bool by_value)
 {
   if (outcome->is_null)
@@ -464,8 +464,8 @@ enum argument_member { ARGUMENT_TYPE, ARGUMENT_VALUE, ARGUMENT_REF, ARGUMENT_MEM
 static const struct text argument_names[ARGUMENT_MEMBERS] = {
     [ARGUMENT_TYPE] = TEXT("type"), [ARGUMENT_VALUE] = TEXT("value"), [ARGUMENT_REF] = TEXT("ref")};
 
-/* True for types that accept a String without conversion. Any other type parses the text, each time that it
- * is named. */
+/* True for types that accept a String without conversion. For any other type the text is parsed each time
+ * that it is named. */
 static bool is_text_type(struct json_value type)
 {
   static const struct text types[] = {

@@ -22,8 +22,8 @@ struct kept_document *document_cache_find(struct document_cache *cache, struct t
 struct text kept_document_text(const struct kept_document *kept);
 void kept_document_drop(struct kept_document *kept);
 
-/* Keeps a copy of a document in place of the least recently used one. Keeps nothing if memory is short or
- * document or key is too long. */
+/* Keeps a copy of a document in place of the least recently used document. Keeps nothing if memory is short
+ * or document or key is too long. */
 void document_cache_store(struct document_cache *cache, struct text key, struct text document);
 /* Keeps the document itself, without a copy. Takes the buffer's content, in any case. */
 void document_cache_take(struct document_cache *cache, struct text key, struct buffer *document);

@@ -33,9 +33,9 @@ bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name)
 /* ---- the classes that can be named now ---- */
 
 /*
- * The classes of the catalog that can be named now. The application's class loader finds most of them.
- * Classes of jars within jars need a loader that the program has made, and are not listed before that loader
- * exists (docs/metadata.md, "Which classes"). Made for one query by its thread; then constant.
+ * The classes of the catalog that can be named now. The application's class loader finds most of these
+ * classes. Classes of jars within jars need a loader that the program has made, and are not listed before
+ * that loader exists (docs/metadata.md, "Which classes"). Made for one query by its thread; then constant.
  */
 struct meta_reach {
   uint8_t *classes; /* by class index, 0 or 1; NULL: all can be named */

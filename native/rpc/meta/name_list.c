@@ -28,7 +28,7 @@ bool name_list_matches_words(struct text name, struct text pattern)
   size_t words = 0;
   for (size_t i = 0; i < pattern.len; i++) {
     if (is_capital(pattern.data[i]) && i > 0) {
-      while (at < name.len && !is_capital(name.data[at])) /* the rest of the word before */
+      while (at < name.len && !is_capital(name.data[at])) /* the remaining characters of the previous word */
         at++;
     }
     words += is_capital(pattern.data[i]) || i == 0;

@@ -31,7 +31,7 @@ struct java_call {
   struct java_method_name name;
   const struct java_method *methods; /* the overloads of the name, or the overload that its suffix selects */
   size_t count;
-  bool is_beyond; /* the JVM is asked for the class, not the catalog */
+  bool is_beyond; /* the class is searched by the JVM, not in the catalog */
   bool by_object; /* the names are denied without an object; with an object, its class decides */
 
   struct java_methods_found in_catalog;

@@ -29,7 +29,7 @@ static void close_classes(struct look *look)
   look->excerpt = NULL;
 }
 
-/* Opens these classes in place of others. False: nothing can be suggested. */
+/* Opens these classes, and closes the classes that were open. False: nothing can be suggested. */
 static bool open_classes(struct look *look, const struct text *names, size_t count)
 {
   const struct operation everything = {.kind = OP_META, .meta = {.merge_ancestry = true}};

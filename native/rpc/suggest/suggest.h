@@ -24,8 +24,8 @@ struct rpc_suggester {
 void rpc_suggest_for_operation(const struct rpc_suggester *suggester, const struct operation *operation,
                                struct outcome *outcome);
 
-/* The same for a call by a member's own name, whose parts the operation has; the suggestions are whole
- * names. */
+/* The same for a call by a member's own name. The operation has the parts of the name; the suggestions are
+ * whole names. */
 void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struct operation *operation,
                               struct outcome *outcome);
 

@@ -575,7 +575,7 @@ static bool has_whole_connection(void)
 }
 
 /* The shared memory still exists: a peer that polls it serves it until it reads the socket. One call may find
- * both its answer and the end. Then it succeeds, the next call reconnects, and no call fails: the new
+ * both its answer and the end. In that case it succeeds, the next call reconnects, and no call fails: the new
  * connection shows that the client has noticed the end. The result is the same in both cases. */
 static enum jp_client_status ping_until_closed(struct jp_client *client, enum jp_client_status status)
 {

@@ -83,7 +83,7 @@ enum { LENGTHS = 200, ALIGNMENTS = 32 };
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* Bit by bit. */
+/* Encodes bit by bit. */
 static struct text encode_slowly(const uint8_t *bytes, size_t count, char *out)
 {
   size_t letters = 0;
@@ -106,7 +106,8 @@ static void fill(uint8_t *bytes, size_t count, uint32_t seed)
   }
 }
 
-/* In memory that ends with the text and the bytes. */
+/* Decodes in memory that ends directly after the text and after the bytes, so that a sanitizer detects an
+ * access beyond them. */
 static enum jp_status decode_exactly(struct text t, size_t offset, uint8_t *out, size_t *count)
 {
   char *from = test_malloc(offset + t.len);

@@ -178,7 +178,7 @@ UNIT_TEST(test_bytes_too_many)
   test_free(bytes);
 }
 
-/* Changes every byte, one after the other, which makes wrong indexes, counts, lengths and tags. The parser
+/* Changes every byte, one after the other. This makes wrong indexes, counts, lengths and tags. The parser
  * must only end, and read no bytes outside of the file. */
 UNIT_TEST(test_every_byte_changed)
 {

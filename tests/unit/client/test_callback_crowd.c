@@ -30,7 +30,7 @@ static void send_event(struct fake_connection *connection, unsigned number)
 }
 
 /* Answers a request with a callback after the callback has answered, and other requests at once. The
- * listener, the first callback, gets an event for every EVENTS_EVERY-th of them. */
+ * listener, the first callback, gets an event for every EVENTS_EVERY-th request. */
 static void call_back(struct fake_connection *connection, void *context)
 {
   (void)context;

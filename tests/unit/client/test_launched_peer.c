@@ -49,7 +49,7 @@ static void keep(void *context, int descriptor, struct jp_text bytes)
   scene->length += bytes.len;
 }
 
-/* The script ends by itself, so the launch fails with that text. */
+/* The script ends without being stopped, so the launch fails with the script's text. */
 static void launch(struct scene *scene, struct jp_launch_config config, const char *text)
 {
   struct jp_peer *peer;

@@ -1,5 +1,5 @@
-/* Arrays of whole numbers in one go: which are checked and read, and which are left to the reader of single elements.
- * Built a second time for a machine without SSE2. */
+/* Tests which arrays of whole numbers are checked and read at once, and which are left to the reader of
+ * single elements. Built a second time for a machine without SSE2. */
 #include "base/buffer.h"
 #include "tests/unit/unit.h"
 #include "json/integers.h"

@@ -191,7 +191,8 @@ UNIT_TEST(test_a_rule_that_is_never_used_decides_nothing)
   }
   buffer_fini(&yaml);
   buffer_fini(&out);
-  /* Most rules that decide nothing have a warning; for the rest, several patterns together cover one. */
+  /* Most rules that decide nothing have a warning; in the other cases several patterns together cover the
+   * pattern of the rule. */
   assert_true(warned > 50);
   assert_true(warned * 10 > unused * 8);
 }

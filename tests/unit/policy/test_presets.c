@@ -29,7 +29,7 @@ enum {
   REVIEWED_MAX = 2000
 };
 
-/* How a name begins; with a blank at the end, the whole of it. */
+/* The beginning of a name; with a blank at the end, the whole name. */
 static const char *const suspicious_names[] = {
     "abort",       "addExports",  "addOpens",       "addReads",      "addShutdown", "attach",
     "createMBean", "createValue", "define",         "deserial",      "destroy",     "doLookup ",

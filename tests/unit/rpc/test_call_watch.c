@@ -312,7 +312,7 @@ UNIT_TEST_WITH(a_nested_request_times_out_by_itself, set_up_nested, tear_down_ne
   assert_false(is_interrupted()); /* neither in the call around it, */
   assert_int_equal(RPC_CALL_RETURNS, end_nested(0));
   assert_int_equal(RPC_CALL_RETURNS, end_call());
-  /* nor does the requested interrupt reach another call at its place */
+  /* nor does the requested interrupt reach a later call on the same thread */
   begin_call(&CALL, &REACHED);
   assert_false(interrupt_call(&end));
   begin_nested(0);

@@ -1,5 +1,5 @@
-/* Clients of one message: HTTP requests without a session of their own, whose memory a worker keeps for
- * the next, and nothing else; and the sessions that only one message has used. */
+/* Clients of one message: HTTP requests without a session of their own: a worker keeps their memory for the
+ * next request, but no other data; and the sessions that only one message has used. */
 #include "rpc/peer_state.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"

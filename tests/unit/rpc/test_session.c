@@ -210,7 +210,7 @@ UNIT_TEST_WITH(test_the_session_of_a_closed_connection_stays, set_up, tear_down)
     assert_true(is_found(sessions, i));
 }
 
-/* A client that has lost its session may still have refs of it. */
+/* A client that has lost its session may still have refs of the session. */
 UNIT_TEST_WITH(test_refs_continue_after_those_of_an_ended_session, set_up, tear_down)
 {
   struct op_session_key key = key_of(1);

@@ -116,7 +116,7 @@ final class Callback implements InvocationHandler {
     }
   }
 
-  /* * C returns the Waiting object itself until the call has a result. */
+  /** C returns the Waiting object itself until the call has a result. */
   private Object await(Waiting waiting, Object first) throws Throwable {
     Object result = first;
     while (result == waiting) {

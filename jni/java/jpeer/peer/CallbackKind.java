@@ -42,7 +42,7 @@ final class CallbackKind {
   private static final Object CLASSES_LOCK = new Object();
   private static int classCount; // may still include classes of unloaded interfaces
 
-  /* * Sorted by name, so that the same interfaces have one class, in any order. */
+  /** Sorted by name, so that the same interfaces have one class, in any order. */
   final Class<?>[] interfaces;
   final ClassLoader loader;
   private final Class<?> anchor; // its loader is `loader`

@@ -12,13 +12,14 @@ import java.util.concurrent.TimeUnit;
  * were read but not sent are kept here for the next call, and so is an exception, so that nothing is lost.
  *
  * One request at a time has the turn, from begin to end, and only that request calls the other methods. Other
- * requests wait for the turn, but with a timeout, because the iterator may itself wait for one of them.
+ * requests wait for the turn, but with a timeout, because the iterator may itself wait for one of these
+ * requests.
  */
 final class Cursor {
   private static final long TURN_TIMEOUT_SECONDS = 5;
   private static final Object[] NOTHING = {};
-  /* Further elements of a pair after key and value: this cursor, and in a kept pair the entry that it was
-   * read from. */
+  /* Further elements of a pair after key and value: this cursor, and in a kept pair also the entry from which
+   * the pair was read. */
   private static final int MARK = 2;
   private static final int ENTRY = 3;
 
@@ -51,8 +52,8 @@ final class Cursor {
   }
 
   /**
-   * Ends the turn. elements: the array of the last take, whose elements `from` to `to` were not sent; null:
-   * all were. Returns true if the peer itself made the iterator.
+   * Ends the turn. elements: the array of the last take, of which the elements `from` to `to` were not sent;
+   * null: all elements were sent. Returns true if the peer itself made the iterator.
    */
   private boolean end(Object[] elements, int from, int to) {
     try {

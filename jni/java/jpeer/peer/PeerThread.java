@@ -44,7 +44,7 @@ final class PeerThread extends Thread {
     }
   }
 
-  /* * Only the thread itself may change its name, because the running call may be another client's. */
+  /** Only the thread itself may change its name, because the running call may be another client's. */
   @Override
   public void setContextClassLoader(ClassLoader loader) {
     if (Thread.currentThread() != this) {

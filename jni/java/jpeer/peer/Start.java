@@ -41,7 +41,7 @@ final class Start {
     return packages(attributeOfJar(path, "Add-Exports"));
   }
 
-  /* * The same as exportsOfJar, for Add-Opens. */
+  /** The same as exportsOfJar, for Add-Opens. */
   static Object[] opensOfJar(String path) throws Exception {
     return packages(attributeOfJar(path, "Add-Opens"));
   }
@@ -86,7 +86,7 @@ final class Start {
     }
   }
 
-  /* * The same as mainClass, for MODULE or MODULE/CLASS, a module of the boot layer. */
+  /** The same as mainClass, for MODULE or MODULE/CLASS, a module of the boot layer. */
   static Class<?> mainClassOfModule(String written) throws Exception {
     int slash = written.indexOf('/');
     String moduleName = slash < 0 ? written : written.substring(0, slash);

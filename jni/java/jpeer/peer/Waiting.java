@@ -21,13 +21,13 @@ final class Waiting {
 
   private volatile boolean isWoken;
 
-  /* * Ends the current park; if the thread is not parked, its next park returns at once. Any thread. */
+  /** Ends the current park; if the thread is not parked, its next park returns at once. Any thread. */
   void wake() {
     isWoken = true;
     LockSupport.unpark(thread);
   }
 
-  /* * Parks until wake, an interrupt (the flag remains set), or the timeout. */
+  /** Parks until wake, an interrupt (the flag remains set), or the timeout. */
   void park() {
     long end = System.nanoTime() + nanos;
     while (!isWoken && !thread.isInterrupted()) {

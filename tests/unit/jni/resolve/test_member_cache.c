@@ -1,4 +1,4 @@
-/* What a thread's cache of resolved members finds, without a JVM. */
+/* Tests which members a thread's cache of resolved members finds, without a JVM. */
 #include "jni/resolve/member_cache.h"
 #include "tests/unit/unit.h"
 

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* What a task observed. */
+/* The observations of a task. */
 struct seen {
   JNIEnv *env;
   struct jvm_thread *thread;

@@ -249,7 +249,7 @@ ZEROMQ_TEST(a_late_turn_may_get_an_identity_that_is_used_again, open_fixture)
 
 /* --- sending answers --- */
 
-/* What the server has for one client. */
+/* The server's data for one client. */
 struct backlog {
   size_t pending, held_bytes, lent_bytes;
 };

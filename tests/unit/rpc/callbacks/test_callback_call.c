@@ -131,7 +131,7 @@ UNIT_TEST_WITH(test_an_answer_may_give_a_callback, set_up, duplex_tear_down)
   call_once();
   hand_in(ANSWER("1", "[{\"ref\":{\"callback\":7}},{\"ref\":{\"callback\":8}}]"));
   end_call();
-  /* The stub makes no proxy of it. */
+  /* The stub does not make a proxy for it. */
   assert_sent(duplex, RELEASED("8", "1"));
   assert_nothing_sent(duplex);
 }
@@ -398,7 +398,7 @@ UNIT_TEST_WITH(test_kept_messages_are_limited, set_up, duplex_tear_down)
 
 /* ---- threads of the crew ---- */
 
-/* A crew member that waits, with a condition in place of a socket. */
+/* A crew member that waits on a condition variable instead of a socket. */
 struct member {
   struct rpc_waits waits;
   pthread_mutex_t lock;

@@ -30,7 +30,7 @@ struct sample_request {
 /* Appends the message's bytes. */
 void sample_request_write(const struct sample_request *sample, struct buffer *out);
 
-/* The session that contains an object, whose ref is 1. */
+/* The session that contains an object with the ref 1. */
 #define KNOWN_SESSION "0123456789abcdef"
 
 /* Members of the class C, by their places in stub.members. */

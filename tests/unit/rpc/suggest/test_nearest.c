@@ -1,4 +1,5 @@
-/* Distances between names, compared with the whole table for short ones, and the few nearest ones. */
+/* Distances between names: for short names they are compared with the whole table. Also tests the choice of
+ * the nearest names. */
 #include "rpc/suggest/nearest.h"
 #include "tests/unit/unit.h"
 

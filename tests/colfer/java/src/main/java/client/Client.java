@@ -23,7 +23,7 @@ import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
-/* * A Java client of the peer: one socket with one request at a time, and a session whose name is the
+/** A Java client of the peer: one socket with one request at a time, and a session whose name is the
  * client's UUID. */
 final class Client implements AutoCloseable {
   private static final int ANSWER_MILLISECONDS = 60_000;
