@@ -86,7 +86,7 @@ void builder_destroy(struct builder *builder)
   free(builder);
 }
 
-/* Beyond WARNINGS_MAX warnings are only counted. A warning without memory for it is lost. */
+/* After WARNINGS_MAX warnings, further warnings are only counted. A warning without memory for it is lost. */
 static void warn_of_text(struct builder *builder, struct text warning)
 {
   if (builder->keeps_warnings && builder->warnings <= WARNINGS_MAX) {
@@ -389,7 +389,7 @@ enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, 
 
 /* ---- merging ---- */
 
-/* A part that is merged into another builder: its numbers there. */
+/* The numbers that a part gets when it is merged into another builder. */
 struct merging {
   struct builder *into;
   const struct builder *part;

@@ -13,8 +13,9 @@
 enum {
   MANIFEST_BYTES_MAX = 1024 * 1024,
   NESTED_BYTES_MAX = 256 * 1024 * 1024,
-  PACKED_EXCESS_MAX = 64 * 1024, /* by which a deflated entry may be larger than its unpacked size */
-  MULTI_RELEASE_FIRST = 9        /* JAR File Specification, "Multi-release JAR files" */
+  /* a deflated entry may be larger than its unpacked size by this number of bytes */
+  PACKED_EXCESS_MAX = 64 * 1024,
+  MULTI_RELEASE_FIRST = 9 /* JAR File Specification, "Multi-release JAR files" */
 };
 
 struct jar_entry {
@@ -264,7 +265,7 @@ static int compare_entries(const void *left, const void *right)
   return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Of several entries with the same path only the first counts, which has the highest version. */
+/* Of several entries with the same path only the first counts; it has the highest version. */
 static void sort_entries(struct jar *jar)
 {
   struct jar_entry *entries = jar->entries.items;
@@ -380,7 +381,7 @@ static enum jp_status read_archive(struct builder *builder, zip_t *archive, cons
   return status;
 }
 
-/* Leaves out a jar that cannot be opened, unless no file could be. */
+/* Leaves out a jar that cannot be opened. JP_IO only if the process has no file descriptors left. */
 static enum jp_status warn_of_archive(struct builder *builder, const char *path, int code,
                                       struct jp_error *error)
 {

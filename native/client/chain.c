@@ -62,7 +62,8 @@ struct jp_chain {
   size_t answer_count;
   struct arena answer_arena;
   const struct jp_answer *failure; /* the error that the last send failed with; NULL: none */
-  struct jp_answer *failure_owned; /* the same if it is the answer of a step without a name; otherwise NULL */
+  /* equal to `failure` if that is the answer of a step without a name; otherwise NULL */
+  struct jp_answer *failure_owned;
 };
 
 struct jp_chain *jp_chain_create(struct jp_client *client)

@@ -102,7 +102,7 @@ EXPORTED void raw_shm_flip(struct raw_shm *shm, uint64_t at, unsigned char one, 
   }
 }
 
-/* Finds the byte of the ring to the peer that a position names. */
+/* Finds the byte at a position in the ring to the peer. */
 EXPORTED uint64_t raw_shm_place(struct raw_shm *shm, uint64_t position)
 {
   return CONTROL_BYTES + position % shm->ring_bytes;
@@ -122,7 +122,8 @@ EXPORTED uint64_t raw_shm_taken(struct raw_shm *shm)
 
 EXPORTED void raw_shm_notify(struct raw_shm *shm)
 {
-  /* Without room, notifications are unread already; if the peer is gone, the next read finds it. */
+  /* If the socket has no room, it has unread notifications already. If the peer has ended, the next read
+   * reports this. */
   (void)!send(shm->socket, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -145,8 +146,9 @@ static bool read_notifications(struct raw_shm *shm)
   return count < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Waits until the peer's position is not the known one. It sleeps until a notification, or a timeout that is long for
- * a test, which shows a lost one. 0, or TIMED_OUT or CLOSED. */
+/* Waits until the peer's position differs from the known position. It sleeps until a notification or a
+ * timeout; the timeout is long for a test, so a test that reaches it has lost a notification. 0, or TIMED_OUT
+ * or CLOSED. */
 static int await_move(struct raw_shm *shm, uint64_t at, uint64_t sleeps_at, uint64_t known, int timeout_ms)
 {
   for (int i = 0; i < POLLS; i++) {
@@ -192,7 +194,7 @@ EXPORTED void raw_shm_publish(struct raw_shm *shm)
   notify_sleeper(shm, PEER_SLEEPS, &shm->notified_for_bytes);
 }
 
-/* Writes them as room becomes free. */
+/* Writes the bytes as room becomes free. */
 static int write_bytes(struct raw_shm *shm, const char *bytes, uint64_t count, int timeout_ms)
 {
   while (count > 0) {

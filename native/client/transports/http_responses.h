@@ -50,7 +50,8 @@ struct http_reader {
   bool has_epoch;       /* the current response has a jpeer-epoch */
   bool is_last;         /* the connection ends after the whole response */
   enum http_reader_state state;
-  enum chunk_line chunk_line; /* what is read next of the body: by llhttp, or the line of a chunk */
+  /* the next part of the body: a part that llhttp reads, or the line of a chunk */
+  enum chunk_line chunk_line;
   size_t words_length;
   char words[HTTP_WORDS_MAX]; /* "Not Found" */
   enum jp_client_status fault;

@@ -21,7 +21,8 @@ enum {
   PART_SIZE = 64 * 1024,        /* of a streamed answer */
   PARTS_UNSENT_MAX = 256 * 1024,
   LINGER_MS = 2000,
-  /* When the peer ends: for a client that has received its answers, or does not read. */
+  /* When the peer ends, a connection may linger for this time if the client has received its answers, or does
+   * not read. */
   DRAIN_LINGER_MS = 200,
   PROBE_AGAIN_MS = 10000, /* between two probes: a client that has sent its FIN may close the socket later */
   IGNORABLE_MAX = 256     /* bytes: longer than a close frame */
@@ -639,8 +640,9 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   return connection->protocol->step(connection, member);
 }
 
-/* True if a turn that is over must end. Else the next turn begins. Answers are sent before it if there is more input,
- * so that the client can read them during the turn, or if they have waited long enough. */
+/* Called when the time of a turn has passed. True if the turn must end; otherwise the next turn begins. In
+ * that case answers are sent first if there is more input, so that the client can read them during the next
+ * turn, or if they have waited long enough. */
 static bool must_end_turn(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
 {
   if (crew_is_wanted(member, turn))
@@ -672,9 +674,9 @@ static bool poll_for_more(struct crew_source *source)
          (connection->duplex != NULL && connection_duplex_has_more(connection));
 }
 
-/* Polls for the next message of a client that was just answered. True: there is new input. The rest of an incomplete
- * message is polled for once at most, and only if the protocol's clients send it at once, because deadlines hold
- * between turns only. */
+/* Polls for the next message of a client that was just answered. True: there is new input. For the rest of an
+ * incomplete message it polls at most once, and only if the protocol's clients send the rest at once, because
+ * deadlines are checked only between turns. */
 static bool stay_for_more(struct connection *connection, struct crew_member *member)
 {
   bool has_begun = connection_has_begun(connection);
@@ -810,7 +812,7 @@ static int64_t reading_deadline(struct connection *connection, int64_t now)
   return connection->protocol->deadline(connection, has_begun, now);
 }
 
-/* *reading_ms: the deadline without the one for output that the client does not read. */
+/* *reading_ms: the earliest deadline, without the deadline for output that the client does not read. */
 static int64_t next_deadline(struct connection *connection, enum step last, int64_t *reading_ms)
 {
   int64_t now = clock_now_ms();

@@ -237,8 +237,8 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   }
   if (serving->request->has_options) {
     rpc_request_options_apply(&serving->options, &operation);
-    /* Whatever number the request asks for: if lists contain each other again and again, the number of
-     * their elements would be unlimited. An element needs two bytes of the answer, with its comma. */
+    /* This limit holds for any number in the request, because lists that contain each other would have an
+     * unlimited number of elements. An element needs two bytes of the answer, with its comma. */
     size_t max = answer_max(serving) / 2;
     if (operation.array_value_max > max)
       operation.array_value_max = max;

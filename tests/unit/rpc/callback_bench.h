@@ -24,8 +24,8 @@ struct rpc_duplex {
   bool is_closed;
   size_t answer_max;      /* of an answer to a nested request; 0: any */
   size_t too_long;        /* messages of this length never fit; 0: all do */
-  _Atomic int calls_open; /* sent and not settled */
-  _Atomic int opened;     /* and not closed */
+  _Atomic int calls_open; /* calls that were sent and are not settled */
+  _Atomic int opened;     /* calls that were opened and are not closed */
 };
 
 /* The client of a test, and cmocka's fixtures for it over a class C that keeps its arguments. In the
@@ -37,7 +37,7 @@ int duplex_set_up_with_7(void **state);
 int duplex_tear_down(void **state);
 
 struct rpc_duplex *bench_connect(struct service_bench *bench);
-/* Another client of the same session's name; NULL: none. */
+/* Connects a client with the session of this name; NULL: without a name. */
 struct rpc_duplex *bench_connect_named(struct service_bench *bench, const char *peer_id);
 /* Closes the client, if it is not closed yet, and frees the connection. The connection must not be used
  * afterwards. */
@@ -50,7 +50,7 @@ uint64_t bench_give(struct rpc_duplex *duplex, int64_t id);
 /* Serves a message; the answer is in the bench's out. */
 enum rpc_served bench_serve_from(struct rpc_duplex *duplex, const char *message);
 
-/* Hands in a message of the client. An answer of `receive` for the client counts as sent. */
+/* Passes a message of the client to the service. An answer of `receive` for the client counts as sent. */
 enum rpc_received bench_receive(struct rpc_duplex *duplex, struct buffer *message);
 enum rpc_received bench_receive_text(struct rpc_duplex *duplex, const char *message);
 /* Waits for the next message that is sent, and removes it: "C{...}" a call, "E" an event, "A" an answer,

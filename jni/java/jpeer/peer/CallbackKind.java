@@ -271,8 +271,8 @@ final class CallbackKind {
 
   /**
    * True if Java itself runs a default method. Without a C frame on its stack a virtual thread can leave its
-   * carrier. Java keeps data for each method handle, so this is done only for interfaces that are never
-   * unloaded.
+   * carrier. Java keeps data for each method that runs in this way, so the result is true only for interfaces
+   * that are never unloaded.
    */
   private boolean isOpen(Class<?> declaring) {
     boolean isPermanent = loader == null || loader == ClassLoader.getPlatformClassLoader()

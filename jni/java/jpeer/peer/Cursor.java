@@ -96,9 +96,9 @@ final class Cursor {
    * Returns at most max elements, and after them one of MORE, END, STOP, an exception or a class. An
    * exception is returned once, without elements, and only if wantsThrown.
    *
-   * The element is a Map.Entry. The caller then has to say whether it may be read: entries of the class
-   * `readable` become arrays of key and value, and entries of the class `opaque` are returned as they are.
-   * This also holds for entries that an earlier request has read, because that may have been another
+   * A class is the class of a Map.Entry. The caller then has to say whether it may be read: entries of the
+   * class `readable` become arrays of key and value, and entries of the class `opaque` are returned as they
+   * are. This also holds for entries that an earlier request has read, because that may have been another
    * caller's, or under another policy. With `marks` the array has a third element, this cursor, which
    * distinguishes it from other arrays.
    */
@@ -107,7 +107,8 @@ final class Cursor {
     int count = 0;
     entries = null;
     Object next = MORE;
-    Class<?> plain = null; // the class of the last element that was not an entry: usually the next element has this class, too
+    // the class of the last element that was not an entry: usually the next element has the same class
+    Class<?> plain = null;
     try {
       while (next == MORE && count < max) {
         if (!hasMore()) {
