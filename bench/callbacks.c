@@ -2,7 +2,7 @@
  * jpeer-bench-callbacks ADDRESS MEASURE COUNT [CORE]: calls from Java to C by libjpeer-client. MEASURE is one
  * of the following:
  *
- *   calls   COUNT pairs of a call without a callback and one whose method calls back once
+ *   calls   COUNT pairs of calls: one without a callback, and one in which the method calls back once
  *   sort    ArrayList.sort of COUNT numbers with a comparator in C, and with Java's own
  *   events  COUNT events of a oneway callback, and as many messages of their length that a thread on that core writes
  *           bare to a socket

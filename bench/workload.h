@@ -11,9 +11,9 @@
  *   $n  the number of this step's answers on this connection so far, plus 1
  *   $o  the object that the connection's setup made
  *   $r  the object of this call: from the answer to an earlier step
- *   $t  a number that only the answer tells, such as a timestamp: any number matches
+ *   $t  a number that is known only from the answer, such as a timestamp: any number matches
  *   $p  the number of the connection
- *   $u  a text that only the answer tells, such as a random id: any text matches
+ *   $u  a text that is known only from the answer, such as a random id: any text matches
  *   $k  in a batch: the place of the element, two digits
  *   $E and other capitals: the bodies of body.h
  * In an answer, $o (of a setup) and $r accept any number and keep it while they are not known.

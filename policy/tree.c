@@ -232,7 +232,7 @@ static enum jp_status read_collection(struct builder *builder, const yaml_event_
   if (status != JP_OK)
     return status;
   *node = collection;
-  /* The anchor comes last, so that no node can contain itself. */
+  /* The anchor is added last, so that no node can contain itself. */
   return add_anchor(builder, event, anchor, collection);
 }
 

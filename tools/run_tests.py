@@ -12,9 +12,9 @@ Without an option these are the quick suites: the optimised build, the default J
 for every change: the same tests under sanitizers and -Xcheck:jni, on each JDK, and more. --release has the suites that are
 too slow for every change (tools/test-release). A STEP may be of the quick suites or of --all.
 
---flaky runs each test of a step N times (those alone whose names have the regular expression PATTERN in them), four at once
-and beside a busy process on each core, and names those that failed at least once. Their output is then in build/flaky. An
-interrupted command continues, if the commit is still the same.
+--flaky runs each test of a step N times (only tests whose names match the regular expression PATTERN), four
+at once and together with a busy process on each core, and names the tests that failed at least once. Their
+output is then in build/flaky. An interrupted command continues, if the commit is still the same.
 """
 
 import json

@@ -8,7 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
-/** The load for gRPC: a channel is a connection, and a call's end begins the next one, on Netty's own threads. */
+/** The load for gRPC: a channel is a connection, and the end of a call begins the next call, on Netty's own
+ * threads. */
 public final class GrpcClient {
   private GrpcClient() {}
 

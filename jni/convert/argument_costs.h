@@ -14,7 +14,7 @@
  *   number or
  *             boolean that the text is
  *   array     ArrayList and other lists 3, other collections 4; an array 5 and its dearest element
- *   callback  an interface that is no functional one 3; one whose function has another number of parameters:
+ *   callback  an interface that is not functional 3; an interface whose function has another number of parameters:
  *   misfit
  *   object    HashMap and other maps 3
  *   null      a primitive: misfit

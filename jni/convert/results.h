@@ -42,8 +42,8 @@ bool result_has_text(const struct jvm_request *request, const struct jvm_class *
 /*
  * Reads the text of an object whose class defines a text, without running code of an application. *out
  * becomes an OP_TEXT; for an Optional, the value or text of its content, or OP_NULL if it is empty. False:
- * this object has no text, such as a number with too many digits, an Optional of another object, or a Class
- * that the caller may not name.
+ * this object has no text; examples are a number with too many digits, an Optional of another object, or a
+ * Class that the caller may not name.
  */
 bool result_read_text(const struct jvm_request *request, const struct jvm_class *class, jobject object,
                       struct op_value *out);

@@ -36,7 +36,7 @@ uint32_t loaded_name_hash(struct text name);
 /* A counter that changes whenever a class with this hash is loaded, except by the boot, platform and
  * application loaders, whose classes are not recorded. */
 uint32_t loaded_name_changes(uint32_t hash);
-/* The loaders that have defined a class of the name (Class.getName(), no array), except those whose classes
+/* The loaders that have defined a class of the name (Class.getName(), no array), except loaders whose classes
  * are not recorded. Runs no code of the loaders. */
 void loaders_of_name(struct jvm_thread *thread, struct text name, struct loader_list *found);
 

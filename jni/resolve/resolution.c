@@ -846,7 +846,8 @@ static bool set_refusal(struct resolution *resolution, const char *type, const c
   return true;
 }
 
-/* JVMS 2.9.3: each bytecode call links such a method, and JNI has no such call. */
+/* JVMS 2.9.3: each call by bytecode links a signature-polymorphic method anew, and JNI has no call of this
+ * kind. */
 static bool is_signature_polymorphic(struct jvm_method *method)
 {
   return (method->modifiers & (ACC_NATIVE | OP_ACC_VARARGS)) == (ACC_NATIVE | OP_ACC_VARARGS) &&

@@ -62,10 +62,10 @@ static void wake_reader(int number)
 
 /*
  * Replaces libc's function for the whole process, libjvm included, because the symbols of a program are found
- * before those of its libraries (jni/CMakeLists.txt exports this function). HotSpot reads the action of TERM,
- * INT and HUP while it starts, and sets no handler for a signal that is ignored. Really ignoring the signals
- * would lose those that arrive during that time. For this reason the signals are caught, and only HotSpot is
- * told "ignored". The function that is replaced may belong to libc, to a sanitizer or to libjsig
+ * before the symbols of its libraries (jni/CMakeLists.txt exports this function). HotSpot reads the action of
+ * TERM, INT and HUP while it starts, and sets no handler for a signal that is ignored. Really ignoring the
+ * signals would lose those that arrive during that time. For this reason the signals are caught, and only
+ * HotSpot is told "ignored". The function that is replaced may belong to libc, to a sanitizer or to libjsig
  * (LD_PRELOAD).
  */
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction *restrict action,

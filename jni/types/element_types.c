@@ -127,7 +127,7 @@ static bool read_class_type(struct text signature, struct arena *arena, struct c
 
 /* Copies the type with variables replaced by their bindings. A type argument with an unbound variable becomes
  * "*", also if it is an array or a wildcard of the variable. data NULL: memory is short, or the whole type is
- * such a variable. */
+ * an unbound variable. */
 static struct text substitute_variables(struct text type, const struct bindings *bindings,
                                         struct arena *arena)
 {

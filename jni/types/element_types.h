@@ -1,7 +1,8 @@
 #ifndef JPEER_JNI_TYPES_ELEMENT_TYPES_H
 #define JPEER_JNI_TYPES_ELEMENT_TYPES_H
 /*
- * What a parameter, field or result declares beyond its erased type, from generic signatures (JVMS 4.7.9.1):
+ * The declaration of a parameter, field or result beyond its erased type, from generic signatures (JVMS
+ * 4.7.9.1):
  *
  *   - the elements of a collection, map or array: Long for List<Long>; for Map<Integer, Long> also the key
  *     Integer
@@ -9,8 +10,8 @@
  *   - a type variable's binding in the receiver's class: Long for ArrayList's E if a class extends
  *     ArrayList<Long>
  *
- * The types of parameters and fields are read once for each resolved member, those of a callback's results
- * once for each kind. They are constant afterwards, except that classes are loaded on first use.
+ * The types of parameters and fields are read once for each resolved member, the types of a callback's
+ * results once for each kind. They are constant afterwards, except that classes are loaded on first use.
  */
 #include "jni/types/member_table.h"
 

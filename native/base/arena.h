@@ -3,8 +3,8 @@
 /*
  * A bump allocator that lives as long as one request and is reset, not freed, between requests.
  *
- * One owner, one thread. Memory from it is valid until arena_reset or arena_fini. A reset keeps the first chunk and
- * frees the larger ones, which unusual requests need.
+ * One owner, one thread. Memory from it is valid until arena_reset or arena_fini. A reset keeps the first
+ * chunk and frees the larger chunks, which only unusual requests need.
  */
 #include "base/text.h"
 
@@ -28,8 +28,8 @@ void arena_init_small(struct arena *arena);
 void arena_fini(struct arena *arena);
 void arena_reset(struct arena *arena);
 
-/* arena_rewind releases the memory allocated after arena_mark, unless the arena was reset in between. Marks nest: the
- * arena may be rewound to a mark several times, until it is rewound to an older one. */
+/* arena_rewind releases the memory allocated after arena_mark, unless the arena was reset in between. Marks
+ * nest: the arena may be rewound to a mark several times, until it is rewound to an older mark. */
 struct arena_mark {
   struct arena_chunk *chunk;
   char *next;

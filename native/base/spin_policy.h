@@ -33,8 +33,8 @@ bool spin_policy_takes_chance(struct spin_policy *spin);
 /* The longest time to poll. */
 int64_t spin_policy_limit_ns(const struct spin_policy *spin, const struct spin_limits *limits);
 /* Learns from a poll: its duration, and the longest pause between two reads. A long pause means that other
- * threads want the processor; a thread that sleeps gets it again sooner than one that yields, so a poll with
- * a long pause counts as in vain, even if it found a message. */
+ * threads want the processor; a thread that sleeps gets the processor again sooner than a thread that yields,
+ * so a poll with a long pause counts as in vain, even if it found a message. */
 void spin_policy_learn(struct spin_policy *spin, const struct spin_limits *limits, bool found,
                        int64_t took_ns, int64_t longest_pause_ns);
 

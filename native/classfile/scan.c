@@ -15,7 +15,7 @@
 enum {
   THREADS_MAX = 16,
   JDK_CLASSES = 1500, /* classes of the JDK in one item; a thread reads them in about 20 ms */
-  AHEAD_MAX = 8       /* items that each thread may read before earlier ones are merged */
+  AHEAD_MAX = 8       /* items that each thread may read before earlier items are merged */
 };
 
 enum item_state { ITEM_WAITING, ITEM_BEING_READ, ITEM_READ };

@@ -135,8 +135,8 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
 {
   static const size_t standard_input_max = (size_t)256 << 20;
   struct net_config *net = &options->net;
-  /* the total has room for so many messages of the greatest length: one client may use a quarter of the total
-   * (net/admission/input_budget.h) */
+  /* the total has room for this many messages of the greatest length, because one client may use a quarter of
+   * the total (net/admission/input_budget.h) */
   enum { MESSAGES = 4 };
   enum jp_status status = endpoints_check("--json-rpc", &options->json, options->insecure_listen, error);
   if (status == JP_OK)

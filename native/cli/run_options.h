@@ -1,11 +1,11 @@
 #ifndef JPEER_CLI_RUN_OPTIONS_H
 #define JPEER_CLI_RUN_OPTIONS_H
 /*
- * The options of `jpeer run` (cli/run_option_rows.h) and those of `java` (cli/java_options.h), their
+ * The options of `jpeer run` (cli/run_option_rows.h) and the options of `java` (cli/java_options.h), their
  * defaults, the rules between them, and the application that the options and the remaining words name.
  *
  * Texts are borrowed from the arguments and the environment, so that a struct run_options is valid as long as
- * those are. It owns the texts from argument files. Main's thread.
+ * the arguments and the environment. It owns the texts from argument files. Main's thread.
  */
 #include "base/arena.h"
 #include "base/log.h"

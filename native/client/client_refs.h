@@ -64,7 +64,7 @@ void ref_table_release(struct ref_table *table, struct jp_ref *ref);
 /* Removes at most `max` refs from the list of releases, oldest first, and from the table. Returns how many
  * were written to `releases`. */
 size_t ref_table_pop_releases(struct ref_table *table, struct message_release *releases, size_t max);
-/* Like ref_table_pop_releases for all refs of the table; refs with handles stay, with a sent count of 0.
+/* Like ref_table_pop_releases for all refs of the table; refs with handles are kept, with a sent count of 0.
  * `from` (0 at first) is where the next call continues. */
 size_t ref_table_pop_sent_counts(struct ref_table *table, size_t *from, struct message_release *releases,
                                  size_t max);

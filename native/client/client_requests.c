@@ -326,8 +326,8 @@ void client_end_requests(struct jp_client *client, const struct jp_client_error 
   table->displaced = 0;
 }
 
-/* Ends the request with its answer, or with the error of reading the answer. The connection stays open if the
- * error is lack of memory. */
+/* Ends the request with its answer, or with the error of reading the answer. If the error is lack of memory,
+ * the connection is not closed. */
 static enum jp_client_status end_with_status(struct jp_client *client, const struct pending_request *request,
                                              struct jp_answer *answer, enum jp_client_status status,
                                              struct jp_client_error *error)
@@ -586,7 +586,7 @@ static void write_releases(struct jp_client *client, const struct message_releas
         releases, count, client_name_in_messages(client), within,
         client_names_epoch_in_messages(client) ? ref_table_epoch(&client->refs) : EPOCH_UNKNOWN, out);
   }
-  if (out->failed) /* the refs stay in the peer until the session ends: memory is short */
+  if (out->failed) /* the refs remain in the peer until the session ends, because memory is short */
     client->kind->discard(client->transport);
   else
     client_end_message(client, client->options.binary);

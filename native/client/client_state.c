@@ -335,8 +335,8 @@ static enum jp_client_status read_config(const struct jp_client_config *given,
   return JP_CLIENT_OK;
 }
 
-/* A session needs a name if the program gives one, if the transport needs one, or if the session outlives a
- * connection. */
+/* A session gets a name if the program gives a name, if the transport needs a name, or if the session
+ * outlives a connection. */
 static enum jp_client_status name_session(struct jp_client *client, const char *peer_id,
                                           struct jp_client_error *error)
 {

@@ -386,7 +386,7 @@ void client_prepare_sleep(struct jp_client *client);
 
 void client_loop_init(struct client_loop *loop);
 void client_loop_fini(struct client_loop *loop);
-/* Makes the program's descriptor readable, if there is one. */
+/* Makes the program's descriptor readable, if the program has one. */
 void client_wake_loop(struct jp_client *client);
 /* Makes the program's descriptor readable at that time (clock_now_ns), for client_end_overdue. INT64_MAX:
  * never. */

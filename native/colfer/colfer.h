@@ -1,8 +1,8 @@
 #ifndef JPEER_COLFER_COLFER_H
 #define JPEER_COLFER_COLFER_H
 /*
- * Colfer, the binary form of messages: bytes to structs and structs to bytes, by tables (colfer/messages.h has
- * those of the peer's messages). It knows no Java, no socket and no meaning of a message.
+ * Colfer, the binary form of messages: bytes to structs and structs to bytes, by tables (colfer/messages.h
+ * has the tables of the peer's messages). It knows no Java, no socket and no meaning of a message.
  *
  * A struct is a series of fields in the order of their indexes, then the byte 0x7f; a field with its zero value is
  * left out. Every struct that a table describes can be read and written without further code.

@@ -46,7 +46,7 @@ enum jp_status unix_socket_check_path(const char *path, struct jp_error *error)
   return good ? JP_OK : jp_fail(error, JP_INVALID, "takes a path of UTF-8 without control characters");
 }
 
-/* Caller frees. NULL: no memory, or there is no current folder. */
+/* Caller frees. NULL: no memory, or the process has no current folder. */
 static char *make_absolute(const char *path)
 {
   char folder[PATH_MAX];

@@ -30,7 +30,8 @@ struct operation {
   bool by_value; /* arrays, collections and maps are returned whole, as an OP_LIST, OP_MAP or OP_PACKED */
   bool
       value_refs; /* primitives (boxed), wrappers and Strings have a ref, too: the oldest of them beyond a number end */
-  bool collection_values;      /* a small collection or map of values has their JSON text beside its ref */
+  /* a small collection or map of values is sent with its ref and the JSON text of the values */
+  bool collection_values;
   struct text thread_affinity; /* the executor that the caller wants to run it; data NULL: any */
   int64_t timeout_ms;          /* the caller waits at most this long; 0: without a limit */
 

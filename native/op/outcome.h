@@ -56,7 +56,7 @@ struct outcome_out {
 
 struct outcome {
   enum outcome_kind kind;
-  struct outcome_out *outs; /* of a call or new, beside the result */
+  struct outcome_out *outs; /* of a call or new, in addition to the result */
   size_t out_count;
 
   /* OUTCOME_VALUE */
@@ -66,7 +66,7 @@ struct outcome {
   uint32_t ref; /* 0: no ref; after an operation by_value: one of the refs in value */
   const struct op_callback_identity
       *callback;  /* if the object of the ref is a callback; NULL: no callback, or value contains it */
-  bool has_value; /* a scalar, or a small array beside its ref */
+  bool has_value; /* a scalar, or a small array in addition to its ref */
   struct op_value value;
 
   /* OUTCOME_ERROR */

@@ -62,7 +62,8 @@ struct op_callback {
   bool sends_origin;
 };
 
-/* The client and the client's id of an object that is a proxy in Java: in a result, beside its ref. */
+/* The client and the client's id of an object that is a proxy in Java: in a result, in addition to its
+ * ref. */
 struct op_callback_identity {
   int64_t id;
   uint64_t client; /* the number of that client in `control session` */

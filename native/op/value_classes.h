@@ -90,7 +90,7 @@ const struct value_class *value_class_find_maker(struct text name);
 /* Whether the class carries values and runs no code of an application (docs/policy.md, "What arguments name"). */
 bool value_class_needs_no_rule(struct text name);
 
-/* True for the collections and maps of java.util and of its subpackages, and for those of their supertypes to
+/* True for the collections and maps of java.util and of its subpackages, and for each of their supertypes to
  * which an argument can be converted as a collection or map. */
 bool value_class_is_container(struct text name);
 

@@ -3,7 +3,7 @@
 /*
  * What other threads can see of the call that a worker's thread is in: which member, for which client, and for how
  * long. The thread writes a few words for each call. A thread that wants to read them visits the call as
- * base/in_call.h says, so that the texts to which they point stay valid while it reads.
+ * base/in_call.h says, so that the texts to which they point remain valid while it reads.
  *
  * A call that has lasted RPC_LONG_CALL_MS gives its thread a name, which the end of the call removes:
  * "rpc-3 session 17 java.lang.Thread.sleep". 17 is the client's number, which `control session` returns; a `peer-id`

@@ -49,7 +49,7 @@ enum rpc_pushed {
  * transport: the caller must not hold a lock that rpc_service.receive, or a function that it calls, takes.
  */
 struct rpc_push {
-  /* Gives the client a thread of this name, on which all its messages are served from the next one on,
+  /* Gives the client a thread of this name, on which all its messages are served from the next message on,
    * until `unpin` or the client's end; its earlier thread ends. JP_LIMIT: there are too many, or no thread
    * could be made. Call pin and unpin on the thread that serves a message of the client, inside serve. */
   enum jp_status (*pin)(void *connection, const char *name, struct jp_error *error);

@@ -107,7 +107,7 @@ struct rpc_sessions {
   uint8_t seed[SEED_BYTES];  /* callers choose the keys, but must not be able to choose the buckets */
 };
 
-/* Computed from a session's name (its key or, without one, the key's serial) under the key of the process. */
+/* Computed from a session's name (its key or, if it has no key, its serial) under the key of the process. */
 struct session_mark {
   uint64_t epoch;
   uint32_t first_ref; /* the first ref of the first session of the name */
@@ -176,8 +176,8 @@ static void add_to_table(struct rpc_sessions *sessions, struct rpc_session *sess
 
 /*
  * Returns the highest ref, or more, that any ended session of a key with this hash has used; 0: none has. The
- * next session of the key begins after this ref, so that no ref that a client still has names another object.
- * Keys that share a place share the number, and only skip refs.
+ * next session of the key begins after this ref, so that a ref that a client still has never names another
+ * object. Keys that share a place share the number, and only skip refs.
  */
 static uint32_t *find_last_ref(const struct rpc_sessions *sessions, uint64_t hash)
 {

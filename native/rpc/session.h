@@ -14,12 +14,12 @@
  * session was used by only one message: an HTTP request, or a ZeroMQ message that names a session. The oldest
  * one ends first.
  *
- * A new session of a key continues the numbers of the last session of that key, so that no ref of an ended
- * session names an object of a later one.
+ * A new session of a key continues the numbers of the last session of that key, so that a ref of an ended
+ * session never names an object of a later session.
  *
- * Each name of a session (its key, or the serial of a client without one) has an epoch, a keyed hash under a
- * random key of the process. The epoch is the same before the session's first object and after its last one.
- * It differs in another process, where the refs that a client still has mean nothing.
+ * Each name of a session (its key, or the serial of a client without a key) has an epoch, a keyed hash under
+ * a random key of the process. The epoch is the same before the session's first object and after its last
+ * object. It differs in another process, where the refs that a client still has mean nothing.
  *
  * The time of an operation does not depend on the number of sessions, up to a million keys; beyond that the
  * chains of the index grow.

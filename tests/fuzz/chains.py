@@ -2,9 +2,9 @@
 
 A chain is made together with a model of Java's results: lists of numbers, texts and lists. In this way a
 wrong value of an answer is detected, not only a wrong form: the result of another request, an object of
-another one, a request that ran although the one that it needs had failed, or did not run. Functions of the
-client that a chain gives are called in the middle of it; they answer by the model, and may send chains of
-their own, nested in that call.
+another request, a request that ran although a request that it needs had failed, or a request that did not
+run. Functions of the client that a chain gives are called in the middle of it; they answer by the model, and
+may send chains of their own, nested in that call.
 """
 
 import json

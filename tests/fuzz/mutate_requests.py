@@ -5,9 +5,9 @@ usage: mutate_requests.py [--seconds N] [--jvm HOME] [--seed N] [--clients N]
 
 Each client replays the steps of a case, and changes most of them on the way: bytes of the text, or a value, a name or a
 member of the JSON; requests that still have a binary form are sent as binary messages, too, in which bytes are changed.
-Promises that must hold: every answer is JSON with a result or an error (a batch: a list of such); a call on a connection of
-its own is always answered rightly; the peer ends with its signal, and neither the JVM nor a sanitizer
-complained. If a mutation waits in Java, its connection is abandoned and counted.
+Requirements: every answer is JSON with a result or an error (a batch: a list of these); a call on a
+connection of its own is always answered rightly; the peer ends with its signal, and neither the JVM nor a
+sanitizer complained. If a mutation waits in Java, its connection is abandoned and counted.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The links of a jpeer.aio connection: no call waits until another one ends.
+"""The links of a jpeer.aio connection: no call waits for the end of another call.
 
 A link carries one call at a time. A call that finds no free link waits here until a call is answered or another link is
 open. Calls whose arguments contain functions use links of their own, so that the package has to listen to few links for

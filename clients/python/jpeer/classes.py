@@ -55,7 +55,8 @@ OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
 SUPERTYPES_SHOWN = 4
 OBJECT_METHODS = frozenset("equals getClass hashCode notify notifyAll toString wait".split())  # of every object
 ASKED_MAX = 10_000  # the number of names without a description that a connection keeps
-UNFIT = Typed("int", "")  # an argument that no parameter accepts: a request with it calls nothing
+# an argument that is not accepted by any parameter, so that a request with it never calls a method
+UNFIT = Typed("int", "")
 SUPERTYPES_MAX = 64  # nested constructions of classes on one thread
 # `names` of the classes that this thread constructs, and whether it looks up the class of a throwable (`thrown`).
 _in_progress = threading.local()

@@ -153,7 +153,7 @@ class Java(ModuleType):
         if self._connection.is_closed or self._reconnects:
             return self._connection.is_closed
         try:
-            self._connection.process()  # notices an end that no call has noticed
+            self._connection.process()  # notices the end of the connection if no call has noticed it
         except ConnectionError:
             return True
         except RuntimeError:  # the connection belongs to the process that forked this process
@@ -311,15 +311,14 @@ def launch(
 ) -> Java:
     """Starts a peer with a JVM for this program, and connects to it over shared memory.
 
-    classpath: jars and folders; the default is $CLASSPATH. `*` and `**` in a path match several (a trailing `/*`: all
-    jars of a folder, as with java).
-    jvm_options: such as "-Xmx2g". policy: a policy file. allow: classes and patterns, such as "java.util.ArrayList" and
-    "com.example.**" (a wildcard matches classes of the JDK only after "jdk:"); without policy and allow this program
-    may use everything. options: more options of `jpeer run`. main_class, arguments: an application that runs in the
-    same JVM.
-    timeout: the time limit of every call, in seconds. Java's output goes to sys.stdout and sys.stderr. stdin: a file or
-    a descriptor that Java reads as System.in, which is empty by default; Java cannot read from a terminal. pin: each
-    Python thread has a Java thread of its own.
+    classpath: jars and folders; the default is $CLASSPATH. `*` and `**` in a path match several files (a
+    trailing `/*`: all jars of a folder, as with java). jvm_options: such as "-Xmx2g". policy: a policy file.
+    allow: classes and patterns, such as "java.util.ArrayList" and "com.example.**" (a wildcard matches
+    classes of the JDK only after "jdk:"); without policy and allow this program may use everything. options:
+    more options of `jpeer run`. main_class, arguments: an application that runs in the same JVM. timeout: the
+    time limit of every call, in seconds. Java's output goes to sys.stdout and sys.stderr. stdin: a file or a
+    descriptor that Java reads as System.in, which is empty by default; Java cannot read from a terminal. pin:
+    each Python thread has a Java thread of its own.
     """
     jvm_words, more = words_of(jvm_options, "jvm_options"), words_of(options, "options")
     for option, value in DEFAULTS.items():
@@ -375,9 +374,9 @@ def connect(
 ) -> Java:  # fmt: skip
     """Connects to a running peer: "ws://127.0.0.1:4711", "shm:PATH", "http://...".
 
-    peer_id: a UUID that names a session, which outlives the connection. reconnects: a call after the connection's end
-    opens another one. pin: each Python thread has a Java thread of its own; not with `reconnects`, and not over HTTP
-    and ZeroMQ.
+    peer_id: a UUID that names a session, which outlives the connection. reconnects: a call after the
+    connection's end opens another connection. pin: each Python thread has a Java thread of its own; not with
+    `reconnects`, and not over HTTP and ZeroMQ.
     """
     if pin and reconnects:
         raise ValueError("a connection that reconnects cannot pin: the Java threads end with the connection")

@@ -93,9 +93,9 @@ JP_API size_t jp_answer_out(const struct jp_answer *answer, size_t argument, con
 JP_API struct jp_ref *jp_answer_ref(const struct jp_answer *answer);
 /*
  * If the answer is a callback that this client or another client of its process gave to Java: that callback.
- * NULL: the answer is no callback, or a callback of another program. Needs jp_client_config.process, or a call
- * of jp_client_learn_limits on the connection. The caller releases it with jp_callback_release; it does not end
- * before.
+ * NULL: the answer is not a callback, or a callback of another program. Needs jp_client_config.process, or a
+ * call of jp_client_learn_limits on the connection. The caller releases it with jp_callback_release; it does
+ * not end before.
  */
 JP_API struct jp_callback *jp_answer_keep_callback(const struct jp_answer *answer) JP_CLIENT_MUST_CHECK;
 /* The same for a value {"ref": N, "callback": {...}} inside jp_answer_json. */
@@ -167,12 +167,12 @@ struct jp_client_config {
    * until jp_client_learn_limits gets the peer's limit. Not available with binary messages. */
   size_t request_max;
   /* Identifies this program's clients of one session to the peer: a text of 22 to 128 bytes with at least 128
-   * random bits, the same for all these clients. These clients share their callbacks: each may give a
-   * callback that another one created, and a call from Java arrives on the connection whose request the Java
-   * thread serves. The peer gets the beginning of the text and random digits. The digits change each time
-   * that the first of these clients connects, and in a child of fork(2): callbacks given then are new objects
-   * for Java. NULL: each client has its own callbacks. Ignored over HTTP and ZeroMQ. Borrowed until the
-   * client is open. */
+   * random bits, the same for all these clients. These clients share their callbacks: each client may give a
+   * callback that another client created, and a call from Java arrives on the connection whose request the
+   * Java thread serves. The peer gets the beginning of the text and random digits. The digits change each
+   * time that the first of these clients connects, and in a child of fork(2): callbacks given then are new
+   * objects for Java. NULL: each client has its own callbacks. Ignored over HTTP and ZeroMQ. Borrowed until
+   * the client is open. */
   const char *process;
 };
 
@@ -199,11 +199,11 @@ struct jp_peer_limits {
  * that refs outlive a request; closing the client ends the session.
  *
  * With config->reconnects a call on a connection that has ended opens a new connection for the same session:
- * refs stay valid if the peer still has them. If another peer now has the address, requests that name objects
- * of the old peer fail with JP_CLIENT_STALE (docs/protocol.md, "Sessions over restarts"). Requests without an
- * answer end with their connection, and are not sent again. If the peer does not answer, the library tries to
- * connect again after 100 ms, then 200 ms, up to 5 seconds; until then calls return the last failure. Over
- * HTTP clients always reconnect, because a peer closes idle connections.
+ * refs remain valid if the peer still has their objects. If another peer now has the address, requests that
+ * name objects of the old peer fail with JP_CLIENT_STALE (docs/protocol.md, "Sessions over restarts").
+ * Requests without an answer end with their connection, and are not sent again. If the peer does not answer,
+ * the library tries to connect again after 100 ms, then 200 ms, up to 5 seconds; until then calls return the
+ * last failure. Over HTTP clients always reconnect, because a peer closes idle connections.
  */
 JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                             struct jp_client **client,
@@ -504,14 +504,15 @@ JP_API bool jp_callback_keep(struct jp_callback *callback) JP_CLIENT_MUST_CHECK;
 JP_API void *jp_callback_context(const struct jp_callback *callback);
 
 /* The results of these functions are borrowed until the function has returned and the call is answered. The
- * interface is the one that declares the method. */
+ * interface is the interface that declares the method. */
 JP_API const char *jp_callback_interface(const struct jp_callback_call *call);
 JP_API const char *jp_callback_method(const struct jp_callback_call *call);
 JP_API size_t jp_callback_argument_count(const struct jp_callback_call *call);
 /* Must not be freed; jp_ref_keep keeps its object (not for a callback that borrows). NULL: the call does not
  * have that many arguments. */
 JP_API const struct jp_answer *jp_callback_argument_at(const struct jp_callback_call *call, size_t index);
-/* The declared type of the parameter, to distinguish overloads. NULL: no such argument. */
+/* The declared type of the parameter, to distinguish overloads. NULL: the call does not have that many
+ * arguments. */
 JP_API const char *jp_callback_parameter_type(const struct jp_callback_call *call, size_t index);
 /* The client whose connection the call arrived on. With jp_client_config.process this may be another client than the
  * creator of the callback. */
@@ -573,9 +574,9 @@ JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *c
 
 /*
  * The library for foreign functions (ctypes, koffi, fiddle): only numbers, pointers and NUL-terminated texts,
- * with requests and configurations as JSON. Of the functions above, those without structs by value can be
- * used as well: jp_answer_kind, _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _epoch,
- * _release, jp_client_close, jp_peer_client, _stop. docs/c-client.md, "Other languages", has programs.
+ * with requests and configurations as JSON. The functions above that have no structs by value can be used as
+ * well: jp_answer_kind, _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _epoch, _release,
+ * jp_client_close, jp_peer_client, _stop. docs/c-client.md, "Other languages", has programs.
  */
 
 /* For the parameter `error` of all functions; reusable. NULL: no memory. */

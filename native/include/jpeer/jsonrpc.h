@@ -80,7 +80,8 @@ struct jp_json {
 JP_API size_t jp_json_count(struct jp_json value);
 /* Absent if the value is not an array, or shorter. */
 JP_API struct jp_json jp_json_at(struct jp_json array, size_t index);
-/* Absent if the value is not an object, or has no such member. If a name is repeated, its last value. */
+/* Absent if the value is not an object, or does not have the member. If a name is repeated, its last
+ * value. */
 JP_API struct jp_json jp_json_member(struct jp_json object, const char *name);
 
 /* False if the value has another kind or does not fit; *out is then unchanged. */

@@ -106,7 +106,8 @@ struct jp_entry {
 
 /* The arguments of a call, as two parameters: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS.
  * The list lives as long as its block (C11, 6.5.2.5): a function cannot return a request that borrows it. In
- * C++ such a list would end with its statement; the end of this file defines the macro for C++. */
+ * C++ a list made in this way would end with its statement; the end of this file defines the macro for
+ * C++. */
 #ifndef __cplusplus
 #define JP_ARGUMENTS(...)                                                                                    \
   ((const struct jp_argument[]){__VA_ARGS__}),                                                               \

@@ -736,10 +736,10 @@ static bool waits_for_room(const struct connection *connection, enum step last)
   return last == STEP_BLOCKED || last == STEP_SERVED || connection_unsent(connection) > 0;
 }
 
-/* epoll is level-triggered here: the event of a ready socket is delivered again, after those of other sources. If there
- * is input in the buffers and not in the socket, EPOLLOUT causes the next turn, unless the client does not read. The
- * socket of a connection with a carrier always has room, so there the next turn needs a notification, which is
- * input. */
+/* epoll is level-triggered here: the event of a ready socket is delivered again, after the events of other
+ * sources. If there is input in the buffers and not in the socket, EPOLLOUT causes the next turn, unless the
+ * client does not read. The socket of a connection with a carrier always has room, so there the next turn
+ * needs a notification, which is input. */
 static uint32_t wanted_events(const struct connection *connection, enum step last)
 {
   bool reads = last != STEP_PAUSES && (last != STEP_BLOCKED || connection_duplex_reads_on(connection));
@@ -749,7 +749,7 @@ static uint32_t wanted_events(const struct connection *connection, enum step las
   return (!connection_is_at_end(connection) && reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
 }
 
-/* False if there is work that no event would report. Under the lock. */
+/* False if the connection has work that would not cause an event. Under the lock. */
 static bool may_sleep(struct connection *connection, enum step last)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
@@ -937,7 +937,7 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   else if (carrier != NULL && !connection_has_begun(connection) && carrier->release_idle(connection)) {
     step = STEP_NEEDS_INPUT; /* the deadline was set to release memory only */
     connection->has_sent =
-        false; /* nothing was sent since the last turn: a client that does not read stays stalled */
+        false; /* nothing was sent since the last turn: a client that does not read is still stalled */
   } else {
     connection->protocol->expire(connection);
   }

@@ -353,7 +353,8 @@ void connection_reject_too_long(const struct connection *connection, struct text
 void connection_drop_message(struct connection *connection);
 /* The codec of its messages: JSON-RPC, as for all messages of WebSocket and HTTP. */
 const struct rpc_codec *connection_codec(const struct connection *connection);
-/* Fills in *session with what the answer to a handshake says about the client's session; returns session. */
+/* Fills in *session with the facts about the client's session that the answer to a handshake contains;
+ * returns session. */
 const struct rpc_session_info *connection_describe_session(const struct connection *connection,
                                                            struct rpc_session_info *session);
 /* Closes the client, if it is open. session: filled in by rpc_service.client_close for the answer that follows; NULL:

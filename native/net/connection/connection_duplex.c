@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 
 enum {
-  CATCH_UP_MESSAGES = 64,    /* messages that are collected before the next one is served */
+  CATCH_UP_MESSAGES = 64,    /* messages that are collected before the next message is served */
   VAIN_MEMBERS_MAX = 4,      /* members that are woken in vain between two checks of the watcher */
   ANSWER_ALWAYS = 16 * 1024, /* an answer up to this size may be sent until twice send_buffer_max is unsent */
   EVENTS_TOGETHER = 16 * 1024, /* events are held back until they have this size, */
@@ -764,9 +764,10 @@ static void watch_output(const struct push *push)
   }
 }
 
-/* Has a member send the events that the owner's thread holds back, because that thread may stay in Java for long. If
- * the thread soon calls the client, that call sends the events, and the member was woken in vain. After
- * VAIN_MEMBERS_MAX such members the watcher sends the events, with its next tick. */
+/* Has a member send the events that the owner's thread holds back, because that thread may remain in Java for
+ * a long time. If the thread soon calls the client, that call sends the events, and the member was woken in
+ * vain. After VAIN_MEMBERS_MAX members were woken in vain, the watcher sends the events, with its next
+ * tick. */
 static void leave_to_member(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;

@@ -40,9 +40,10 @@
  *   |               | (crew_wait)                                 |                                                 |
  * Input that is in the buffers already causes no event, so a connection with such input is submitted instead of armed.
  * Two threads arm a connection that nobody reads: another thread that sends, and the owner's thread when it ends a wait
- * while other threads have open calls. The owner's thread also arms it for the events that it holds back, because it
- * may stay in Java for long. If it calls the client before a member gets that event, the member was woken in vain.
- * Between two checks of the watcher, which sends the events, too, at most VAIN_MEMBERS_MAX members are woken in vain.
+ * while other threads have open calls. The owner's thread also arms it for the events that it holds back,
+ * because it may remain in Java for a long time. If it calls the client before a member gets that event, the
+ * member was woken in vain. Between two checks of the watcher, which sends the events, too, at most
+ * VAIN_MEMBERS_MAX members are woken in vain.
  *
  * Queue: messages that cannot be served yet wait in order: at most DUPLEX_QUEUE_MAX of them, with message_max bytes.
  * While calls are open, a message beyond that is refused at once, and so is one above INPUT_SMALL if the bound on all

@@ -3,7 +3,7 @@
 /*
  * The functions of a protocol. Connections, their table and the watcher use a protocol only through this
  * table. Each protocol has a folder (net/http, net/websocket, net/shm) and fills in one table. net/server.c
- * chooses the protocol of a new connection, and a protocol may replace itself by another one
+ * chooses the protocol of a new connection, and a protocol may replace itself by another protocol
  * (connection_speak).
  *
  * The connection's owner calls the functions, except as their comments say. A protocol keeps its state in

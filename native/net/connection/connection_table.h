@@ -3,8 +3,9 @@
 /*
  * All connections of a server: their memory, their number, their deadlines, and their end.
  *
- * A connection is in a place of a chunk. Chunks are freed by connection_table_fini only, so that a source stays valid
- * for the crew (net/workers/crew.h). Any thread may accept and release connections; only the watcher calls the tick.
+ * A connection is in a place of a chunk. Chunks are freed only by connection_table_fini, so that a source
+ * remains valid for the crew (net/workers/crew.h). Any thread may accept and release connections; only the
+ * watcher calls the tick.
  */
 #include "base/array.h"
 #include "net/connection/connection.h"

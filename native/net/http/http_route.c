@@ -491,7 +491,7 @@ static void route_method(const struct http_request *request, const struct http_s
   }
 }
 
-/* The help is for people, so it is sent whatever Accept is. */
+/* The help is for people, so it is sent regardless of Accept. */
 static void route_help(const struct http_request *request, struct http_route_result *route)
 {
   if (http_has_body(request))

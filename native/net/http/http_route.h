@@ -1,8 +1,9 @@
 #ifndef JPEER_NET_HTTP_HTTP_ROUTE_H
 #define JPEER_NET_HTTP_HTTP_ROUTE_H
 /*
- * Routes a request by its head: decides what the request is (a JSON-RPC message by POST, a WebSocket handshake, a
- * request for shared memory, or another one), and whether it is allowed. Pure functions, any thread.
+ * Routes a request by its head: decides what the request is (a JSON-RPC message by POST, a WebSocket
+ * handshake, a request for shared memory, or another request), and whether the request is allowed. Pure
+ * functions, any thread.
  *
  * Paths: POST and WebSocket have the paths "/" and the prefix ("/rpc"), with or without a query. With one more
  * component the path names a procedure that GET calls (JSON-RPC 1.1 draft, 6.3), except the reserved names:

@@ -320,8 +320,8 @@ static bool leave_when_surplus(struct crew_member *member)
   return leaves;
 }
 
-/* A surplus thread stays for linger_ms, but connections may need its descriptor now. The worker forgets the member
- * first, so that no thread wakes the member while the descriptor is closed. */
+/* A surplus thread is kept for linger_ms, but connections may need its descriptor now. The worker's pointer
+ * to the member is cleared first, so that no thread wakes the member while the descriptor is closed. */
 static void drop_eventfd(struct crew_member *member)
 {
   const struct rpc_service *service = member->crew->service;

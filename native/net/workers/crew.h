@@ -11,7 +11,7 @@
  *   - crew_submit, which appends the source to the ready queue.
  * Each event and each submission is one turn on one thread. Two threads may still be in one source: a source that is
  * both watched and submitted, or that the watcher's tick uses, needs a lock and an owner of its own. A source may get a
- * turn although it has nothing to do, so its memory stays valid until crew_destroy.
+ * turn although it has nothing to do, so its memory must remain valid until crew_destroy.
  *
  * A turn serves at most CREW_TURN_MESSAGES messages or lasts CREW_TURN_NS (struct crew_turn counts). It ends with
  * crew_watch_again or crew_submit, after which other sources are served first. If no other source waits
@@ -177,8 +177,8 @@ struct crew_end {
 };
 
 /*
- * The state of a place for a member. The lock guards all changes except those to and from WAITING, which the thread
- * itself makes without the lock. A reserved thread has the first three states alone, the watcher none.
+ * The state of a place for a member. The lock guards all changes, except that the thread itself changes to
+ * and from WAITING without the lock. A reserved thread has the first three states alone, the watcher none.
  *   | state    | what holds                                     | who leaves it, on what                              |
  *   | FREE     | no thread; worker is NULL                      | crew_add_member, start_reserved                     |
  *   | STARTING | the thread is being started; worker is NULL    | the thread, once it runs; the thread that starts    |
@@ -257,8 +257,8 @@ struct crew_member {
 
 /*
  * Functions of a pollable source. A source is pollable if a member can poll it without a system call, and if its client can
- * see whether it is polled: the client of a polled source need not notify the peer. The crew may poll such a source
- * between its turns (crew_add_polled).
+ * see whether it is polled: the client of a polled source need not notify the peer. The crew may poll a
+ * pollable source between its turns (crew_add_polled).
  */
 struct crew_poll_ops {
   /* True if there is work. Called while nobody owns the source; must not lock anything. */
@@ -310,7 +310,7 @@ struct crew_config {
   unsigned lost_max;       /* lost threads that are replaced, in addition to threads_max */
   unsigned pinned_max;     /* pinned members, in addition to threads_max */
   unsigned pinned_polling; /* pinned members that may busy-poll at the same time */
-  int64_t linger_ms;       /* how long a member above `threads` stays idle before it leaves */
+  int64_t linger_ms;       /* how long a member above `threads` is idle before it leaves */
   int64_t busy_timeout_ms; /* net/server.h */
   /* Handles deadlines and the shutdown. Called on the watcher's thread, about every tick_ms while there is work; the
    * member that is passed has no worker. Returns when it must be called again even without work (clock_now_ms;
@@ -321,7 +321,8 @@ struct crew_config {
   int64_t long_call_ms; /* from this duration on the client of a call is checked; 0: 1 s */
   int64_t report_ms;    /* the log gets at most one line about busy threads in this time; 0: a minute */
   int64_t poll_ns;      /* how long a member polls pollable sources before it sleeps; 0: not at all */
-  /* Assume that a client without a published processor runs on another one: poll without yields first. */
+  /* Assume that a client without a published processor runs on another processor: poll without yields
+   * first. */
   bool may_pause;
 };
 

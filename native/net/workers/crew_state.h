@@ -92,7 +92,7 @@ struct crew {
   bool starter_runs;
   bool wants_interrupter; /* the starter has to make one */
   pthread_t watcher_thread;
-  /* The starter makes threads for the watcher, because the JVM may block the thread that makes one. */
+  /* The starter makes threads for the watcher, because the JVM may block the thread that makes a thread. */
   pthread_t starter_thread;
   pthread_cond_t start_wanted;         /* of the starter; or the crew stops */
   struct crew_member *first_unstarted; /* members whose threads it has to make */

@@ -375,7 +375,7 @@ static void end_identity_turn(struct zeromq_identity *identity)
     crew_submit(zeromq->crew, &zeromq->source);
 }
 
-/* The thread of the turn was lost, and another one may own the identity now. */
+/* The thread of the turn was lost, and another thread may own the identity now. */
 static void drop_reclaimed(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
   pthread_mutex_lock(&zeromq->lock);

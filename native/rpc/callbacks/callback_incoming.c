@@ -525,8 +525,8 @@ static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t ans
 
 /*
  * A client may rely on its messages taking effect in their order. Answers are read by the threads that have made the
- * calls, while other threads serve later messages. A later delete_object may release a ref that such an answer names,
- * so it waits until the answers before it have been read.
+ * calls, while other threads serve later messages. A later delete_object may release a ref that one of these
+ * answers names, so it waits until the answers before it have been read.
  *
  * Deadlocks: the thread that serves a delete_object waits for threads that have received an answer. They serve the
  * requests that were nested in their calls before the answer, and convert the answer. Both may run Java, which may call

@@ -74,8 +74,8 @@ void rpc_callbacks_end_session(struct rpc_peer *peer, const struct rpc_session *
  * the limit of objects in its session. JP_NO_MEMORY. */
 enum jp_status rpc_callbacks_note(struct rpc_callbacks *callbacks, int64_t id, struct rpc_given *given,
                                   struct jp_error *error) JP_MUST_CHECK;
-/* Called when the requests of the message are done: releases IDs that no proxy has and no other request
- * names. */
+/* Called when the requests of the message are done: releases IDs that have no proxy and are not named by
+ * another request. */
 void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *given);
 /* The same for a message of which only a part was read: counts the arguments that are not in *given, too. */
 void rpc_callbacks_settle_partly(struct rpc_callbacks *callbacks, struct rpc_given *given,

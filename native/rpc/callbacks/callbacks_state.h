@@ -148,11 +148,11 @@ struct rpc_callbacks {
  * A thread that has calls open. It belongs to its outermost call. Inner calls on the same thread find it
  * through a thread-local variable, which is set while our C functions are on the stack, and restored before
  * they return; Java may run inside them. A virtual thread with C frames is pinned, so that it does not share
- * the variable. Without such frames the variable is not set, and only the call itself lives while the thread
- * is parked.
+ * the variable. If there are no such frames the variable is not set, and only the call itself exists while
+ * the thread is parked.
  *
  * The requests that are nested in any of its calls share one inbox: a thread that waits in an inner call,
- * even of another connection, serves those of the outer calls.
+ * even of another connection, serves the requests of the outer calls.
  */
 struct callback_thread {
   pthread_mutex_t lock; /* guards the inbox and `innermost`; taken after the callbacks' lock */
@@ -246,8 +246,8 @@ struct rpc_callback_call {
   _Atomic bool has_news; /* since its thread has polled last: set by callback_call_wake */
 
   /* Used by its thread only: */
-  /* its message was sent. An event stays in RPC_CALL_UNSENT; other calls may be answered before this field is
-   * set */
+  /* its message was sent. An event remains in RPC_CALL_UNSENT; other calls may be answered before this field
+   * is set */
   bool is_sent;
   struct buffer message;    /* that found no room */
   struct jvm_stored stored; /* refs that its arguments name */

@@ -136,7 +136,7 @@ static bool needs_type(const struct outcome *outcome)
 
 static void write_inside(struct buffer *out, const struct op_value *value);
 
-/* Writes a value in the form of arguments, which differs from that of results. */
+/* Writes a value in the form of arguments. It differs from the form of results. */
 static void write_argument(struct buffer *out, const struct op_value *value)
 {
   switch (value->kind) {

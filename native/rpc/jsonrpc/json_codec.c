@@ -122,7 +122,7 @@ struct workerless_call {
   struct arena arena;
   int code; /* of a refusal */
   const char *reason;
-  bool is_answered; /* the request is a ping, or was answered while another one is being served */
+  bool is_answered; /* the request is a ping, or was answered while another request is being served */
   enum rpc_lane lane;
   struct rpc_client *client; /* for rpc_codec.serve_beside */
   const struct rpc_beside *beside;

@@ -360,7 +360,7 @@ static bool add_seen(struct meta_members *members, uint32_t name, struct text pa
   return true;
 }
 
-/* Makes a bucket for each member that the lineage declares, so that lists stay short. */
+/* Makes a bucket for each member that the lineage declares, so that lists are short. */
 static bool open_seen(struct meta_members *members, const struct catalog_tables *tables)
 {
   size_t total = 0;

@@ -186,7 +186,7 @@ static void fill_packed(struct op_value *value, char element, const void *data, 
 }
 
 /* Reads an array of whole numbers at once, because nearly all long arrays have this form. False: the elements
- * must be read one by one, for example because one of them is invalid. */
+ * must be read one by one, for example because an element is invalid. */
 static bool read_integers(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
   const size_t size = primitive_size(reader->type->base);

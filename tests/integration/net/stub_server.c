@@ -1,5 +1,5 @@
 /*
- * The transports over a service with no JVM, for the Python tests beside this file:
+ * The transports over a service with no JVM, for the Python tests in this folder:
  *
  *   stub_server [NAME=NUMBER ...] options: the fields of struct net_config, and grace_ms
  *

@@ -1,5 +1,5 @@
-/* A message is read in the same way with its index, with an index that ran out of room at any place, and without
- * one. */
+/* A message is read in the same way with its index, with an index that ran out of room at any place, and
+ * without an index. */
 #include "base/buffer.h"
 #include "json/reader.h"
 

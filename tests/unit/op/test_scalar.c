@@ -97,7 +97,7 @@ UNIT_TEST(minus_zero_keeps_its_sign)
   assert_false(signbit(read_as("0", 'D')));
 }
 
-/* Values like those of a codec with binary numbers. */
+/* Values like the values of a codec with binary numbers. */
 UNIT_TEST(typed_numbers_need_no_digits)
 {
   static const struct {

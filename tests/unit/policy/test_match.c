@@ -226,7 +226,7 @@ UNIT_TEST(test_covering_agrees_with_the_names)
   compare_with_names("ab*?", 4, "abc.", 6, true);
 }
 
-/* Beyond the bound the answer is no. */
+/* Beyond the bound the answer is "not covered". */
 UNIT_TEST(test_covering_ends)
 {
   char general[POLICY_PATTERN_MAX];

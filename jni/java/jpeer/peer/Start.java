@@ -12,7 +12,7 @@ import java.util.jar.Manifest;
 
 /**
  * Finds the main class, without running any of its code. For a java.lang.Exception, C shows the user only the
- * message, and likewise for a ClassNotFoundException, which means that there is no such main class.
+ * message, and likewise for a ClassNotFoundException, which means that the main class does not exist.
  */
 final class Start {
   private Start() {
@@ -169,7 +169,7 @@ final class Start {
     return method != null ? method : findFreeMain(main);
   }
 
-  /** The first such method in the class or a superclass that the class has or inherits. */
+  /** The first method of this form that the class declares or inherits. */
   private static Method findFreeMain(Class<?> main, Class<?>... parameters) {
     for (Class<?> at = main; at != null; at = at.getSuperclass()) {
       for (Method method : at.getDeclaredMethods()) {
