@@ -311,14 +311,15 @@ def launch(
 ) -> Java:
     """Starts a peer with a JVM for this program, and connects to it over shared memory.
 
-    classpath: jars and folders; the default is $CLASSPATH. `*` and `**` in a path match several files (a
-    trailing `/*`: all jars of a folder, as with java). jvm_options: such as "-Xmx2g". policy: a policy file.
-    allow: classes and patterns, such as "java.util.ArrayList" and "com.example.**" (a wildcard matches
-    classes of the JDK only after "jdk:"); without policy and allow this program may use everything. options:
-    more options of `jpeer run`. main_class, arguments: an application that runs in the same JVM. timeout: the
-    time limit of every call, in seconds. Java's output goes to sys.stdout and sys.stderr. stdin: a file or a
-    descriptor that Java reads as System.in, which is empty by default; Java cannot read from a terminal. pin:
-    each Python thread has a Java thread of its own.
+    classpath: jars and folders; the default is $CLASSPATH. `*` and `**` in a path match several files (a trailing `/*`:
+    all jars of a folder, as with java).
+    jvm_options: such as "-Xmx2g". policy: a policy file. allow: classes and patterns, such as "java.util.ArrayList" and
+    "com.example.**" (a wildcard matches classes of the JDK only after "jdk:"); without policy and allow this program
+    may use everything. options: more options of `jpeer run`. main_class, arguments: an application that runs in the
+    same JVM.
+    timeout: the time limit of every call, in seconds. Java's output goes to sys.stdout and sys.stderr. stdin: a file or
+    a descriptor that Java reads as System.in, which is empty by default; Java cannot read from a terminal. pin: each
+    Python thread has a Java thread of its own.
     """
     jvm_words, more = words_of(jvm_options, "jvm_options"), words_of(options, "options")
     for option, value in DEFAULTS.items():

@@ -535,8 +535,7 @@ static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t ans
  *     the nested request has ended.
  *   - Two threads do not wait for each other, each with a nested delete_object before its own answer: a nested request
  *     waits only for earlier answers, and one of the two requests is the earlier. No thread waits for the
- *     answers
- *     of a thread that serves a request that is not nested.
+ *     answers of a thread that serves a request that is not nested.
  *   - Three cases remain: Java that waits for Java, as a conversion for a monitor of the waiting thread; threads of two
  *     connections, whose answers have no common order; and a client that answers an inner call only after the
  *     delete_object. For this reason no delete_object waits for an answer longer than WAITED_MAX_MS after the

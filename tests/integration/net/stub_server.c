@@ -1,7 +1,7 @@
 /*
  * The transports over a service with no JVM, for the Python tests in this folder:
  *
- *   stub_server [NAME=NUMBER ...] options: the fields of struct net_config, and grace_ms
+ *   stub_server [NAME=NUMBER ...]     options: the fields of struct net_config, and grace_ms
  *
  * Prints the addresses and "ready", serves until standard input ends, drains, and prints
  * "opened N closed N" (clients). A message is a command:
