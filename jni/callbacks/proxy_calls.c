@@ -37,7 +37,7 @@ struct open_call {
   struct jvm *jvm;
   struct callback_proxy *proxy; /* held */
   const struct callback_method *method;
-  struct rpc_callback_call *hooked; /* of the hooks */
+  struct rpc_callback_call *hooked; /* rpc's part of the call, from the hook `open` */
   struct jvm_waiter *waiter;        /* of a thread that parks; else NULL */
   struct jvm_thread *own;           /* of a thread that waits in C; other threads only compare it */
   jobject waiting; /* global: the Java object that a parked thread waits in; NULL: the thread waits in C */
@@ -94,7 +94,7 @@ static void release_call(JNIEnv *env, struct open_call *call)
   free(call);
 }
 
-/* Removes the call from the list, which releases it; the caller still holds it. */
+/* Removes the call from the list, and ends the list's hold of the call. The caller's hold remains. */
 static void unlist_call(struct open_call *call)
 {
   pthread_mutex_lock(&calls.lock);
@@ -453,8 +453,9 @@ static void take_answer(struct running *running)
 
 static bool was_interrupted(struct running *running)
 {
-  /* An interrupt wakes a wait in C. An earlier interrupt was noticed in Java, and one during a nested request
-   * may have woken another wait. */
+  /* Asks Java only if the flag may be set. An interrupt during a wait in C sets is_interrupted. If the
+   * interrupt came before the call, Java has passed the flag, and must_ask is set. After a nested request
+   * must_ask is set too, because an interrupt during that request may have woken another wait. */
   const struct open_call *call = running->call;
   if (call->own != NULL && !running->must_ask &&
       !(*running->env)->GetBooleanField(running->env, running->waiting, call->jvm->callback.is_interrupted))

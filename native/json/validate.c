@@ -14,13 +14,13 @@ struct validator {
   size_t max_depth;
   size_t depth;
   bool in_object;        /* and not in an array, nor at depth 0 */
-  size_t envelope_depth; /* depth of an object whose members the suffix member is one of */
+  size_t envelope_depth; /* of the object, or of a batch's objects, with the suffix member: 1 or 2 */
   struct text suffix_member;
-  bool suffixes; /* numbers may carry one here */
+  bool suffixes; /* a number may have a suffix here */
 
   struct json_mark *marks;
   uint32_t mark_count;
-  uint32_t marks_max; /* room in marks; mark_count after a value has found no room */
+  uint32_t marks_max; /* room in marks; lowered to mark_count when a key and its value find no room */
   uint32_t open_mark; /* of the innermost open container with a mark; or UNMARKED */
   size_t unmarked;    /* open containers inside that container */
 
@@ -145,7 +145,7 @@ static inline void note_key(struct validator *v, const char *p, const char *afte
   note_value(v, JSON_KIND_STRING, p, after, false);
 }
 
-/* While a container is open, its mark has the number of the mark around it as its length. */
+/* While a container is open, `length` of its mark is the number of the mark of the container around it. */
 static inline void open_mark(struct validator *v, enum json_kind kind, const char *p)
 {
   if (v->mark_count == v->marks_max) {
@@ -345,7 +345,7 @@ static const char *check_all(struct validator *v, const char *p)
       return NULL;
     enum json_kind kind = scan_kind(*p);
     bool is_container = kind == JSON_KIND_OBJECT || kind == JSON_KIND_ARRAY;
-    bool is_after = !is_container; /* a value */
+    bool is_after = !is_container; /* p is after a whole value */
     p = is_container ? check_container(v, kind, p, &is_after) : check_scalar(v, kind, p);
     if (p != NULL && is_after)
       p = check_comma_or_close(v, p);

@@ -37,7 +37,7 @@ struct rpc_collector {
   pthread_cond_t changed;
   int64_t next_ms; /* the earliest time of the next collection */
   bool is_busy;    /* a collection is running, on any thread */
-  /* requests that share it want another collection; also set while no collection runs, before next_ms */
+  /* a request wants a collection, but another collection is running, or next_ms has not come */
   bool is_wanted;
   enum collector_state state;
 };

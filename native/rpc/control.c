@@ -146,7 +146,7 @@ static bool join_process(const struct rpc_run *run, struct text name, struct out
     return false;
   if (run->names_session || name.len < PROCESS_NAME_MIN || name.len > PROCESS_NAME_MAX) {
     outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
-                 run->names_session ? "'session': a process is of the connection's own session"
+                 run->names_session ? "'session': a process needs the connection's own session"
                                     : "'session': process is a text of %d to %d bytes",
                  (int)PROCESS_NAME_MIN, (int)PROCESS_NAME_MAX);
     return false;
@@ -206,7 +206,7 @@ static void write_user(uint32_t user, struct arena *arena, struct buffer *out)
     json_write_string(out, words);
 }
 
-/* By what a client is known, without a list of principals. */
+/* Writes what the peer knows a client by. The peer has no list of principals. */
 static void write_evidence(const struct rpc_address *address, struct arena *arena, struct buffer *out)
 {
   uint32_t user;

@@ -290,7 +290,8 @@ static void JNICALL delete_weak_global_ref(JNIEnv *env, jweak object)
 
 /* ---- calls of Java (they may run native methods of the program) ---- */
 
-/* For any number of native methods: the JVM frees the references of each when it returns, unseen by the ledger. */
+/* Pushes one frame for all native methods that the Java code calls. When a native method returns, the JVM
+ * frees its references, and the ledger does not see that. */
 static size_t enter_java(const void *site)
 {
   if (!is_own(site))
@@ -310,8 +311,9 @@ static void leave_java(size_t frames, const void *site)
   ledger->count = frames - 1;
 }
 
-/* The JVM's functions for methods have a form with separate arguments, and a form with an array of arguments.
- * The parameters before the arguments, and the names of these parameters. */
+/* The JVM has each function that calls a method in two forms: with separate arguments, and with an array of
+ * arguments. Both have the same parameters before the arguments. These macros have the declarations and the
+ * names of these parameters. */
 #define ON_OBJECT()     JNIEnv *env, jobject on, jmethodID method
 #define ON_OBJECT_AS()  JNIEnv *env, jobject on, jclass as, jmethodID method
 #define ON_CLASS()      JNIEnv *env, jclass on, jmethodID method
@@ -518,7 +520,7 @@ void reference_ledger_begin(struct text text, bool ends_with_client)
 
 void reference_ledger_end(void)
 {
-  enum { FRAMES = 2 }; /* the native method's request, and a request that waits for the next request */
+  enum { FRAMES = 2 }; /* the frame of the native method, and the frame that is open for the next request */
   struct ledger *ledger = find_ledger();
   JNIEnv *env = NULL;
   if (count_references(ledger) > ledger->references_before) {
@@ -535,8 +537,9 @@ void reference_ledger_end(void)
   ledger->request = NULL;
 }
 
-/* Tables of classes and loaders have a reference to each, and the same request may find a new class or loader
- * each time. */
+/* True if two requests of the same text have made the references at the same place in the code. A request
+ * that is repeated may find a new class or loader each time, to which a table then has a reference. For this
+ * reason references to classes or loaders are twins only if they refer to the same object. */
 static bool are_twins(JNIEnv *env, const struct global *one, const struct global *other)
 {
   if (other->request == NULL || other->request == one->request || other->site != one->site ||
@@ -557,7 +560,7 @@ static bool has_twin(JNIEnv *env, const struct global *global)
   return false;
 }
 
-/* reports: each is a breach, once. */
+/* reports: reports each counted reference as a breach, and does not count it again later. */
 static size_t count_left(JNIEnv *env, bool only_of_clients, bool reports)
 {
   size_t count = 0;

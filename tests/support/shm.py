@@ -1,5 +1,5 @@
-"""Shared memory of a peer, used by a client that is written from docs/shared-memory.md: the handshake here,
-words and bytes in tests/support/raw_shm.c.
+"""A client of a peer's shared memory, written from docs/shared-memory.md. This module has the handshake;
+tests/support/raw_shm.c reads and writes the memory.
 """
 
 import array
@@ -12,13 +12,13 @@ from support.peer import BUILD
 LIBRARY = BUILD / "tests/support/libraw_shm.so"
 KIND_JSON, KIND_SKIP = 1, 2
 SECONDS = 60
-MEMFD_ROOM = 4  # descriptors that a test checks, of which one is right
+MEMFD_ROOM = 4  # descriptors; the peer must send exactly one, so the room for more shows an error
 TIMED_OUT, CLOSED, BROKEN, ENDED, NO_MEMORY = -1, -2, -3, -4, -5
 OWN_WRITTEN, OWN_TAKEN, PEER_WRITTEN = 128, 256, 384
 
 
 class Ended(Exception):
-    """The connection has ended; the text is the peer's reason, or the missing part."""
+    """The connection has ended. The text is the peer's reason, or says that the peer gave none."""
 
 
 class TimedOut(AssertionError):
@@ -67,7 +67,7 @@ class Channel:
         if Channel.library is None:
             Channel.library = load_library()
         self.handle = self.memfd = None
-        self.milliseconds = SECONDS * 1000  # that a notification is awaited
+        self.milliseconds = SECONDS * 1000  # how long to wait for a notification
         self.socket = socket.socket(socket.AF_UNIX)
         try:
             self.socket.settimeout(SECONDS)
@@ -83,7 +83,7 @@ class Channel:
             raise
 
     def _shake_hands(self, fields, after_head):
-        """The memfd. Keeps the answer's head, and the size of a ring."""
+        """Returns the memfd. Keeps the fields of the answer's head, and the size of a ring."""
         lines = ["GET /rpc HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: jpeer-shm/1",
                  *(f"{name}: {value}" for name, value in dict(fields).items())]
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode("ascii") + after_head)

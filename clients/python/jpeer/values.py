@@ -239,7 +239,7 @@ def _write(name: str, value: Any) -> str:
     return WRITERS[_value_classes.WRITERS[name][1]](value)
 
 
-# Types whose values become several Java classes: the class for a value.
+# The Java class of a value whose Python type has several Java classes.
 
 
 def _time_class(value: datetime.time) -> str:
@@ -265,7 +265,8 @@ DateTime._class_of = staticmethod(_datetime_class)
 CHOOSERS: dict[type, Callable[[Any], str]] = {datetime.datetime: _datetime_class, datetime.time: _time_class}
 
 MOMENTS = ("java.time.OffsetDateTime", "java.time.ZonedDateTime", "java.time.Instant")
-"""The classes that a datetime with a zone is sent as, after its own class, until the peer accepts one."""
+"""The Java classes of a datetime with a zone. The class that _datetime_class returns is tried first, then the
+others in this order, until the peer accepts the value."""
 
 # Texts of values.
 
@@ -333,7 +334,8 @@ def _datetime(value: datetime.datetime) -> Any:
 
 
 class Cast:
-    """A value as an object of a class that Java has to create: an Optional, or the Java object for a Python value."""
+    """A value that is sent as an object of the class java_type, which Java makes: an Optional, or the object that a
+    Python value becomes."""
 
     def __init__(self, java_type: str, value: Any) -> None:
         self.java_type, self.value = java_type, value

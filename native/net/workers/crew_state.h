@@ -41,7 +41,7 @@ struct crew {
   _Atomic bool watcher_sleeps; /* the watcher sleeps, or is about to; a thread that finds work wakes it */
   _Atomic bool accepts_polled; /* sources may be added to `polled`; changed under poll_lock */
   bool is_stuck; /* the watcher's: no member was about to receive an event, and none could be added */
-  _Atomic int64_t growth_failed_ms; /* when the last thread could not be created; 0: it was */
+  _Atomic int64_t growth_failed_ms; /* when creating a thread failed; 0: the last attempt succeeded */
 
   _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: no request */
 
@@ -76,8 +76,8 @@ struct crew {
   /* A source with a lane was submitted, a thread shall get a name, or the crew stops. */
   pthread_cond_t lane_wanted;
   pthread_cond_t end_wanted; /* a call has to be ended, or the crew stops */
-  pthread_cond_t retained;   /* the watcher no longer uses the hold of an interrupter (crew_end_part) */
-  unsigned ends;             /* members whose `end` is a request */
+  pthread_cond_t retained;   /* the watcher no longer uses an interrupter's hold of a call (crew_end_part) */
+  unsigned ends;             /* members with a message or call that has to be ended (crew_member.end) */
   unsigned interrupters_idle;
   struct crew_interrupter *interrupters; /* threads that end calls */
   uint64_t interrupts;                   /* so far */
@@ -94,8 +94,8 @@ struct crew {
   pthread_t watcher_thread;
   /* The starter makes threads for the watcher, because the JVM may block the thread that makes a thread. */
   pthread_t starter_thread;
-  pthread_cond_t start_wanted;         /* of the starter; or the crew stops */
-  struct crew_member *first_unstarted; /* members whose threads it has to make */
+  pthread_cond_t start_wanted;         /* the starter has to make a thread, or the crew stops */
+  struct crew_member *first_unstarted; /* members whose threads the starter has to make */
   struct crew_member **last_unstarted; /* the link to which the next entry is appended */
 
   pthread_mutex_t sleep_lock; /* of the watcher's sleep; nothing else is locked under it */
@@ -103,7 +103,7 @@ struct crew {
 
   struct crew_member watcher;
   struct crew_member reserved[RPC_LANES]; /* by lane; RPC_LANE_ALL is not used */
-  struct crew_member **members;           /* an array of the largest size; NULL: the place was not made yet */
+  struct crew_member **members;           /* all places that there can be; NULL: not made yet */
   _Atomic unsigned place_count;           /* places made so far; a place is never freed before crew_destroy */
 };
 
@@ -124,9 +124,10 @@ static inline unsigned crew_busy_size(struct crew *crew)
 
 /* --- crew_polling.c --- */
 
-/* Calls has_work with context in a loop, for a time that wait_spin limits, until it is true; returns its last result.
- * False at once if another member polls, or if the crew needs this thread. source: whose input the member waits for; it
- * decides how the loop pauses. The member must not be the poller before the call, and is not after it. */
+/* Calls has_work(context) in a loop, until the result is true or the time is over that wait_spin allows.
+ * Returns the last result. Returns false at once if another member polls, or if the crew needs this thread.
+ * source: the member waits for its input; the loop pauses as is right for this source. The member must not be
+ * the poller before the call, and is not the poller after it. */
 bool crew_poll_while_waiting(struct crew_member *member, struct crew_source *source,
                              bool (*has_work)(void *context), void *context);
 /* If the member is the poller, puts the polled sources to sleep, and ends its role. */
@@ -139,8 +140,8 @@ struct crew_poller_watch {
   uint64_t steps;
 };
 
-/* A poller that has not moved since the watcher's last check is inside a long call: ends its role, and puts the polled
- * sources to sleep. The watcher. */
+/* Called by the watcher. If the poller has not moved since the watcher's last check, it is inside a long
+ * call: ends the poller's role, and puts the polled sources to sleep. */
 void crew_relieve_poller(struct crew *crew, struct crew_poller_watch *watch);
 
 /* --- crew.c --- */
@@ -156,19 +157,20 @@ struct crew_source *crew_receive_event(struct crew *crew, int timeout_ms);
 
 /* --- crew_interrupts.c --- */
 
-/* Has the member's message, or a call of it, ended (crew_end). Under the lock. */
+/* Requests the end of the member's message, or of a call of that message (crew_end). Under the lock. */
 void crew_want_end(struct crew_member *member, const struct crew_end *end);
 enum jp_status crew_add_interrupter(struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
-/* Has the starter add an interrupter if calls are to be ended and all interrupters are inside an interrupt. True: calls
- * are to be ended. The watcher. */
+/* Called by the watcher. If calls have to be ended, and all interrupters are inside an interrupt, asks the
+ * starter for another interrupter. True: calls have to be ended. */
 bool crew_look_at_interrupters(struct crew *crew);
 /* True while the thread of an interrupter may still return from Java. Under the lock. */
 bool crew_has_returning_interrupter(struct crew *crew);
-/* True: the member's thread is still in the call that was ended. False: it is in another call of the batch, which
- * clears member->ended, or may be in no call. Under the lock. */
+/* True: the member's thread is still in the call that was ended. False: the thread may be in no call, or it
+ * is in another call of the batch. In the latter case clears member->ended. Under the lock. */
 bool crew_is_still_ended(struct crew_member *member);
-/* Between these two the watcher holds the member's thread in its call, even if an interrupter holds the call already.
- * False: the thread is in no call, or another thread visits the call. Both under the lock. */
+/* Between a call of crew_begin_part and a call of crew_end_part the watcher holds the member's thread in its
+ * call, even if an interrupter holds the call already. False: the thread is in no call, or a thread other
+ * than an interrupter holds the call. Both are called under the lock. */
 bool crew_begin_part(struct crew_member *member);
 void crew_end_part(struct crew_member *member);
 

@@ -37,7 +37,7 @@ struct callback_records {
  * Who sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
  *
  * | state             | what holds                                        | who leaves it, on what                    |
- * | RELEASES_WAIT     | no thread sends; they wait for one, or for room   | callbacks_send_releases                   |
+ * | RELEASES_WAIT     | releases wait for a thread that sends, or room    | callbacks_send_releases                   |
  * | RELEASES_LEAVE    | a thread sends them, including those that are     | that thread; rpc_callbacks_has_room       |
  * |                   | added during that time                            |                                           |
  * | RELEASES_GOT_ROOM | likewise; room was made since the thread began to | that thread: the next message, or the end |
@@ -79,8 +79,8 @@ enum rpc_callbacks_state {
 };
 
 /*
- * The objects that a process of a client's has given, over any of its connections. A connection that belongs
- * to no process has a struct of its own. Reference-counted: held by each struct rpc_callbacks, and by each
+ * The objects that one client process has given, over any of its connections. A connection that has joined no
+ * process has a struct of its own. Reference-counted: held by each struct rpc_callbacks, and by each
  * client that has joined it.
  */
 struct rpc_process {
@@ -100,12 +100,12 @@ struct rpc_process {
   /* guards the fields below, and the fields of struct rpc_callbacks whose comments say so */
   pthread_mutex_t lock;
   uint64_t epoch;   /* count of delete_session */
-  uint64_t cleared; /* the last clearing that has cleared the records */
+  uint64_t cleared; /* the number of the last rpc_callbacks_end_session that has cleared the records */
   struct callback_records records;
   struct rpc_callbacks *members; /* connections that are not closed */
   size_t open;                   /* count of members in RPC_CALLBACKS_OPEN */
   size_t unsent;                 /* count of the members' releases */
-  uint64_t rounds;               /* of callbacks_send_releases, so far: each visits a member once */
+  uint64_t rounds;               /* calls of callbacks_send_releases so far; each visits a member once */
 };
 
 struct rpc_callbacks {
@@ -125,7 +125,7 @@ struct rpc_callbacks {
   /* In the peer's list, under its lock: */
   struct rpc_callbacks *next;
   struct rpc_callbacks *before;
-  uint64_t cleared; /* the last clearing that has visited it */
+  uint64_t cleared; /* the number of the last rpc_callbacks_end_session that has visited it */
 
   /* Under the lock of the process: */
   enum rpc_callbacks_state state;
@@ -133,7 +133,7 @@ struct rpc_callbacks {
   uint64_t round;                  /* the last round that has visited it */
   struct rpc_callback_call *calls; /* the newest first */
   size_t calls_open;
-  uint64_t last_number; /* the last number of a call that expects an answer; 0: no call has */
+  uint64_t last_number; /* of the last call that expects an answer; 0: there was none */
   size_t kept;          /* nested requests that wait, and answers that were not read yet */
   size_t kept_bytes;
   uint64_t answers; /* answers that were kept for their calls, so far */
@@ -181,7 +181,8 @@ enum callback_ending {
  * RPC_CALL_ENDING on, and call->ending is CALLBACK_GOES_ON only before that.
  *
  * | state             | what holds                                             | who leaves it, on what               |
- * | RPC_CALL_UNSENT   | it is written, or is an event that has found room      | its thread sends it; its end         |
+ * | RPC_CALL_UNSENT   | its message is being written; or it is an event, and   | its thread sends it; its end         |
+ * |                   | its message has found room                             |                                      |
  * | RPC_CALL_EXPECTS  | its message is being sent, was sent, or waits for      | room, an answer, its end; a send     |
  * |                   | room; an answer may come                               | that fails                           |
  * | RPC_CALL_HAS_ROOM | likewise; room was made since, so that it may be sent  | its thread sends it; an answer; its  |
@@ -230,7 +231,7 @@ struct rpc_callback_call {
   const struct jvm_callback_method *method; /* owned by jni, as long as the call */
   struct jvm_waiter *waiter;                /* held; NULL: the worker waits */
   struct rpc_worker *worker;                /* the crew member whose thread this is; NULL: another thread */
-  /* INT64_MAX: no deadline, or an event whose messages have all found room so far */
+  /* INT64_MAX: no deadline. An event has a deadline only after its message has found no room */
   int64_t deadline_ms;
 
   /* Under the callbacks' lock: */
@@ -298,7 +299,7 @@ void callbacks_send_releases(struct rpc_callbacks *callbacks);
 /* The same when there is room again; also notifies a thread that is sending them. */
 void callbacks_resume_releases(struct rpc_callbacks *callbacks);
 
-/* The hooks find, made, owner and released. */
+/* These functions are the hooks `find`, `made`, `owner` and `released`. */
 uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t below);
 enum jp_status callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number,
                                     uint64_t newest, bool *is_taken) JP_MUST_CHECK;
@@ -349,7 +350,7 @@ void callbacks_wake_ended(struct rpc_callbacks *callbacks);
  * a message that was received before the call's answer. A message after the answer belongs to an outer
  * call, which serves it. */
 bool callback_inbox_has_turn(const struct rpc_callback_call *call);
-/* Answers the messages of a call that has ended with an error. */
+/* Answers each nested message of the ended call `number` with an error. */
 void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks *callbacks, uint64_t number);
 /* The hook serve: serves the first message of the inbox, on the thread of the call. */
 void callback_call_serve(struct rpc_callback_call *call);

@@ -189,7 +189,7 @@ void serving_free_memory(struct rpc_worker *worker)
   buffer_trim(scratch, SCRATCH_KEPT);
 }
 
-/* batch_results_end's release, with the thread */
+/* The function `release` of batch_results_end; context: the struct jvm_thread. */
 static void release_text(void *context, struct op_shared_text *text)
 {
   jvm_release_text(context, text);
@@ -349,7 +349,8 @@ enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct te
   return convert_handled(handle_without_worker(&call, message, out, handle_nested));
 }
 
-/* Makes the same answer as in the message's turn, except for requests that are answered out of turn. */
+/* The message gets the same answer as in its turn, but at once. Requests in it that the peer would answer out
+ * of turn are refused, too. */
 enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
                                           struct buffer *out)
 {
@@ -496,7 +497,7 @@ static bool is_batch(struct text message)
   return json_root(message).kind == JSON_KIND_ARRAY;
 }
 
-/* Members of Java are called by own names, too. */
+/* NULL: the method is no procedure, so it is a Java member that is called by its own name. */
 static bool calls_member(const struct rpc_procedure *procedure)
 {
   return procedure == NULL || (procedure->kind == RPC_PROCEDURE_OPERATION && procedure->op != OP_CONTROL &&
@@ -518,7 +519,8 @@ static void handle_timeout(void *context, const struct jsonrpc_request *request,
       options.timeout_ms == 0 || (of_all != 0 && of_all < options.timeout_ms) ? of_all : options.timeout_ms;
 }
 
-/* A message without an own timeout is not read twice: a name that is written with escapes is looked at, too. */
+/* Unless all calls have a timeout, reads only a message that may have a timeout of its own, so that other
+ * messages are not read twice. A name that is written with escapes may be the name of that option. */
 static int64_t find_timeout(void *context, struct text message)
 {
   static const char option[] = "timeout";

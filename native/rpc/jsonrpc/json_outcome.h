@@ -10,7 +10,7 @@
 
 /* Where a written result has its whole number, as an offset in the buffer. */
 struct rpc_number_place {
-  bool is_known; /* only this number and the id differ between answers of the member */
+  bool is_known; /* the place is known; other answers of the member differ only in the number and the id */
   size_t at;
   size_t length; /* 0: the result has no number */
 };
@@ -33,7 +33,8 @@ void rpc_result_write(struct buffer *out, const struct outcome *outcome, const s
  * arguments of callbacks. */
 void rpc_result_value_write(struct buffer *out, const struct outcome *outcome,
                             const struct rpc_answer *answer);
-/* The same for an operation with by_value, as plain JSON: {"ref": N} for an object, null also for void. */
+/* Writes the result of an operation with by_value, as plain JSON: {"ref": N} for an object, null for null
+ * and void. */
 void rpc_by_value_result_write(struct buffer *out, const struct outcome *outcome);
 /* Writes the member `outs` of an answer, after its result; nothing if no array has changed. */
 void rpc_outs_write(struct buffer *out, const struct outcome *outcome);

@@ -76,7 +76,7 @@ static void suggest_names(const struct serving *serving, const struct operation 
 
 /* ---- the operation of a request ---- */
 
-enum { ANSWER_FRAME = 128 /* bytes of an answer around the elements of jpeer.fetch and the request's id */ };
+enum { ANSWER_FRAME = 128 /* bytes of an answer to jpeer.fetch without its elements and the request's id */ };
 
 /* The maximal bytes of the answer to the message. */
 static size_t answer_max(const struct serving *serving)
@@ -112,7 +112,7 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
   serving_note_result(serving, &outcome);
 }
 
-/* rpc_callback_sink.accept, with a struct serving */
+/* rpc_callback_sink.accept; context: a struct serving. */
 static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   const struct serving *serving = context;
@@ -129,7 +129,7 @@ static const struct rpc_callback_sink *choose_sink(const struct serving *serving
   return serving->run.client->push == NULL ? NULL : sink;
 }
 
-/* rpc_shared_texts.find, with the results of a batch */
+/* rpc_shared_texts.find; context: the results of a batch. */
 static struct op_shared_text *find_shared(void *context, struct json_value ref)
 {
   return batch_fill_find_shared(context, ref);
@@ -228,7 +228,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   }
   operation.lists_loaders = true;
   if (operation.kind == OP_FETCH) {
-    /* The room for elements in an answer of the message's own limit. */
+    /* The elements get the room that the limit of the whole answer leaves. */
     size_t max = answer_max(serving);
     size_t written = serving->out->len - serving->start;
     size_t frame = ANSWER_FRAME + serving->request->id.len;
@@ -237,8 +237,9 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   }
   if (serving->request->has_options) {
     rpc_request_options_apply(&serving->options, &operation);
-    /* This limit holds for any number in the request, because lists that contain each other would have an
-     * unlimited number of elements. An element needs two bytes of the answer, with its comma. */
+    /* The length of the answer bounds the option array_value_max, too: lists that contain each other would
+     * otherwise have an unlimited number of elements. An element with its comma needs two bytes of the
+     * answer. */
     size_t max = answer_max(serving) / 2;
     if (operation.array_value_max > max)
       operation.array_value_max = max;
@@ -248,7 +249,8 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   run_operation(serving, &operation, response);
 }
 
-/* The transport has passed a message that is nested in an open call to the thread of that call. */
+/* True if the request is not nested, or is nested in the call that it names: the transport passes a nested
+ * message to the thread of its call. */
 static bool check_within(const struct serving *serving, struct outcome *outcome)
 {
   struct text within = serving->options.within;
@@ -287,8 +289,8 @@ static bool read_extras(struct serving *serving, bool is_good_session_name, stru
           check_within(serving, outcome));
 }
 
-/* The arguments of Java members are not read here, but by rpc/values, which finds long texts by their
- * names. */
+/* True for a method whose arguments rpc/values reads. The names of long texts are not replaced in such
+ * arguments, because rpc/values finds the texts by the names. */
 static bool takes_shared_texts(struct text method)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(method);
@@ -361,8 +363,8 @@ static void fill_and_handle(struct serving *serving, bool is_good_session_name,
   serving->request = request;
 }
 
-/* The dotted name for which the request's method is the identifier; data NULL: the method is not an
- * identifier. */
+/* Returns the dotted name that the request's method stands for, if the method is an identifier
+ * (rpc/methods/identifiers.h). data NULL: it is not. */
 static struct text read_identifier(const struct serving *serving, struct text method)
 {
   if (method.len == 0 || serving->peer->config.compat_pal || !rpc_is_bare_name(method) ||

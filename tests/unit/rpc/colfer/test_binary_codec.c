@@ -8,7 +8,8 @@
 #include "tests/support/colfer_print.h"
 #include "tests/unit/unit.h"
 
-/* The message 1 of a sender that does not name itself; the other arguments are members of its part. */
+/* A message with the id 1 that does not name its sender. The further arguments are further members of
+ * exec_message, control_message or meta_message. */
 #define EXEC(type, ...)                                                                                      \
   {                                                                                                          \
     .message_type = (type), .exec_message = &(struct colfer_exec_message)                                    \
