@@ -5,13 +5,13 @@
 
 #include <sched.h>
 
-/* For loops that only yield, because polling a socket costs a system call. */
+/* For polling sockets. These loops only yield, because polling a socket costs a system call. */
 static const struct spin_limits SOCKET_LIMITS = {.usual_ns = 100000, .rare_ns = 400000};
 
 enum {
   PAUSE_NS = 2000,     /* a pollable source is polled with pauses for this time before the first yield */
   POLLS_PER_CLOCK = 4, /* polls with pauses between two reads of the clock */
-  /* POLLS_PER_CLOCK polls that take longer were interrupted: the thread had lost its processor. */
+  /* If POLLS_PER_CLOCK polls take longer than this, the thread has lost its processor during the polls. */
   LOST_NS = 50000,
   LOST_MAX = 4,     /* more interrupts than this in one loop count as polling time */
   QUICK_NS = 20000, /* a member whose work takes longer, twice in a row, closes the set of polled sources */
@@ -26,14 +26,15 @@ static bool has_no_work(struct crew *crew)
          atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING;
 }
 
-/* Another member is idle and receives the events, and no work waits. */
+/* True if another member is idle and receives the events, and no work waits. */
 static bool can_be_spared(struct crew_member *member)
 {
   struct crew *crew = member->crew;
   return atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0 && has_no_work(crew);
 }
 
-/* No work waits. If no other member is idle, this member checks for events itself, and serves the event next. */
+/* True if no work waits. If no other member is idle, this member checks for events itself, and serves the
+ * event that it finds next. */
 static bool can_go_on(struct crew_member *member)
 {
   struct crew *crew = member->crew;
@@ -62,7 +63,7 @@ static void resign_as_poller(struct crew_member *member)
 
 /* --- the set of polled sources --- */
 
-/* Under poll_lock. */
+/* The caller holds poll_lock. */
 static void remove_polled(struct crew *crew, size_t index)
 {
   struct crew_source *source = crew->polled[index].source;
@@ -75,8 +76,8 @@ static void remove_polled(struct crew *crew, size_t index)
   atomic_store_explicit(&source->is_polled, false, memory_order_release);
 }
 
-/* Removes the source from the set. True: its client has to notify the peer from now on. False: the source has work.
- * Under poll_lock. */
+/* Removes the source from the set. True: its client has to notify the peer from now on. False: the source has
+ * work. The caller holds poll_lock. */
 static bool put_to_sleep(struct crew *crew, size_t index)
 {
   struct crew_source *source = crew->polled[index].source;
@@ -85,7 +86,7 @@ static bool put_to_sleep(struct crew *crew, size_t index)
   return sleeps;
 }
 
-/* Polls one source. True: it has work, and was removed from the set. Under poll_lock. */
+/* Polls one source. True: the source has work, and was removed from the set. The caller holds poll_lock. */
 static bool poll_one(struct crew *crew, size_t index, int64_t now_ns)
 {
   struct crew_source *source = crew->polled[index].source;
@@ -149,7 +150,7 @@ void crew_remove_polled(struct crew *crew, struct crew_source *source)
   pthread_mutex_unlock(&crew->poll_lock);
 }
 
-/* Closes the set. Under poll_lock. */
+/* Closes the set. The caller holds poll_lock. */
 static void put_all_to_sleep(struct crew *crew)
 {
   atomic_store_explicit(&crew->accepts_polled, false, memory_order_relaxed);
@@ -267,8 +268,8 @@ static void measure_poll(struct crew_member *member, bool has_yielded, struct po
     spent->longest_pause_ns = pause_ns;
 }
 
-/* Uses member->clock_ns as the time at its begin. Does not read the clock if the first polls with pauses find work,
- * because they take less time than a yield. */
+/* Uses member->clock_ns as the time at which the loop begins. Does not read the clock if the first polls with
+ * pauses find work, because these polls take less time than a yield. */
 static bool run_poll_loop(struct crew_member *member, const struct poll_loop *loop)
 {
   const int64_t limit_ns = spin_policy_limit_ns(loop->spin, loop->limits);
@@ -283,8 +284,8 @@ static bool run_poll_loop(struct crew_member *member, const struct poll_loop *lo
     if (found && !yields)
       break;
     measure_poll(member, yields, &spent);
-    /* Another member has just answered a client and added its source to the set: the next message of that
-     * client is polled for as long as the messages of other clients. */
+    /* Another member has just answered a client and added its source to the set: the loop then polls for that
+     * client's next message for as long as for the messages of other clients. */
     unsigned arrived = atomic_load_explicit(&member->crew->fast_arrivals, memory_order_relaxed);
     if (arrived != spent.arrived && !crew_is_pinned(member))
       spent.took_ns = 0;
@@ -303,9 +304,10 @@ struct stay {
   struct crew_member *member;
   struct crew_source *source;
   bool (*has_work)(struct crew_source *source);
-  int64_t pause_ns; /* of the client: from the previous answer to the message that was just answered */
-  bool is_quick;    /* the member's last work, or the work before, took no longer than QUICK_NS */
-  bool has_more;    /* the source itself has work */
+  /* how long the client has paused: from the previous answer to the message that was just answered */
+  int64_t pause_ns;
+  bool is_quick; /* the member's last work, or the work before, took no longer than QUICK_NS */
+  bool has_more; /* the source itself has work */
 };
 
 static bool poll_source(void *context)
@@ -323,8 +325,8 @@ static bool poll_set_and_source(void *context)
   return find_polled(stay->member) || poll_source(stay);
 }
 
-/* Opens the set for quick work, and closes it for slow work, because polled sources must not wait for slow
- * work. */
+/* Opens the set if the work is quick, and closes the set if the work is slow, because polled sources must not
+ * wait for slow work. */
 static void set_accepts_polled(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
@@ -363,11 +365,12 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
   return stay->has_more;
 }
 
-/* True if the member may poll, but has to serve ready work or an event first. The set may be open during that time: the
- * member polls it after this work. Otherwise all clients would be put to sleep, and each call would need a notification
- * as long as there is always another notification to serve. The event must be served first, because no other member can
- * receive it, and a call that polling finds may be a long one. A member whose work is slow does not become the poller,
- * and closes the set if it is the poller already. */
+/* True if the member may poll, but has to serve ready work or an event first. The set may remain open during
+ * that time, because the member polls it after this work. If the set were closed, all clients would have to
+ * notify the peer, and each call would need a notification as long as there is always another notification to
+ * serve. The event must be served first, because no other member can receive it, and a call that polling
+ * finds may be a long one. A member whose work is slow does not become the poller, and closes the set if it
+ * is the poller already. */
 static bool may_poll_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
@@ -397,8 +400,8 @@ static void measure_work(struct crew_member *member, struct stay *stay)
   source->answered_ns = member->clock_ns;
 }
 
-/* A source with CREW_PACE_STEADY may be polled as long as the poller has other work. While it is polled, its
- * calls need no notification. */
+/* A source with CREW_PACE_STEADY may be polled while the poller has other work. While the source is polled,
+ * its calls need no notification. */
 static bool stay_with_pollable(struct crew_member *member, struct stay *stay)
 {
   struct crew *crew = member->crew;
@@ -439,7 +442,7 @@ static bool may_keep_polling(struct crew_member *member)
          atomic_load_explicit(&member->crew->phase, memory_order_relaxed) == CREW_SERVING;
 }
 
-/* False: pinned_polling members poll already. */
+/* False: pinned_polling pinned members poll already. */
 static bool begin_polling(struct crew *crew)
 {
   unsigned polling = atomic_load_explicit(&crew->polling, memory_order_relaxed);

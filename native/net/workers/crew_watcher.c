@@ -27,8 +27,8 @@ static bool is_inside(const struct crew_member *member)
   return member->call.steps % 2 != 0;
 }
 
-/* Notes the steps of all members. Returns the sum of the steps of members that are not pinned; *pinned: the sum of the
- * pinned members. *has_call: a member is inside the service. */
+/* Notes the steps of all members. Returns the sum of the steps of members that are not pinned; Sets *pinned
+ * to the sum of the steps of pinned members, and *has_call to true if a member is inside the service. */
 static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, uint64_t *pinned)
 {
   uint64_t sum = 0;
@@ -45,12 +45,14 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
   return sum;
 }
 
-/* Has the sources of calls of READ_AHEAD_MS read ahead. again: also sources that were asked before, because a source
- * stops reading ahead when its thread waits for the client. Returns when all have to be asked again. */
+/* Asks the sources of calls that have lasted READ_AHEAD_MS to read ahead. again: asks also sources that were
+ * asked before, because a source stops reading ahead when its thread waits for the client. Returns when all
+ * sources have to be asked again. */
 static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
   if (atomic_load(&crew->read_ahead_ms) <= now_ms) {
-    /* Cleared before the sources are asked, because a source may request the next time. */
+    /* The time is cleared before the sources are asked, because a source may request the next time while it
+     * is asked. */
     atomic_store(&crew->read_ahead_ms, INT64_MAX);
     again = true;
   }
@@ -113,7 +115,8 @@ static void gather_calls(struct crew *crew, struct call_report *report)
 {
   const struct rpc_service *service = crew->service;
   pthread_mutex_lock(&crew->lock);
-  const bool are_replaced = crew->lost_serving <= crew->config.lost_max; /* those that are lost */
+  /* whether all lost members are replaced */
+  const bool are_replaced = crew->lost_serving <= crew->config.lost_max;
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     const struct crew_member *member = crew->members[i];
     char name[NAME_SIZE];
@@ -219,7 +222,7 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   int64_t interrupted_ms = 0;
   if (is_held && member->hold == CREW_HELD_BY_WATCHER)
     interrupted_ms = service->find_interrupt(service->context, worker, now_ms);
-  if (interrupted_ms > now_ms - LOST_AFTER_MS) { /* it came late, or is still to come */
+  if (interrupted_ms > now_ms - LOST_AFTER_MS) { /* the interrupt was sent late, or was not sent yet */
     member->ended.at_ms = interrupted_ms;
     crew_end_part(member);
     is_held = false;
@@ -257,7 +260,7 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   return is_lost;
 }
 
-/* Answers the member's message in the place of its thread. False: it is tried again. */
+/* Answers the member's message in the place of its thread. False: the watcher has to try again. */
 static bool answer_for_owner(struct crew *crew, struct crew_member *member, const struct crew_ended *ended,
                              int64_t now_ms)
 {
@@ -275,8 +278,8 @@ static bool answer_for_owner(struct crew *crew, struct crew_member *member, cons
   return true;
 }
 
-/* A thread is not lost before its message is answered, where that can be: the connection that goes on without the thread
- * would never answer. Returns when the next step is due. */
+/* If possible, a message is answered before its thread is declared lost, because a connection that continues
+ * without the thread would never answer the message. Returns when the next step is due. */
 static int64_t answer_ended(struct crew *crew, int64_t now_ms)
 {
   int64_t due_ms = INT64_MAX;
@@ -332,8 +335,8 @@ static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
   return due_ms;
 }
 
-/* Has the sources of long calls read ahead, and ends calls. Once in CHECK_CALLS_MS, checks the clients of calls that
- * have lasted for long_call_ms, and writes the log's line if it is due. */
+/* Asks the sources of long calls to read ahead, and ends calls. Once in CHECK_CALLS_MS, checks the clients of
+ * calls that have lasted for long_call_ms, and writes the log's line if it is due. */
 static void check_calls(struct crew *crew, int64_t now_ms)
 {
   bool is_due = now_ms - crew->calls_checked_ms >= CHECK_CALLS_MS;
@@ -341,7 +344,7 @@ static void check_calls(struct crew *crew, int64_t now_ms)
   crew->call_due_ms = end_timed_out_calls(crew, now_ms);
   if (read_due_ms < crew->call_due_ms)
     crew->call_due_ms = read_due_ms;
-  if (crew_look_at_interrupters(crew)) /* tries again calls that could not be held */
+  if (crew_look_at_interrupters(crew)) /* calls that could not be held are tried again */
     crew->call_due_ms = now_ms + CHECK_EVERY_MS;
   int64_t answer_due_ms = find_oldest(crew) == INT64_MAX ? INT64_MAX : answer_ended(crew, now_ms);
   if (answer_due_ms < crew->call_due_ms)
@@ -366,9 +369,9 @@ static void check_calls(struct crew *crew, int64_t now_ms)
 
 /* --- the watcher --- */
 
-/* Whether a member will receive the next event soon, as of the last check. */
+/* Whether a member will receive the next event soon, according to the last check. */
 enum watch_crew {
-  WATCH_CREW_MOVES, /* one is idle, or a busy member has moved */
+  WATCH_CREW_MOVES, /* a member is idle, or a busy member has moved */
   WATCH_CREW_GROWS, /* not before a new member's thread runs, and the JVM may delay its start */
   WATCH_CREW_STUCK  /* no member will receive an event, and no member can be added */
 };
@@ -384,7 +387,7 @@ struct watch {
   bool has_call; /* a member is inside the service */
 };
 
-/* True: a member whose thread runs is idle. */
+/* True if a member whose thread runs is idle. */
 static bool has_idle_member(struct crew *crew)
 {
   return atomic_load(&crew->idle) > atomic_load(&crew->starting);
@@ -412,7 +415,7 @@ static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
 
 /* Adds members, unless one will receive the next event soon: because it is idle or starts, or because a busy
  * member has moved since the last check. If all members wait for their clients, no member will receive the
- * event, even if some members have moved. The number grows with the size of the crew. */
+ * event, even if some members have moved. The number of added members grows with the size of the crew. */
 static void check_members(struct crew *crew, struct watch *watch)
 {
   int64_t now_ms = clock_now_ms();
@@ -497,12 +500,12 @@ void *crew_watcher_main(void *argument)
   struct watch watch = {0};
   while (atomic_load(&crew->phase) != CREW_STOPPING) {
     check_members(crew, &watch);
-    if (watch.crew != WATCH_CREW_MOVES) { /* messages of a lane do not wait for a member */
+    if (watch.crew != WATCH_CREW_MOVES) { /* messages of a lane need not wait for a member */
       serve_ready_work(crew);
       serve_events(crew, watch.crew == WATCH_CREW_STUCK ? CHECK_EVERY_MS : 0);
     }
     if (watch.crew == WATCH_CREW_STUCK) {
-      /* has waited for events */
+      /* serve_events has waited */
     } else if (watch.quiet_checks > QUIET_CHECKS) {
       run_tick(crew, &watch);
       sleep_until_due(crew, &watch);
