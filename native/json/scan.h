@@ -26,15 +26,15 @@ static inline uint64_t scan_load(const char *p)
   return le64toh(word);
 }
 
-/* 0x80 in each byte that equals `byte`. Exact up to and including the lowest mark; a borrow may set others
- * above it. */
+/* 0x80 in each byte that equals `byte`. The bytes up to the lowest mark are marked correctly. A byte above
+ * the lowest mark may be marked wrongly, because of a borrow. */
 static inline uint64_t scan_mark_equal(uint64_t word, char byte)
 {
   uint64_t x = word ^ SCAN_REPEAT(byte);
   return (x - SCAN_REPEAT(1)) & ~x & SCAN_REPEAT(0x80);
 }
 
-/* 0x80 in each byte below 0x20; exact as above. */
+/* 0x80 in each byte below 0x20. A byte above the lowest mark may be marked wrongly. */
 static inline uint64_t scan_mark_control(uint64_t word)
 {
   return (word - SCAN_REPEAT(0x20)) & ~word & SCAN_REPEAT(0x80);
@@ -96,7 +96,8 @@ static inline const char *scan_string(const char *p, const char *end, bool stop_
   return p;
 }
 
-/* The kind of the value whose first byte is c. Bytes that begin no other kind mean a number. */
+/* The kind of the value whose first byte is c. A byte that begins no other kind counts as the beginning of a
+ * number. */
 static inline enum json_kind scan_kind(char c)
 {
   static const uint8_t others[256] = {

@@ -13,15 +13,15 @@ struct validator {
 
   size_t max_depth;
   size_t depth;
-  bool in_object;        /* and not in an array, nor at depth 0 */
-  size_t envelope_depth; /* of the object, or of a batch's objects, with the suffix member: 1 or 2 */
+  bool in_object;        /* the innermost open container is an object */
+  size_t envelope_depth; /* the depth of the objects that may have the suffix member: 1, or 2 in a batch */
   struct text suffix_member;
   bool suffixes; /* a number may have a suffix here */
 
   struct json_mark *marks;
   uint32_t mark_count;
   uint32_t marks_max; /* room in marks; lowered to mark_count when a key and its value find no room */
-  uint32_t open_mark; /* of the innermost open container with a mark; or UNMARKED */
+  uint32_t open_mark; /* the mark of the innermost open container that has a mark; or UNMARKED */
   size_t unmarked;    /* open containers inside that container */
 
   enum jp_status status;
@@ -38,9 +38,9 @@ static const char *fail(struct validator *v, const char *at, const char *reason)
   return NULL;
 }
 
-/* Called at the first byte above 0x7F. Checking all the rest at once keeps UTF-8 out of the loop over a
- * string's bytes. Faults are still reported in the order of the bytes, because `end` moves to the first
- * fault. */
+/* Called at the first byte above 0x7F. Checks the whole remaining text, so that the loop over a string's
+ * bytes need not check UTF-8. Faults are still reported in the order of the bytes, because `end` moves to the
+ * first fault. */
 static bool check_utf8(struct validator *v, const char *at)
 {
   size_t rest = (size_t)(v->end - at);
@@ -137,7 +137,7 @@ static inline void note_value(struct validator *v, enum json_kind kind, const ch
                              .unescaped = unescaped});
 }
 
-/* A key gets room only together with its value. */
+/* A key gets a mark only if there is also room for the mark of its value. */
 static inline void note_key(struct validator *v, const char *p, const char *after)
 {
   if (v->mark_count + 2 > v->marks_max)
@@ -180,7 +180,8 @@ static inline const char *open_container(struct validator *v, enum json_kind kin
   }
   open_mark(v, kind, p);
   v->depth++;
-  if (v->depth % 64 == 0) /* the first bit of a word that may still hold the bits of an older container */
+  /* this is the first bit of a word that may still have the bits of an older container */
+  if (v->depth % 64 == 0)
     v->objects[v->depth / 64] = 0;
   uint64_t bit = (uint64_t)1 << (v->depth % 64);
   v->in_object = kind == JSON_KIND_OBJECT;
@@ -268,7 +269,7 @@ static inline const char *check_comma_or_close(struct validator *v, const char *
   return p;
 }
 
-/* A value that holds no others. */
+/* Checks a value that contains no other values. */
 static inline const char *check_scalar(struct validator *v, enum json_kind kind, const char *p)
 {
   bool unescaped = true;
@@ -278,7 +279,8 @@ static inline const char *check_scalar(struct validator *v, enum json_kind kind,
   return after;
 }
 
-/* Skips a whole number without suffix and the comma that must follow, as in most long arrays; or NULL. */
+/* Skips a whole number without suffix and the comma that must follow, as in most long arrays. NULL: the text
+ * has another form. */
 static inline const char *quick_integer(const char *p, const char *end)
 {
   if (p < end && *p == '-')
@@ -336,7 +338,8 @@ static inline const char *check_container(struct validator *v, enum json_kind ki
   return after;
 }
 
-/* Each round reads a key, in an object, and a value or its opening bracket. NULL: failed. */
+/* Each round reads a value or the opening bracket of a container, and in an object the key before it. NULL:
+ * the text is invalid. */
 static const char *check_all(struct validator *v, const char *p)
 {
   while (p != NULL) {

@@ -9,12 +9,14 @@
 #include <string.h>
 
 enum {
-  COPIES_OF_ROOM = 32, /* times `room`: a batch may use a long value in many requests, but not for minutes */
-  LONG_TEXT = 1024,    /* bytes; copying a shorter text costs a request no more than reading some names */
-  BUCKETS = 1024,      /* the number of requests that a batch may have by default */
+  /* times `room`: a batch may use a long value in many requests, but must not run for minutes */
+  COPIES_OF_ROOM = 32,
+  /* bytes; a shorter text is copied, because a copy costs no more than reading some names */
+  LONG_TEXT = 1024,
+  BUCKETS = 1024, /* the number of requests that a batch may have by default */
   /* The data of an error contains the data of the error that caused it. If each request depended on the
-   * previous request, the answer would grow by the square of the number of requests. For this reason, beyond
-   * this depth only the first of these errors is named. */
+   * previous request, the answer would grow by the square of the number of requests. For this reason an error
+   * beyond this depth contains only the first of these errors. */
   CAUSES_MAX = 8
 };
 
@@ -22,7 +24,7 @@ struct batch_results {
   struct arena *arena;
   size_t room;                 /* for values that are noted */
   size_t copies_room;          /* for their copies in requests */
-  struct batch_result *shared; /* those that are shared, linked by next_shared */
+  struct batch_result *shared; /* the results that arguments share, linked by next_shared */
   struct batch_result *buckets[BUCKETS];
 };
 
@@ -54,8 +56,7 @@ struct batch_result *batch_results_find(const struct batch_results *results, str
   return result;
 }
 
-/* Makes a result that is a long text one that arguments share. NULL: the result is not a long text, or memory
- * is short. */
+/* Lets arguments share the text of a result. NULL: the result is not a long text, or memory is short. */
 static struct op_shared_text *share_text(struct batch_results *results, struct batch_result *result)
 {
   if (result->kind != BATCH_RESULT_VALUE || !result->is_long_text || result->shared != NULL)
@@ -80,8 +81,8 @@ void batch_results_end(struct batch_results *results,
   results->shared = NULL;
 }
 
-/* False if the batch has no room for another copy. A short batch could otherwise name a long value
- * thousands of times, and run for minutes. */
+/* Counts a copy of a result. False: the batch has no room for another copy. Without this limit a short batch
+ * could name a long value thousands of times, and run for minutes. */
 static bool count_copy(struct batch_results *results, const struct batch_result *result)
 {
   if (result->json.len > results->copies_room)
@@ -90,8 +91,8 @@ static bool count_copy(struct batch_results *results, const struct batch_result 
   return true;
 }
 
-/* NULL: the request has no id, memory is short, or another request has the same id: then neither can be
- * named. */
+/* NULL: the request has no id, memory is short, or another request has the same id. If two requests have the
+ * same id, neither result can be named. */
 static struct batch_result *add_result(struct batch_results *results, struct text id)
 {
   if (id.data == NULL)
@@ -120,8 +121,8 @@ static bool copy_json(struct batch_results *results, struct text json, struct ba
   return result->json.data != NULL;
 }
 
-/* Lists and maps by value have no single class that their JSON would need, and the type of an Optional's
- * value is the type of its content. */
+/* True if the value must be noted with its type. Lists and maps by value need no type, and the type of an
+ * Optional's value is the type of its content. */
 static bool needs_type(const struct outcome *outcome)
 {
   bool is_array = outcome->type.len > 0 && *outcome->type.data == '[';
@@ -158,7 +159,7 @@ static void write_argument(struct buffer *out, const struct op_value *value)
     }
     buffer_append_char(out, '}');
     break;
-  case OP_REF: /* the text that is sent with the number is only for readers of results */
+  case OP_REF: /* the literal is not written, because only readers of results need the text of an object */
     BUFFER_LITERAL(out, "{\"ref\":");
     json_write_integer(out, value->ref);
     buffer_append_char(out, '}');
@@ -178,8 +179,8 @@ static bool looks_like_argument(const struct op_value *value)
   return false;
 }
 
-/* Inside a list or a map, a map that has a member of an argument would be read as an argument: {"value":
- * map} avoids that. */
+/* Inside a list or a map, a map with a member that arguments have would be read as an argument. For this
+ * reason such a map is written as {"value": map}. */
 static void write_inside(struct buffer *out, const struct op_value *value)
 {
   bool is_wrapped = looks_like_argument(value);
@@ -283,7 +284,7 @@ static enum jp_status fail_size(const struct batch_fill *fill)
 
 /* ---- names ---- */
 
-/* True for {"result": ID} and nothing else; *id is the string or number as written. */
+/* True if json is {"result": ID} without other members. *id becomes the string or number as written. */
 static bool is_name(struct json_value json, struct text *id)
 {
   struct json_cursor cursor;
@@ -364,7 +365,7 @@ static enum jp_status continue_after(struct filling *filling, const char *end)
   return filling->out.len > filling->fill->max_size ? fail_size(filling->fill) : JP_OK;
 }
 
-/* Writes a shared text as members of an argument: the name is not replaced. */
+/* Writes a shared text as members of an argument. The name of the text is not replaced. */
 static void write_shared(struct buffer *out, struct json_value name)
 {
   BUFFER_LITERAL(out, "\"type\":\"java.lang.String\",\"ref\":");
@@ -391,7 +392,7 @@ static void write_members(struct buffer *out, const struct batch_result *result,
     BUFFER_LITERAL(out, ",\"encoding\":\"base64\"");
 }
 
-/* Replaces {"result": ID} by the bare ref, or a value. */
+/* Replaces {"result": ID} by the bare ref or by the value. */
 static enum jp_status write_named(struct filling *filling, struct json_value name, struct text id)
 {
   const struct batch_result *result = NULL;
@@ -412,7 +413,7 @@ static enum jp_status write_named(struct filling *filling, struct json_value nam
   return continue_after(filling, name.span.data + name.span.len);
 }
 
-/* The type that an argument declares together with a name: no type; a type that any String has; or another
+/* The type that an argument declares together with a name: no type, a type that any String has, or another
  * type. */
 enum declared_type { DECLARES_NOTHING, DECLARES_TEXT, DECLARES_OTHER };
 
@@ -428,7 +429,7 @@ static enum jp_status write_ref(struct filling *filling, struct text key, struct
   bool is_shared = takes_text && result->shared != NULL;
   if (is_shared && type == DECLARES_TEXT)
     return JP_OK;                    /* the text is not changed */
-  copy_up_to(filling, key.data - 1); /* with its quote */
+  copy_up_to(filling, key.data - 1); /* up to the quote before the key */
   if (is_shared)
     write_shared(&filling->out, ref);
   else
@@ -465,7 +466,7 @@ static const struct text argument_names[ARGUMENT_MEMBERS] = {
     [ARGUMENT_TYPE] = TEXT("type"), [ARGUMENT_VALUE] = TEXT("value"), [ARGUMENT_REF] = TEXT("ref")};
 
 /* True for types that accept a String without conversion. For any other type the text is parsed each time
- * that it is named. */
+ * that a request names it. */
 static bool is_text_type(struct json_value type)
 {
   static const struct text types[] = {
@@ -516,7 +517,7 @@ static enum jp_status fill_value(struct filling *filling, struct json_value json
   return fill_contents(filling, json);
 }
 
-/* Fills a member of params or of options; not all of them are values. */
+/* Fills a member of params or of options. Not all of these members are values. */
 static enum jp_status fill_member(struct filling *filling, struct text key, struct json_value value)
 {
   enum batch_fill_form form = filling->fill->form;
@@ -545,7 +546,7 @@ static enum jp_status fill_all(struct filling *filling, struct json_value json)
   return status;
 }
 
-/* The result that was filled in may be deep itself: checks the depth again. */
+/* Checks the depth again, because the result that was filled in may itself be deep. */
 static enum jp_status accept_filled(struct filling *filling, struct json_value *json)
 {
   const struct batch_fill *fill = filling->fill;
@@ -582,7 +583,7 @@ enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *j
 /* ---- results that are not in the answer ("keep": false) ---- */
 
 struct unkept_object {
-  struct uuid session; /* that the request has named; else zero */
+  struct uuid session; /* the session that the request has named; else zero */
   uint32_t ref;
 };
 

@@ -107,7 +107,8 @@ static bool is_malformed(const struct rpc_peer *peer, struct text message, struc
   return json_validate(message, rpc_jsonrpc_limits(peer), TEXT("params"), fault) == JP_INVALID;
 }
 
-/* Answers malformed JSON as --compat pal does: with the id, if it can be found. fault: the offending byte. */
+/* Answers malformed JSON in the form of --compat pal, which has the id if the id can be found. fault: the
+ * offset of the offending byte. */
 static void reject_malformed(struct text message, size_t fault, struct buffer *out)
 {
   struct text id = jsonrpc_salvage_id(message, fault, JSONRPC_2_0);
@@ -270,7 +271,7 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
   rpc_runner_begin_message(&worker->runner);
   buffer_clear(&own->scratch);
   if (client->is_stale) {
-    /* For a message that is meant for another epoch of its client's session. */
+    /* The message is meant for another epoch of its client's session. */
     struct workerless_call call = {.peer = context};
     return convert_handled(handle_without_worker(&call, message, out, handle_stale));
   }
@@ -349,8 +350,8 @@ enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct te
   return convert_handled(handle_without_worker(&call, message, out, handle_nested));
 }
 
-/* The message gets the same answer as in its turn, but at once. Requests in it that the peer would answer out
- * of turn are refused, too. */
+/* The message gets at once the answer that it would get in its turn. Requests in the message that the peer
+ * could answer out of turn are refused, too. */
 enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
                                           struct buffer *out)
 {
@@ -366,8 +367,8 @@ enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct te
 
 enum { PING_MAX = 4096 }; /* a longer message is not parsed for a ping */
 
-/* On ZeroMQ peer-id names a session. A malformed peer-id and wrong options are an error for any method. A
- * worker reports it. */
+/* True if the request has a malformed peer-id, which names a session on ZeroMQ, or wrong options. Both are
+ * errors for any method, and a worker reports them. */
 static bool has_wrong_extras(const struct jsonrpc_request *request, struct arena *arena)
 {
   struct uuid peer_id;
@@ -419,7 +420,8 @@ static bool serve_without_worker(void *context, struct text message, struct buff
 
 /* ---- answers while a request of the same client is served ---- */
 
-/* Epoch, options and all errors are checked in the request's turn. */
+/* Answers only requests without faults. A request with an epoch, with options or with a fault is checked in
+ * its turn. */
 static void handle_beside(void *context, const struct jsonrpc_request *request,
                           struct jsonrpc_response *response)
 {
@@ -449,7 +451,7 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
     rpc_result_write(jsonrpc_result(response), &outcome, &answer);
 }
 
-/* Excludes most messages that call Java, so that they are not parsed twice. A method that is written with
+/* False for most messages that call Java, so that these are not parsed twice. A method that is written with
  * escapes may be a control method. */
 static bool may_be_control(struct text message)
 {
@@ -497,7 +499,7 @@ static bool is_batch(struct text message)
   return json_root(message).kind == JSON_KIND_ARRAY;
 }
 
-/* NULL: the method is no procedure, so it is a Java member that is called by its own name. */
+/* procedure NULL: the method is not a procedure, so it is a Java member that is called by its own name. */
 static bool calls_member(const struct rpc_procedure *procedure)
 {
   return procedure == NULL || (procedure->kind == RPC_PROCEDURE_OPERATION && procedure->op != OP_CONTROL &&
@@ -519,7 +521,7 @@ static void handle_timeout(void *context, const struct jsonrpc_request *request,
       options.timeout_ms == 0 || (of_all != 0 && of_all < options.timeout_ms) ? of_all : options.timeout_ms;
 }
 
-/* Unless all calls have a timeout, reads only a message that may have a timeout of its own, so that other
+/* If --call-timeout is not set, reads only a message that may have a timeout of its own, so that other
  * messages are not read twice. A name that is written with escapes may be the name of that option. */
 static int64_t find_timeout(void *context, struct text message)
 {

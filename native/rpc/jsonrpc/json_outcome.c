@@ -188,7 +188,8 @@ static void write_texts(struct buffer *out, const struct text *texts, size_t cou
   buffer_append_char(out, ']');
 }
 
-/* A longer id is not repeated for each cause: otherwise an answer would grow with the product of both. */
+/* A longer id is not repeated for each cause, because the answer would then grow with the product of the id's
+ * length and the number of causes. */
 enum { CAUSE_ID_MAX = 256 };
 
 static void write_request_id(struct buffer *out, bool of_cause, const struct rpc_answer *answer)

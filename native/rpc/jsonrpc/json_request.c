@@ -32,7 +32,7 @@ static void suggest_procedures(const struct serving *serving, struct outcome *ou
   rpc_suggest(&nearest, TEXT(""), TEXT(""), &serving->run.runner->arena, outcome);
 }
 
-/* Hints at the optional member of params that this request needs. */
+/* Adds a hint at the optional member of params that this request needs. */
 static void hint_param(const struct serving *serving, const struct operation *operation,
                        struct outcome *outcome)
 {
@@ -47,7 +47,7 @@ static void hint_param(const struct serving *serving, const struct operation *op
     rpc_hint_param(request->params, RPC_PARAM_ARGS, &serving->run.runner->arena, outcome);
 }
 
-/* The Java implementation suggests nothing. */
+/* Suggests no names with --compat pal, because the Java implementation suggests none. */
 static void suggest_names(const struct serving *serving, const struct operation *operation,
                           struct outcome *outcome)
 {
@@ -76,7 +76,7 @@ static void suggest_names(const struct serving *serving, const struct operation 
 
 /* ---- the operation of a request ---- */
 
-enum { ANSWER_FRAME = 128 /* bytes of an answer to jpeer.fetch without its elements and the request's id */ };
+enum { ANSWER_FRAME = 128 /* bytes of an answer to jpeer.fetch, except its elements and the request's id */ };
 
 /* The maximal bytes of the answer to the message. */
 static size_t answer_max(const struct serving *serving)
@@ -103,7 +103,7 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
   struct outcome outcome = {.kind = OUTCOME_VOID};
   enum jp_status status = openrpc_discover(rpc_jsonrpc_peer(serving->peer)->openrpc, serving->request, &view,
                                            answer_max(serving), &serving->run.runner->arena, out, &outcome);
-  rpc_run_end(&serving->run); /* no answer names an object */
+  rpc_run_end(&serving->run); /* the answer names no object */
   if (status != JP_OK || is_unkept) {
     serving_write_answer(serving, response, &outcome);
     return;
@@ -161,7 +161,7 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
   return judge_deny(&judge, class_name, operation->member, arena, outcome);
 }
 
-/* With --compat pal a class that the catalog does not have is searched only in a loader that the request
+/* With --compat pal, a class that is not in the catalog is searched only in the loader that the request
  * names. */
 static enum jp_status decode_member(struct serving *serving, struct operation *operation,
                                     struct outcome *outcome)
@@ -179,7 +179,8 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
                             &judge, &rules, &serving->run.runner->arena, operation, outcome);
 }
 
-/* Decodes a procedure of the peer by a bare name, or a Java member by its own name. */
+/* Decodes a request whose method is a procedure of the peer, or a Java member that is called by its own
+ * name. */
 static enum jp_status decode_operation(struct serving *serving, struct operation *operation,
                                        struct outcome *outcome)
 {
@@ -203,7 +204,8 @@ static void run_operation(struct serving *serving, const struct operation *opera
   rpc_run_end(&serving->run);
 }
 
-/* Refuses a request with "keep": false whose elements would be lost, or whose object nothing could use. */
+/* Refuses a request with "keep": false if the elements of its result would be lost, or if no later request
+ * could use its object. */
 static bool refuse_unkept(struct serving *serving, const struct operation *operation, struct outcome *outcome)
 {
   bool is_fetch = operation->kind == OP_FETCH;
@@ -249,7 +251,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   run_operation(serving, &operation, response);
 }
 
-/* True if the request is not nested, or is nested in the call that it names: the transport passes a nested
+/* True if the request is not nested, or is nested in the call that it names. The transport passes a nested
  * message to the thread of its call. */
 static bool check_within(const struct serving *serving, struct outcome *outcome)
 {
@@ -261,8 +263,8 @@ static bool check_within(const struct serving *serving, struct outcome *outcome)
   return false;
 }
 
-/* This is also checked for requests that the fast path has served before, because another client may send the
- * same bytes. */
+/* True if the request is meant for the current epoch of its session. The epoch is also checked for requests
+ * that the fast path has served before, because another client may send the same bytes. */
 static bool is_in_epoch(const struct serving *serving)
 {
   const struct rpc_run *run = &serving->run;
@@ -363,8 +365,8 @@ static void fill_and_handle(struct serving *serving, bool is_good_session_name,
   serving->request = request;
 }
 
-/* Returns the dotted name that the request's method stands for, if the method is an identifier
- * (rpc/methods/identifiers.h). data NULL: it is not. */
+/* If the request's method is an identifier (rpc/methods/identifiers.h), returns the dotted name for which the
+ * identifier stands. data NULL: the method is not an identifier. */
 static struct text read_identifier(const struct serving *serving, struct text method)
 {
   if (method.len == 0 || serving->peer->config.compat_pal || !rpc_is_bare_name(method) ||
