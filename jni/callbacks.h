@@ -23,8 +23,8 @@
 
 /*
  * The callbacks of one client, which rpc defines and jni passes to the hooks. A request that may contain
- * callbacks has them in struct jvm_request.callbacks. NULL there: the client cannot be called, and an
- * OP_CALLBACK is an error, -32602. Reference-counted by rpc: a proxy holds a reference from `made` to
+ * callbacks has them in struct jvm_request.callbacks. If this pointer is NULL, the client cannot be called,
+ * and an OP_CALLBACK is an error, -32602. Reference-counted by rpc: a proxy holds a reference from `made` to
  * `released`.
  */
 struct rpc_callbacks;
@@ -158,12 +158,12 @@ struct jvm_callback_hooks {
    * its stack while it waits.
    */
 
-  /* True on a thread that can use `wait`, which is a crew member's. All other threads park. Called before
-   * open. */
+  /* True if the calling thread is a member of the crew, which uses `wait`. All other threads park. Called
+   * before open. */
   bool (*waits)(void);
-  /* Begins a call. waiter: of a thread that parks in Java; NULL: the thread waits by `wait`. Not JP_OK:
-   * *failure says why. The connection has ended, callbacks-max or callback-depth is reached, or the stack is
-   * short. */
+  /* Begins a call. waiter: the waiter of a thread that parks in Java; NULL: the thread waits by `wait`. Not
+   * JP_OK: *failure says why: the connection has ended, callbacks-max or callback-depth is reached, or the
+   * stack is short. */
   enum jp_status (*open)(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
                          uint64_t number, const struct jvm_callback_method *method, struct jvm_waiter *waiter,
                          struct rpc_callback_call **call, struct jvm_callback_failure *failure);
@@ -177,7 +177,7 @@ struct jvm_callback_hooks {
   void (*leave)(struct rpc_callback_call *call);
   /* Writes the message at the first call, and sends it. arguments: as result_fill makes them, not needed
    * afterwards; NULL from the second call on. With arguments, call it between enter and leave.
-   * JVM_CALLBACK_SENT of a oneway method ends the call: close follows. */
+   * If the method is oneway, JVM_CALLBACK_SENT ends the call, and close follows. */
   enum jvm_callback_sent (*send)(struct rpc_callback_call *call, const struct outcome *arguments,
                                  size_t count, struct jvm_callback_failure *failure);
   /* Returns what the call has to do next; never blocks. Nested requests come before the answer, in the order
@@ -188,8 +188,8 @@ struct jvm_callback_hooks {
   void (*wait)(struct rpc_callback_call *call);
   /* How long the thread may park; INT64_MAX: for ever. */
   int64_t (*nanoseconds_left)(struct rpc_callback_call *call);
-  /* Serves one nested request and sends its answer. Must not be called between enter and leave;
-   * jvm_thread_run binds the thread. */
+  /* Serves one nested request and sends its answer. The hook binds the calling thread by jvm_thread_run, so
+   * it must not be called between enter and leave. */
   void (*serve)(struct rpc_callback_call *call);
   /* Decodes the answer into the request's arena, between enter and leave. Not JP_OK: *outcome is an
    * OUTCOME_ERROR whose text becomes the text of a CallbackException. */
@@ -197,12 +197,13 @@ struct jvm_callback_hooks {
                                 struct jvm_callback_answer *answer, struct outcome *outcome);
   /* Logs that the answer's value cannot become the method's return type; one line for each connection. */
   void (*log_misfit)(struct rpc_callback_call *call, struct text reason);
-  /* Ends and frees the call. References that were sent with `borrow` are released. On a thread bound by
-   * jvm_thread_run. */
+  /* Ends and frees the call. References that were sent with `borrow` are released. The hook binds the calling
+   * thread by jvm_thread_run. */
   void (*close)(struct rpc_callback_call *call);
 
   /* Called when the thread of this jvm_thread was interrupted and may be waiting in `wait`. `wait` then
-   * returns. Any Java thread. `thread` may have ended already, so it is only compared, never read. */
+   * returns. Called by any Java thread. The owner of `thread` may have ended already, so the pointer is only
+   * compared, never read. */
   void (*interrupted)(struct jvm_thread *thread);
 };
 

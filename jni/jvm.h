@@ -39,7 +39,7 @@ struct jvm_launch {
   const char *main_module; /* -m: MODULE (its descriptor names the main class) or MODULE/CLASS */
   const char *const *args; /* main's arguments: bytes in the locale's encoding, as for java */
   size_t arg_count;
-  bool as_service;  /* runs no main, but until a signal or System.exit */
+  bool as_service;  /* runs no main; the JVM runs until a signal or System.exit */
   int64_t grace_ms; /* time after the first signal during which further signals are ignored */
 };
 
@@ -59,7 +59,7 @@ struct jvm_hooks {
   enum jp_status (*reached)(void *context, enum jvm_stage stage, struct jp_error *error);
   /* The JVM has begun to end (SIGTERM, SIGINT, System.exit, or the end of the last non-daemon thread). Called
    * once, by the peer's shutdown hook. The calling thread is a Java thread and may use Java. The JVM
-   * continues to end when it returns. */
+   * continues to end when the hook returns. */
   void (*drain)(void *context);
   /* The JVM ended the process while it was being created (too little memory, or an agent does not load):
    * *error says why, in one line. `exiting` follows, with status 1. */
@@ -106,14 +106,14 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread);
  * loader) are not undone before the next request. On the thread itself. */
 void jvm_thread_keep_changes(struct jvm_thread *thread);
 
-/* Thread.interrupt() of `thread`, which is another thread's and must not end during the call. by: the calling
- * thread's, without an exception pending. The interrupt may run code of the application, for example an
- * interruptible channel's. */
+/* Calls Thread.interrupt() for `thread`, which belongs to another thread; that thread must not end during the
+ * call. by: the jvm_thread of the calling thread, without an exception pending. The interrupt may run code of
+ * the application, for example an interruptible channel's. */
 void jvm_thread_interrupt(struct jvm_thread *by, const struct jvm_thread *thread);
 /* The frames of `thread`, in the form of StackTraceElement.toString: the innermost first, at most max,
  * without frames of the peer's own class. `thread` is the calling thread, or another thread that must not end
- * during the call. Their texts are in the arena. Returns how many. by: as for jvm_thread_interrupt; the JVM
- * may keep it waiting. */
+ * during the call. The texts of the frames are in the arena. Returns the number of frames. by: as for
+ * jvm_thread_interrupt. The JVM may keep the calling thread waiting. */
 size_t jvm_thread_trace(struct jvm_thread *by, const struct jvm_thread *thread, struct arena *arena,
                         struct text *frames, size_t max);
 /* Thread.interrupted(), on the thread itself: the flag is clear afterwards. True: it was set. */

@@ -6,10 +6,10 @@
  */
 #include "policy/loader.h"
 
-/* A pattern after "jdk:" is the same rule: the word is for policy_allow_check.
+/* A pattern with "jdk:" makes the same rule as without: only policy_allow_check uses the word.
  *
  * patterns is a list, for example "com.example.**,java.util.*", without blanks. Fills the document's rules
- * and their reasons; they have no line numbers. JP_INVALID: the error's text names the option and the
+ * and their reasons; these rules have no line numbers. JP_INVALID: the error's text names the option and the
  * pattern. JP_LIMIT: the list is longer than POLICY_RULES_MAX. */
 enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
                                     struct policy_document *document, struct jp_error *error) JP_MUST_CHECK;

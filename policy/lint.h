@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 #include "policy/loader.h"
 
-/* Appends a line "path:LINE: warning: text" for each. JP_NO_MEMORY. */
+/* Appends a line "path:LINE: warning: text" for each warning. JP_NO_MEMORY. */
 enum jp_status policy_lint(const struct policy_document *document, const char *path, struct buffer *out,
                            size_t *count, struct jp_error *error) JP_MUST_CHECK;
 

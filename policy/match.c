@@ -39,7 +39,7 @@ static uint32_t fold_wide(uint32_t character)
   if (folding_locale == (locale_t)0)
     return character;
   uint32_t lower = (uint32_t)towlower_l((wint_t)character, folding_locale);
-  /* U+212A and U+0130 fold to "k" and "i": a name that merely looks like an allowed one must not equal it. */
+  /* U+212A and U+0130 fold to "k" and "i": a name that only looks like an allowed name must not match. */
   return lower < 0x80 ? character : lower;
 }
 
@@ -152,8 +152,8 @@ static bool segments_match(const struct policy_segment *pattern, const struct po
 
 /*
  * Skips equal bytes by eights, because packages mostly begin alike and are in lower case. False: the two
- * differ in another bit than the bit for upper and lower case. They are different then, because an ASCII
- * letter equals only ASCII letters.
+ * differ in another bit than the bit for upper and lower case. In that case they are not equal, because an
+ * ASCII letter equals only ASCII letters.
  */
 static bool skip_equal_words(struct cursor *pattern, struct cursor *name)
 {
@@ -172,7 +172,7 @@ static bool skip_equal_words(struct cursor *pattern, struct cursor *name)
   return true;
 }
 
-/* Moves *name after the prefix; false if it does not begin with it. */
+/* Moves *name after the prefix; false if *name does not begin with the prefix. */
 static bool skip_prefix(struct text prefix, bool ascii, struct cursor *name)
 {
   struct cursor pattern = cursor_over(prefix);
@@ -596,7 +596,8 @@ bool policy_pattern_may_cover(const struct policy_pattern *general, const struct
     return true;
   if (general->segment_count == 0)
     return specific->segment_count == 0 && text_equal(prefix, other);
-  /* A literal segment does not cover one with a wildcard, so specific must have the whole prefix, too. */
+  /* A literal segment does not cover a segment with a wildcard, so specific must have the whole prefix,
+   * too. */
   return text_starts_with(other, prefix) &&
          (prefix.len == 0 || other.len == prefix.len || other.data[prefix.len] == '.');
 }

@@ -36,7 +36,7 @@ struct policy_pattern {
   bool has_tail;
   bool ascii; /* the prefix is all ASCII */
   /* Matches every name that has at least one character: "**" and its longer spellings "**.*", "*.**",
-   * "**.?*". "*" does not: it matches names of one segment only. */
+   * "**.?*". "*" is not among these patterns: it matches names of one segment only. */
   bool every_name;
 };
 
@@ -56,11 +56,11 @@ bool policy_pattern_matches(const struct policy_pattern *pattern, struct text na
 
 /*
  * True only if `general` matches every name that `specific` matches; both are patterns of classes, or both of
- * members. Exact, except if the comparison takes too many steps: then it is false. It allocates, so it is for
- * warnings, not for requests.
+ * members. The answer is exact, except that it is false if the comparison takes too many steps. It allocates,
+ * so it is for warnings, not for requests.
  */
 bool policy_pattern_covers(const struct policy_pattern *general, const struct policy_pattern *specific);
-/* A cheap test before policy_pattern_covers: false means no. */
+/* A cheap test before policy_pattern_covers: false means that `general` does not cover `specific`. */
 bool policy_pattern_may_cover(const struct policy_pattern *general, const struct policy_pattern *specific);
 
 /*

@@ -161,7 +161,7 @@ struct policy_verdict policy_check_object(const struct policy *policy, const str
   return check_denials(policy, query, true);
 }
 
-/* Keeps the first denial, or the first that logs. */
+/* Keeps the first denial that logs or, if no denial logs, the first denial. */
 static void add_denial(struct policy_verdict *sum, bool *any, struct policy_verdict denial)
 {
   if (!*any || (denial.log && !sum->log))

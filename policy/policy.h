@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Each constant of these three has a row in policy/vocabulary.c. */
+/* Each constant of these three enumerations has a row in policy/vocabulary.c. */
 enum policy_channel {
   POLICY_WEBSOCKET,
   POLICY_HTTP,
@@ -44,8 +44,8 @@ enum policy_visibility {
 };
 enum policy_action { POLICY_UNSET, POLICY_ALLOW, POLICY_DENY, POLICY_LOG_AND_ALLOW, POLICY_LOG_AND_DENY };
 
-/* The member that an operation is about. class_name is a binary name with dots ("java.util.Map$Entry"), the
- * element class's for an array. member_name is "<init>" for a constructor. */
+/* The member that an operation is about. class_name is a binary name with dots ("java.util.Map$Entry"); for
+ * an array, the name of the element class. member_name is "<init>" for a constructor. */
 struct policy_query {
   enum policy_channel channel;
   enum policy_category category;
@@ -80,13 +80,14 @@ enum jp_status policy_create(const struct policy_config *config, struct policy *
                              struct jp_error *error) JP_MUST_CHECK;
 /* Removes a holder. Removing the last holder frees the policy. NULL is fine. Any thread. */
 void policy_destroy(struct policy *policy);
-/* Adds a holder and returns the policy. The holder calls policy_destroy. Any thread that holds it already. */
+/* Adds a holder and returns the policy. The holder calls policy_destroy. Called by any thread that holds the
+ * policy already. */
 struct policy *policy_retain(struct policy *policy);
 uint64_t policy_generation(const struct policy *policy);
 /* The log line at start: the default and its reason, or how to allow something. NULL: none is needed. */
 const char *policy_notice(const struct policy *policy);
 /* True if the class is denied only because the peer was given no policy at all, so that its operator could
- * allow the class. The peer's own classes and withheld ones cannot be allowed. */
+ * allow the class. The peer's own classes and withheld classes cannot be allowed. */
 bool policy_lacks_rules_for(const struct policy *policy, struct text class_name);
 
 /*

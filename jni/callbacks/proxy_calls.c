@@ -290,7 +290,7 @@ static bool convert_result(const struct jvm_request *request, const struct callb
 
 /* ---- the end of a call ---- */
 
-/* For failures outside a nested worker. */
+/* Used for failures that happen outside a nested worker. */
 static struct callback_result make_exception(struct jvm *jvm, JNIEnv *env, int code, struct text message)
 {
   struct jvm_thread passing;
@@ -653,7 +653,7 @@ struct default_run {
   jvalue arguments[ARGUMENTS_MAX];
 };
 
-/* JNI does not check the types. */
+/* Checks the object's type, because JNI does not check it. */
 static bool read_argument(struct default_run *run, struct jvm_type *type, jobject object, jvalue *out)
 {
   JNIEnv *env = run->env;

@@ -39,7 +39,7 @@ struct jvm_waiter {
   struct jvm *jvm;
   jobject waiting;     /* global */
   jobject java_thread; /* global */
-  const JNIEnv *env;   /* of java_thread; if that is virtual, of its carrier when the call began */
+  const JNIEnv *env;   /* of java_thread; if java_thread is virtual, of its carrier when the call began */
   atomic_uint holders;
 
   /* Under the lock of `pending`: */
@@ -109,7 +109,7 @@ static void wake_now(JNIEnv *env, const struct jvm_waiter *waiter)
   (*env)->ExceptionClear(env);
 }
 
-/* On the calling thread, in the last moments of a JVM. */
+/* Does the task on the calling thread, in the last moments of a JVM. */
 static void attach_and_run(struct jvm_waiter *waiter, enum jvm_waiter_state what)
 {
   struct jvm *jvm = waiter->jvm;

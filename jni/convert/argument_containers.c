@@ -604,8 +604,8 @@ static bool is_exact(const struct jvm_type *bound, const struct jvm_type *declar
 }
 
 /* The class's own type arguments are exact, and the parameter may declare less: a class that extends
- * HashMap<Integer, Float> has them for a parameter Map<?, ? extends Number>, too. What only the parameter
- * declares is kept. */
+ * HashMap<Integer, Float> has them for a parameter Map<?, ? extends Number>, too. A type argument that only
+ * the parameter declares is kept. */
 static const struct element_types *merge_elements(const struct element_types *bound,
                                                   const struct element_types *declared, struct arena *arena)
 {

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { LONG_DIGITS = 18 }; /* as many fit in a long always */
+enum { LONG_DIGITS = 18 }; /* a long always has room for this number of digits */
 
 enum reading {
   PIECE_READ,
@@ -138,7 +138,7 @@ static enum reading read_map(struct conversion *conversion, jobjectArray entries
 
 enum container { NO_CONTAINER, LIST_CONTAINER, MAP_CONTAINER };
 
-/* Of the classes that lists and maps without a type become. */
+/* Recognises the classes that lists and maps without a type become. */
 static enum container find_container(struct conversion *conversion, jobject object, jobject named)
 {
   const struct jvm_known *known = &conversion->thread->jvm->known;
@@ -295,7 +295,7 @@ static void put_entries(struct conversion *conversion, jobject map, jobjectArray
   }
 }
 
-/* Gives the map other keys. If two of them are the same, the map keeps those that it had. */
+/* Replaces the map's keys. If two of the new keys are equal, the map keeps its old keys. */
 static bool replace_keys(struct conversion *conversion, jobject map, jobjectArray entries, jobjectArray keys)
 {
   JNIEnv *env = conversion->thread->env;

@@ -61,7 +61,7 @@ struct conversion {
   struct conversion_out *outs; /* for the arguments with `out`; NULL: none */
   size_t out_count;
   jobject loader; /* the loader that the operation names; no other loader is asked for classes. NULL: none */
-  /* asked first if `loader` is NULL: the loader of this class; may be NULL */
+  /* if `loader` is NULL, the loader of this class is asked first; may be NULL */
   const struct jvm_class *beside;
   struct {
     struct text name;
@@ -84,7 +84,7 @@ struct argument_plan {
   struct jvm_class *from_class; /* if from is 'L' */
   struct jvm_type *to;          /* the parameter's type, or a variable-arity element's; borrowed */
   bool is_whole_number;         /* from is 'I' or 'J', like the parameter */
-  /* The declared type may say more than its erasure. False for primitives, wrappers and Strings. */
+  /* True if the declared type may say more than its erasure; false for primitives, wrappers and Strings. */
   bool may_declare;
   /* The proxy that was made to choose the overload was made for a parameter without a declared function. */
   bool is_plain_callback;
@@ -109,8 +109,8 @@ static inline bool argument_read_whole_number(const struct argument_plan *plan, 
 bool argument_convert(struct conversion *conversion, const struct argument_plan *plan,
                       const struct op_value *value, jobject object, jvalue *out);
 
-/* The class that the value's own form suggests: Integer, Long, Double, String, ArrayList, HashMap, ... For a
- * value that is not a primitive. NULL: memory is short, or an exception is pending. */
+/* The class that the value's own form suggests: Integer, Long, Double, String, ArrayList, HashMap, ... The
+ * value is not a primitive. NULL: memory is short, or an exception is pending. */
 struct jvm_class *argument_natural_class(struct jvm_thread *thread, const struct op_value *value);
 /* Makes an element of any other value; its declared type must be a subtype of the class. */
 bool argument_make_element(struct conversion *conversion, struct jvm_class *class,

@@ -8,9 +8,10 @@
 #include <string.h>
 
 /*
- * Evaluates the method by its named class and, if that denies it, by its supertypes. A supertype counts only
- * if the denial comes from the default action, a rule for every class, or deny-jdk-internals: a caller that
- * named the supertype would run the same code. *by: the supertype; absent if the named class has decided.
+ * Evaluates the method by its named class and, if this verdict is a denial, by the supertypes of the class. A
+ * supertype counts only if the denial comes from the default action, a rule for every class, or
+ * deny-jdk-internals: a caller that named the supertype would run the same code. *by: the supertype; absent
+ * if the named class has decided.
  */
 static struct policy_verdict evaluate_member(const struct judge *judge, enum op_kind operation,
                                              const struct judged_member *member,

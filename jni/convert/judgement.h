@@ -56,10 +56,10 @@ enum judged_reading {
 };
 
 /*
- * True if the answer may contain what these members return for an object of the class. The class has them.
- * For the JDK's own classes they need no rule, but a rule or preset may deny them (docs/policy.md, "Results
- * by value"). The thread caches the verdict while the judge's stamp is the same. Writes no line to the log,
- * and raises nothing.
+ * True if the answer may contain what these members return for an object of the class. The class must have
+ * these members. For the JDK's own classes they need no rule, but a rule or preset may deny them
+ * (docs/policy.md, "Results by value"). The thread caches the verdict while the judge's stamp is the same.
+ * Writes no line to the log, and raises nothing.
  */
 bool jvm_judge_reading(const struct jvm_request *request, struct jvm_class *class,
                        enum judged_reading reading);

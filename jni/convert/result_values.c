@@ -23,7 +23,7 @@ struct walk {
   const struct jvm_class *entry_class; /* of the last entry */
 };
 
-/* A container that is being read, linked to the outer ones that contain it. */
+/* A container that is being read, linked to the container around it. */
 struct level {
   const struct level *outer;
   jobject object;
@@ -265,8 +265,8 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
   return kind;
 }
 
-/* True if the object is exactly of this class; NULL: false. Cheaper than jvm_class_of_object. That function
- * caches only one class, which is better used for keys and values. */
+/* True if the object is exactly of this class; NULL: false. This comparison is cheaper than
+ * jvm_class_of_object, whose cache has room for one class and is better used for keys and values. */
 static bool is_exactly(const struct walk *walk, jobject object, const struct jvm_class *class)
 {
   if (class == NULL)

@@ -75,7 +75,7 @@ static void set_scalar(char letter, const jvalue *value, struct op_value *out)
   }
 }
 
-/* For clients whose numbers are doubles. */
+/* True if the number is written as a text, for clients whose numbers are doubles. */
 static bool writes_as_text(const struct jvm_request *request, char letter)
 {
   return letter == 'J' && request->operation->longs_as_text && request->operation->by_value;
@@ -197,8 +197,8 @@ static struct text write_year(const struct jvm_request *request, jobject object)
                       zeros, "000", TEXT_ARGS(text_slice(text, sign, text.len)));
 }
 
-/* True if the BigInteger is short enough for the allowed digits. Writing its text takes time with the square
- * of its length, so the length is checked first. A subclass of the application is never asked. */
+/* True if the BigInteger is short enough for the allowed digits. The time to write its text grows with the
+ * square of its length, so the length is checked first. A subclass of the application is never asked. */
 static bool is_short_integer(const struct jvm_request *request, jobject integer)
 {
   JNIEnv *env = request->thread->env;
@@ -413,7 +413,7 @@ static struct op_value make_typed_text(struct text type, struct text text)
   return (struct op_value){.kind = OP_TYPED_TEXT, .type = type, .text = text};
 }
 
-/* True if JSON alone would not distinguish the value from one of another type. */
+/* True if JSON alone would not distinguish the value from a value of another type. */
 static bool needs_type(const struct op_value *value, char letter)
 {
   switch (value->kind) {
@@ -446,8 +446,8 @@ bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobjec
     return text.text.data != NULL || outcome_fail_memory(failed) == JP_OK;
   }
   bool has_text = result_has_text(request, class) && result_read_text(request, class, object, &text);
-  /* An enum's name does not identify the constant's class, a Class's name not its loader, an Optional's text
-   * not its content's type. */
+  /* The name of an enum constant does not identify its class, the name of a Class does not identify its
+   * loader, and the text of an Optional does not identify the type of its content. */
   bool is_complete =
       class->text != CLASS_TEXT_NAME && class->text != CLASS_TEXT_CLASS && class->text != CLASS_TEXT_OPTIONAL;
   if (has_text && is_complete) {

@@ -25,7 +25,7 @@ bool result_read_value_object(const struct jvm_request *request, const struct jv
                               jobject object, struct op_value *out);
 /* True if the request wants arrays of this primitive type in base64. */
 bool result_is_base64(const struct jvm_request *request, char letter);
-/* Reads an array of count primitives; false as result_read_value_object. */
+/* Reads an array of count primitives. False in the same cases as result_read_value_object. */
 bool result_read_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
                             jsize count, struct op_value *out);
 /* Reads count elements from `from` on, without a limit. False: memory is short. */

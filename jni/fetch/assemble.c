@@ -179,7 +179,7 @@ static bool begin_object(const struct assembling *one, uint32_t *ref)
          keep_named(one, *ref);
 }
 
-/* With the holder's monitor entered. */
+/* The caller has entered the holder's monitor. */
 static bool append_piece(const struct assembling *one, jobject holder, uint32_t ref)
 {
   const struct jvm_request *request = one->request;

@@ -85,7 +85,7 @@ static bool make_list(struct fetch *fetch, size_t capacity)
   return items != NULL || fail_memory(fetch);
 }
 
-/* Includes the comma. */
+/* The length of the value's text, with the comma. */
 static size_t find_length(const struct fetch *fetch, const struct op_value *value)
 {
   return fetch->request->operation->fetch.text_length(value) + 1;
@@ -428,8 +428,9 @@ static bool fetch_from_iterator(struct fetch *fetch)
   return fetch_and_delete(fetch, &opening);
 }
 
-/* Calls a getter of an object, if the judge allows it. The class of the result must be `promised` or below it: where
- * that is an interface, the JVM's verifier does not check it. NULL: the outcome says why. */
+/* Calls a getter of an object, if the judge allows it. The class of the result must be `promised` or below
+ * it: if `promised` is an interface, the JVM's verifier does not check the result. NULL: the outcome says
+ * why. */
 static jobject call_getter(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
                            struct named_method named, jclass promised)
 {

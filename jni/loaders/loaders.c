@@ -134,7 +134,7 @@ static void sweep_loaders(JNIEnv *env)
 
 /* ---- numbers ---- */
 
-/* Before a table grows. */
+/* Called before a table grows. */
 static void make_room(JNIEnv *env)
 {
   pthread_mutex_lock(&noted.lock);
@@ -206,7 +206,8 @@ static uint32_t fold_hash(uint64_t hash)
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* For modified UTF-8 and WTF-8, which differ in few characters but decode to the same units. */
+/* Gives modified UTF-8 and WTF-8 the same hash. They differ in few characters, but decode to the same units.
+ * */
 uint32_t loaded_name_hash(struct text name)
 {
   if (text_is_ascii(name))
@@ -392,7 +393,7 @@ static enum jp_status number_permanent(struct jvm *jvm, struct jvm_thread *threa
   return numbered ? JP_OK : jp_fail_memory(error, NULL);
 }
 
-/* An agent may have loaded classes by its own loader already. */
+/* Records the loaded classes, because an agent may have loaded classes by its own loader already. */
 static enum jp_status note_loaded_classes(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
 {
   enum { CLASSES_MAX = 65536 }; /* the most references that a frame of HotSpot can have */

@@ -89,7 +89,7 @@ static int compare_numbers(const void *left, const void *right)
   return (*a > *b) - (*a < *b);
 }
 
-/* Entries follow the slot of their hash without a gap, so the entries after a removed one move up. */
+/* Entries follow the slot of their hash without a gap, so the entries after a removed entry move up. */
 static void remove_entry(struct name_index *index, size_t at)
 {
   size_t mask = index->capacity - 1;

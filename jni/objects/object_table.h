@@ -54,11 +54,11 @@ jobject jvm_objects_assembly(struct jvm_thread *thread, struct jvm_objects *obje
 enum jp_status jvm_objects_count_piece(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                                        size_t bytes, size_t bytes_max) JP_MUST_CHECK;
 /* The same as jvm_objects_get, for an object that will be used only if the request is accepted. *is_unused:
- * it was built of pieces, and jvm_objects_use was not called yet. */
+ * the object was built of pieces, and jvm_objects_use was not called yet. */
 jobject jvm_objects_open(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                          uint32_t *class_id, bool *is_unused);
-/* Uses an object that was opened. True: it was built of pieces, and this is its first use; *named is what jvm_objects_named
- * gives, and the caller ends the use. */
+/* Uses an object that was opened. True: the object was built of pieces, and this is its first use; *named is
+ * what jvm_objects_named gives, and the caller ends the use. */
 bool jvm_objects_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, jobject *named);
 /* is_used: false if the use has failed; in that case the next use counts as the first. */
 void jvm_objects_end_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, bool is_used);

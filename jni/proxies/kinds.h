@@ -1,15 +1,15 @@
 #ifndef JPEER_JNI_PROXIES_KINDS_H
 #define JPEER_JNI_PROXIES_KINDS_H
 /*
- * What all callbacks with the same interfaces share: the methods of their proxies, and which of these the
- * client is sent. Reflection (jpeer.peer.CallbackKind) finds them once for each kind. The kinds that were
- * used last are cached for the next callback. Any thread that may use Java, with no exception pending.
+ * What all callbacks with the same interfaces share: the methods of their proxies, and which of these methods
+ * are sent to the client. Reflection (jpeer.peer.CallbackKind) finds them once for each kind. The kinds that
+ * were used last are cached for the next callback. Any thread that may use Java, with no exception pending.
  */
 #include "base/arena.h"
 #include "jni/callbacks.h"
 #include "jni/types/element_types.h"
 
-/* Names of default methods that the client is sent, too. */
+/* Names of default methods whose calls are sent to the client, too. */
 struct callback_overrides {
   const struct text *names;
   size_t count;
@@ -34,8 +34,8 @@ struct callback_method {
   struct jvm_callback_method description;
 };
 
-/* Constant. The methods belong to the interfaces, so use them only while a proxy or its caller keeps these
- * loaded. The Java object keeps the context of the function loaded, if that is needed. */
+/* Constant. The methods belong to the interfaces, so use them only while a proxy or its caller keeps the
+ * interfaces loaded. The Java object keeps the context of the function loaded, if that is needed. */
 struct callback_kind {
   struct callback_method *methods;
   size_t method_count;

@@ -12,8 +12,8 @@
 #include "jni/resolve/resolve.h"
 #include "judge/judge.h"
 
-/* Limits of a key, so that callers cannot make the cache large. An operation beyond them is resolved each
- * time. */
+/* Limits of a key, so that callers cannot make the cache large. An operation whose key exceeds a limit is
+ * resolved each time. */
 enum { KEY_TEXTS_MAX = 1024, KEY_ARGUMENTS_MAX = 32 };
 
 /* The properties of an argument that overload resolution depends on: its declared type, or else the kind of

@@ -203,8 +203,8 @@ static bool is_preferred_function(struct jvm_thread *thread, const struct overlo
   return !callback_function_is_void(thread, classes[0]) && callback_function_is_void(thread, classes[1]);
 }
 
-/* True for two arrays of primitives with as many dimensions, if the first widens to the other: int[][] and
- * double[][]. */
+/* True for two arrays of primitives with the same number of dimensions, if the first type of element widens
+ * to the second: int[][] and double[][]. */
 static bool is_narrower_array(const struct jvm_type *one, const struct jvm_type *other)
 {
   size_t last = one->name.len - 1;
@@ -619,7 +619,7 @@ static bool walk_methods(struct candidates *candidates)
 /* The candidates, and narrower lists of candidates. The narrower lists are tried first. */
 struct overloads {
   struct candidates all;
-  struct candidates allowed; /* those that the policy allows; all of them if it need not be asked */
+  struct candidates allowed; /* allowed by the policy; all candidates if the policy need not be asked */
   struct candidates open;    /* the public methods in `allowed` */
 };
 

@@ -137,7 +137,7 @@ struct jvm_thread {
 
   /* The throwable that throwable_to_outcome has described last, for a request that asks for its ref. */
   struct {
-    bool is_wanted; /* `described` and `object` are set only if this is */
+    bool is_wanted; /* `described` and `object` are set only if this is true */
     jobject object; /* global; NULL: none yet */
     const struct outcome_throwable *described;
   } thrown;

@@ -324,7 +324,7 @@ bool jvm_thread_clear_interrupt(struct jvm_thread *thread)
   return !throwable_take(thread, NULL) && was_set;
 }
 
-/* Of the peer's own class, below all others. */
+/* True for a frame of the peer's own class, which is below all other frames. */
 static bool is_own_frame(struct text frame)
 {
   static const char own[] = "jpeer.peer.PeerThread.";
@@ -412,8 +412,9 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 
 /* ---- names ---- */
 
-/* Thread's name field and the means to compare and set it. A JVM without that field gives no names. Written
- * by the first thread that calls give_name. Callers give names one at a time, and restore them. */
+/* Thread's name field and the means to compare and set it. If the JVM has no such field, threads get no
+ * names. Written by the first thread that calls give_name. Callers give names one at a time, and restore
+ * them. */
 static struct {
   bool is_looked_up;
   bool is_usable;

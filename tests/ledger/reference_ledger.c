@@ -112,7 +112,7 @@ static void free_ledger(void *memory)
   own_ledger = NULL;
 }
 
-/* In the executable, for addr2line. */
+/* The offset of a call in the executable, for addr2line. */
 static size_t offset_of(const void *site)
 {
   return (size_t)((const char *)site - &__executable_start);
@@ -275,7 +275,8 @@ static jweak JNICALL new_weak_global_ref(JNIEnv *env, jobject object)
   return note_global(real->NewWeakGlobalRef(env, object), is_type(env, object), site);
 }
 
-/* Forgotten first: another thread may get the same reference directly afterwards. */
+/* The ledger forgets the reference first, because another thread may get the same reference directly
+ * afterwards. */
 static void JNICALL delete_global_ref(JNIEnv *env, jobject object)
 {
   forget_global(object);
@@ -311,9 +312,9 @@ static void leave_java(size_t frames, const void *site)
   ledger->count = frames - 1;
 }
 
-/* The JVM has each function that calls a method in two forms: with separate arguments, and with an array of
- * arguments. Both have the same parameters before the arguments. These macros have the declarations and the
- * names of these parameters. */
+/* JNI has two forms of each function that calls a method: with separate arguments, and with an array of
+ * arguments. Both forms have the same parameters before the arguments. These macros have the declarations and
+ * the names of these parameters. */
 #define ON_OBJECT()     JNIEnv *env, jobject on, jmethodID method
 #define ON_OBJECT_AS()  JNIEnv *env, jobject on, jclass as, jmethodID method
 #define ON_CLASS()      JNIEnv *env, jclass on, jmethodID method

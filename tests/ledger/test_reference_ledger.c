@@ -88,7 +88,7 @@ static void serve_request(void *argument, struct jvm_thread *thread)
   sem_post(&request->is_over);
 }
 
-/* On a separate thread, because the end of a thread ends its local references and frames. */
+/* Serves on a separate thread, because the end of a thread ends its local references and frames. */
 static size_t count_breaches(void (*serve)(void), const char *text)
 {
   size_t before = reference_ledger_breaches();

@@ -84,7 +84,7 @@ def obj_null(type_name=None):
 
 
 def as_obj(value):
-    """Makes an Obj without a type of anything else."""
+    """Returns an Obj unchanged, and makes an Obj without a type of any other value."""
     return value if isinstance(value, dict) else obj(value)
 
 
@@ -137,7 +137,7 @@ def plain(value):
 
 
 class BinaryClient:
-    """Has one of three shapes, which see the same replies in the envelope that they used:
+    """A client in one of three shapes. Each shape gets the same replies, in the envelope of its requests:
 
     "req"     a REQ socket with the identity of a ThinPeer
     "dealer"  a DEALER that sends a message as its one frame

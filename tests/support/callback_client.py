@@ -39,7 +39,7 @@ class Callable:
     A client that Java calls, over any transport.
 
     give(function) makes an argument of a Python function, which takes a Call and returns the answer's result. Requests
-    that it sends are nested in that call. Calls of objects without a function are kept in `held`.
+    that the function sends are nested in that call. Calls of objects without a function are kept in `held`.
     """
 
     def __init__(self, peer, headers=None):

@@ -196,7 +196,7 @@ class WebSocketClient(Client):
         if self.loop.is_closed():
             return
         if self.socket is not None:
-            with contextlib.suppress(websockets.ConnectionClosed):  # if the peer ends it at the same time
+            with contextlib.suppress(websockets.ConnectionClosed):  # if the peer ends the connection at the same time
                 self._run(self.socket.close())
         self.loop.close()
 

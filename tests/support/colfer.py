@@ -1,9 +1,9 @@
-"""Colfer messages for tests: a reader and a writer that share nothing with the peer's own.
+"""Colfer messages for tests: a reader and a writer that share no code with the peer's reader and writer.
 
-A struct is a dict of the fields that are present; a missing one has its zero value (0, "", b"", False, [] or None). The
-reader is strict: bytes that the reference compiler would write in another way, or refuse, are Malformed. Such bytes are
-a zero value that is present, a longer form of a number than needed, fields out of order, a text that is not UTF-8, and
-bytes after the end.
+A struct is a dict of the fields that are present; a missing field has its zero value (0, "", b"", False, [] or None).
+The reader is strict: bytes that the reference compiler would write in another way, or refuse, are Malformed. Such bytes
+are a zero value that is present, a longer form of a number than needed, fields out of order, a text that is not UTF-8,
+and bytes after the end.
 """
 
 import re

@@ -26,8 +26,8 @@ STOP_SECONDS = 60
 COMPLAINTS = re.compile(
     r"WARNING in native method|WARNING: JNI local refs|FATAL ERROR in native method|AddressSanitizer|LeakSanitizer"
     r"|ThreadSanitizer|runtime error:|A fatal error has been detected|^reference ledger: ")
-# A frame like "sun.font.FreetypeFontScaler.initNativeScaler(java.desktop@17.0.15/Native Method)". Below one
-# of java.base it may be a hook of the peer that runs: it is called while the JVM makes a class.
+# A frame like "sun.font.FreetypeFontScaler.initNativeScaler(java.desktop@17.0.15/Native Method)". Below a frame of
+# java.base, a hook of the peer may be running, because the JVM calls the hook while it makes a class.
 NATIVE_OF_JDK = re.compile(r"\tat [\w.$]+\((?:java\.(?!base@)|jdk\.)[\w.]+@[^/)]*/Native Method\)")
 
 

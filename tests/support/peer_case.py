@@ -56,7 +56,7 @@ def on_each_jdk(test):
 
 class PeerCase(unittest.TestCase):
     options = None       # of the peer that the tests of the class share; None: each test starts one of its own
-    peer_arguments = {}  # the keywords of Peer for it
+    peer_arguments = {}  # the keyword arguments of that Peer
     rules = None         # of a policy file for it
     kind = WebSocketClient
 
@@ -80,7 +80,7 @@ class PeerCase(unittest.TestCase):
         self._client_name = ""  # with which of several clients an assertion fails
 
     def at_once(self, run, cases):
-        """run(case) of each, on separate threads: for tests that wait, and start their own peers."""
+        """Calls run(case) for each case, on a thread of its own. For tests that wait, and start their own peers."""
         cases = list(cases)
         with ThreadPoolExecutor(len(cases)) as pool:
             for case, one in [(case, pool.submit(run, case)) for case in cases]:
@@ -121,7 +121,7 @@ class PeerCase(unittest.TestCase):
         return self._client
 
     def serve(self, *options, **more):
-        """A client of a peer that it starts."""
+        """Starts a peer, and returns a client of this peer."""
         self.start(*options, **more)
         return self.client
 

@@ -15,7 +15,7 @@ def masked(payload, mask=MASK):
 
 
 def frame(payload=b"", opcode=TEXT, length=None, fin=True, has_mask=True, reserved=0):
-    """A client's; `length` is the number of bytes that it claims to have."""
+    """A client's frame; `length` is the number of bytes that the frame claims to have."""
     payload = payload.encode() if isinstance(payload, str) else payload
     size = len(payload) if length is None else length
     bit = 0x80 if has_mask else 0

@@ -59,7 +59,7 @@ def load_library():
 
 
 class Channel:
-    """A connection with its pages. Words and bytes of them may be read and written at any place."""
+    """A connection with its pages. Words and bytes of the pages may be read and written at any place."""
 
     library = None
 

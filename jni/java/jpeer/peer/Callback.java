@@ -22,8 +22,8 @@ final class Callback implements InvocationHandler {
   }
 
   /**
-   * Makes the handler of a new proxy. C identifies it by the number, its client by the id. Returns null if
-   * the proxy's class would exceed classesMax (0: any number).
+   * Makes the handler of a new proxy. C identifies the handler by the number, and the client identifies it by
+   * the id. Returns null if the proxy's class would exceed classesMax (0: any number).
    */
   static Callback make(CallbackKind kind, long number, long id, int classesMax) {
     Callback made = new Callback(kind, number, id);
