@@ -3,12 +3,12 @@
  * of the following:
  *
  *   calls   COUNT pairs of calls: one without a callback, and one in which the method calls back once
- *   sort    ArrayList.sort of COUNT numbers with a comparator in C, and with Java's own
- *   events  COUNT events of a oneway callback, and as many messages of their length that a thread on that core writes
- *           bare to a socket
+ *   sort    ArrayList.sort of COUNT numbers with a comparator in C, and with a comparator of Java
+ *   events  COUNT events of a oneway callback, and as many messages of the same length that a thread on CORE
+ *           writes directly to a socket
  *   hold    COUNT Java threads that wait in callbacks, until standard input ends
  *
- * Prints a line of JSON; `hold` an empty line when all threads wait.
+ * Prints a line of JSON; `hold` prints an empty line when all threads wait.
  */
 #include "histogram.h"
 
@@ -257,7 +257,7 @@ static double time_bare(long count)
 }
 
 /* The warm-up has as many events as the measurement: until HotSpot's second compiler has compiled the code, after
- * hundreds of thousands of events, a peer sends half as many a second. */
+ * hundreds of thousands of events, a peer sends half as many events a second. */
 static void measure_events(long count)
 {
   enum { NS_IN_S = 1000000000 };

@@ -1,7 +1,7 @@
 #ifndef JPEER_BENCH_CANNED_H
 #define JPEER_BENCH_CANNED_H
 /*
- * A workload's prepared answers, which the floors serve. Of a request only the id is read and, if a workload has
+ * A workload's prepared answers, which the floors serve. Only the id of a request is read and, if a workload has
  * several requests, the words after the id. Read-only once made: any thread.
  */
 #include "workload.h"

@@ -1,5 +1,5 @@
-/* WebSocket (RFC 6455): masked text frames out, unmasked ones in. Written without a library, so that the
- * generator itself costs little. */
+/* WebSocket (RFC 6455): the link sends masked text frames and receives unmasked frames. Written without a
+ * library, so that the generator itself costs little. */
 #include "stream.h"
 
 #include <stdlib.h>

@@ -29,7 +29,7 @@ enum jp_status stream_open_link(size_t size, const struct link_target *target,
                                 void (*close)(struct link *link), struct link **link,
                                 struct jp_error *error) JP_MUST_CHECK;
 
-/* Writes as much of `out` as possible; *blocked: not all. JP_IO. */
+/* Writes as much of `out` as possible; *blocked: some bytes remain. JP_IO. */
 enum jp_status stream_flush(struct stream *stream, bool *blocked, struct jp_error *error) JP_MUST_CHECK;
 /* Reads once, after the bytes in `in`. JP_CLOSED at the end of the stream; JP_IO. */
 enum jp_status stream_read(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;

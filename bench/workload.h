@@ -16,7 +16,7 @@
  *   $u  a text that is known only from the answer, such as a random id: any text matches
  *   $k  in a batch: the place of the element, two digits
  *   $E and other capitals: the bodies of body.h
- * In an answer, $o (of a setup) and $r accept any number and keep it while they are not known.
+ * In an answer, $o (of a setup) and $r accept any number while they are not known, and keep it.
  *
  * A step that is a binary message has a call instead of its texts (workload_binary.h).
  *

@@ -215,7 +215,7 @@ class AsyncPackage:
 
 
 class _Operations:
-    """The requests that jpeer.call and its kin send. Here their results are awaited."""
+    """The requests that jpeer.call and similar functions send. Here their results are awaited."""
 
     def __init__(self, java: AsyncJava) -> None:
         self.new = partial(java._ask, "new")
@@ -444,7 +444,7 @@ class AsyncObject(AsyncWrapper):
         return self._elements()
 
     async def _elements(self) -> AsyncIterator[Any]:
-        """Returns the elements of a collection, or the keys of a map, as everywhere in Python."""
+        """Returns the elements of a collection, or the keys of a map, as a loop in Python does."""
         rest: Any = self._target
         if isinstance(rest, MapMixin):
             rest = (await self.keySet())._target

@@ -18,7 +18,7 @@ from ._native import Connection
 from .exceptions import StaleObject
 
 LINKS_MAX = 256
-OPENINGS_MAX = 4  # at once
+OPENINGS_MAX = 4  # links that are being opened at the same time
 # Threads that open links, and convert answers whose conversion sends requests (for a new class, for example).
 THREADS_MAX = 8
 GROWTH_SECONDS = 0.002  # the delay before a link is opened for a call: most calls find a free link earlier

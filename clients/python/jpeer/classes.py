@@ -138,7 +138,7 @@ class JavaClass(type):
 
     @property
     def _operations(cls) -> Any:
-        """The object whose call, get and put jpeer.call and its kin use."""
+        """The object whose call, get and put jpeer.call and similar functions use."""
         return _static_operations(cls)
 
     # An enum is a collection of its constants.

@@ -1,7 +1,7 @@
 """Java's collections and maps with Python's protocols.
 
-If Java and Python have a method of the same name, it is Java's (`xs.remove(0)`, `m.values()`). `List.sort` and
-`Map.get` also accept Python's arguments.
+If Java and Python have a method of the same name, the name is Java's method (`xs.remove(0)`, `m.values()`). `List.sort`
+and `Map.get` also accept Python's arguments.
 """
 
 import collections.abc

@@ -81,7 +81,7 @@ class Java(ModuleType):
 
     def add_classpath(self, *entries: str | os.PathLike[str]) -> Any:
         """Adds jars and folders (paths on the peer's machine) for this connection. A class that the application's class
-        loader does not have is looked up there. Returns the java.net.URLClassLoader; its parent is the one of the
+        loader does not have is looked up there. Returns the java.net.URLClassLoader; its parent is the loader of the
         previous call."""
         lang, net = self._classes.of_name("java.lang.ClassLoader"), self._classes.of_name("java.net.URLClassLoader")
         parent = self._added_loaders[-1] if self._added_loaders else lang.getSystemClassLoader()  # type: ignore[attr-defined]
@@ -179,7 +179,8 @@ class Java(ModuleType):
         self._callbacks.thrown.forget_collected()
 
     def close(self) -> None:
-        """Closes the connection, and ends the peer if launch has started it. Its objects cannot be used afterwards."""
+        """Closes the connection, and ends the peer if launch has started it. The connection's objects cannot be used
+        afterwards."""
         with _open_lock:
             if self in _open:
                 _open.remove(self)

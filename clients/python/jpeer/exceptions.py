@@ -124,7 +124,7 @@ class ErrorMaker:
 
     def _of_throwable(self, throwable: Throwable, data: Any, outermost: Any, depth: int) -> BaseException:
         """Returns the exception for a throwable: the cause at that depth below the outermost throwable.
-        `outermost` is the handle of the latter. At depth 0 the throwable is the outermost throwable
+        `outermost` is the handle of the outermost throwable. At depth 0 the throwable is the outermost throwable
         itself."""
         name, message, frames, cause = throwable[:4]
         original = self._find_original(name, message, outermost, depth)

@@ -106,7 +106,7 @@ class ComparableMixin(JavaObject):
 
 
 class AutoCloseableMixin(JavaObject):
-    """java.lang.AutoCloseable: `with` closes it."""
+    """java.lang.AutoCloseable: `with` closes the object."""
 
     __slots__ = ()
 
@@ -144,7 +144,7 @@ class NumberMixin(JavaObject):
 
 
 class OptionalMixin(JavaObject):
-    """java.util.Optional and its kin: true if a value is present."""
+    """java.util.Optional and similar classes: true if a value is present."""
 
     __slots__ = ()
 
@@ -293,7 +293,7 @@ def _compare(left: JavaObject, right: object, holds: Any) -> Any:
 
 
 def describe_briefly(instance: Object) -> str:
-    """Returns a repr of limited length. Raises nothing."""
+    """Returns a repr of limited length. Never raises an exception."""
     name = instance._java_type
     try:
         described = instance._connection.describe(instance)

@@ -68,7 +68,7 @@ def needs_iterator(source: Object) -> bool:
 
 def _iterator_by_name(source: Object, why: Denied) -> Any:
     """Returns the iterator, if the policy allows a supertype that inherits the method. `fetch` does not
-    consider supertypes that inherit it. Otherwise returns None."""
+    consider supertypes that inherit the method. Otherwise returns None."""
     if source._java_type.startswith("[") or not str(why).startswith(f"RPC access denied: {source._java_type}."):
         return None
     if "java.util.Map" in getattr(type(source), "_supertypes", ()):

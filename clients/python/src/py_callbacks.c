@@ -90,9 +90,9 @@ static void hold_refs(struct py_connection *connection, const struct jp_client *
 }
 
 /*
- * A Callback creates a jp_callback when it is first sent. As long as Java holds that jp_callback, it is given
- * again, as the same Java object, over any link. The jp_callback holds the Callback until `released` is
- * called.
+ * A Callback creates a jp_callback when it is first sent. As long as Java holds that jp_callback, the
+ * Callback gives the same jp_callback, over any link, and Java gets the same object. The jp_callback holds
+ * the Callback until `released` is called.
  */
 struct callback {
   PyObject ob_base;
@@ -110,7 +110,7 @@ struct callback {
   PyObject *weak_references;
 };
 
-/* A jp_callback and its Callback. It may end after its successor was created. */
+/* A jp_callback and its Callback. The jp_callback may end after its successor was created. */
 struct given {
   struct callback *callback; /* strong */
   struct jp_callback *handle;

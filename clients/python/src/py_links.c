@@ -255,7 +255,8 @@ static bool may_open(const struct py_connection *connection)
          connection->process == getpid() && time(NULL) >= connection->retry_at;
 }
 
-/* Over shared memory, if the connection's own link may use it; without the GIL. */
+/* Opens a client over shared memory, if the connection's own link may use shared memory. Called without the
+ * GIL. */
 static enum jp_client_status open_client(const struct py_connection *connection, const char *url,
                                          struct jp_client **client)
 {
@@ -355,7 +356,7 @@ static bool is_free(struct link *link)
     is_over = jp_client_pending(link->client) == 0;
   }
   is_over = is_over && (!needs_thread || is_served(link));
-  if (is_over && link->abandoned == LINK_ABANDONED_AND_AWAITED) /* no other thread has abandoned one since */
+  if (is_over && link->abandoned == LINK_ABANDONED_AND_AWAITED) /* no thread has abandoned a request since */
     set_abandoned(link, LINK_NOTHING_ABANDONED);
   return link->abandoned == LINK_NOTHING_ABANDONED;
 }
@@ -373,8 +374,8 @@ static struct link *find_link(struct py_connection *connection, unsigned long th
   return connection->state == PY_CONNECTION_OPEN ? found : NULL;
 }
 
-/* Uses a free link, opens one, or shares the first. The first is not shared if threads have Java threads of
- * their own. NULL: an exception. */
+/* Uses a free link, opens a link, or shares the first link. The first link is not shared if threads have Java
+ * threads of their own. NULL: an exception. */
 static struct link *choose_link(struct py_connection *connection)
 {
   struct link *link = find_link(connection, 0);
@@ -492,8 +493,8 @@ void listen_if_called(struct link *link)
   Py_XDECREF(raised);
 }
 
-/* A link whose connection has ended is not listened to any more. The peer calls callbacks that were given
- * over it over other links. */
+/* A link whose connection has ended is not listened to any more. The peer uses other links to call the
+ * callbacks that were given over this link. */
 static void process_link(struct py_connection *connection, struct link *link)
 {
   struct jp_client_error error;

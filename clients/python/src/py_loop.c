@@ -12,7 +12,7 @@
 struct sent {
   struct sent *previous, *next;
   unsigned holders;                 /* the request in flight, and each loop_cancel of it */
-  unsigned long long serial;        /* names the request for loop_cancel: no other of the connection has it */
+  unsigned long long serial;        /* names the request for loop_cancel; unique in the connection */
   struct py_connection *connection; /* strong */
   struct link *link;                /* strong; the link that it is sent over */
   PyObject *step;
@@ -112,7 +112,7 @@ static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
   return false;
 }
 
-/* Takes ownership of the answer; with the GIL. */
+/* Takes ownership of the answer. Called with the GIL. */
 static void finish_sent(struct sent *sent, enum jp_client_status status, struct jp_answer *answer)
 {
   PyObject *value = value_of_sent(sent, status, answer);

@@ -175,7 +175,7 @@ struct link_frame {
 /* Returns a link with one holder. NULL: no memory; no exception is set. */
 struct link *link_create(struct py_connection *connection, struct jp_client *client);
 void link_set_state(struct link *link, enum link_state to);
-/* True if its client is not known to have ended or to have been closed. */
+/* False if the link's client is known to have ended or to have been closed. */
 static inline bool link_is_usable(const struct link *link)
 {
   return link->state == LINK_FOR_THREADS || link->state == LINK_FOR_LOOP;
@@ -184,7 +184,7 @@ struct link *link_hold(struct link *link);
 void link_drop(struct link *link); /* NULL is fine */
 void link_push(struct link_frame *frame, struct link *link, const struct jp_callback_call *call);
 void link_pop(const struct link_frame *frame);
-/* A callback of the connection runs on this thread. */
+/* True if a callback of the connection runs on this thread. */
 bool link_is_nested(const struct py_connection *connection);
 /* The innermost callback of the connection on this thread, with its link; NULL: none. */
 const struct link_frame *link_frame(const struct py_connection *connection);
@@ -420,7 +420,7 @@ bool request_from_step(struct argument_builder *builder, PyObject *step, struct 
 /* Runs an operation of the connection, by its name. */
 PyObject *request_operation(struct py_connection *connection, const char *name, PyObject *args);
 
-/* Of Connection. */
+/* The methods of Connection. */
 extern PyMethodDef connection_methods[];
 
 /* A request that may be built and sent again: the forms of its values, and how it ended. */
@@ -435,8 +435,8 @@ void attempt_begin(const struct attempt *attempt, struct argument_builder *build
                    struct py_connection *connection);
 /* Also frees the builder. */
 void attempt_end(struct attempt *attempt, struct argument_builder *builder);
-/* Runs `attempt`: again if it failed without an exception, and with other forms of the values if the peer
- * refused the first forms. If the peer accepts no form, the exception of the first attempt is raised. */
+/* Runs `attempt`. Runs it again if it failed without an exception, and with other forms of the values if the
+ * peer refused the first forms. If the peer accepts no form, the exception of the first attempt is raised. */
 PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *context), void *context);
 PyObject *request_fail_twice(void);
 /* True: make the next attempt; false: no form is left, or Java code has run. */
