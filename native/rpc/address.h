@@ -4,10 +4,10 @@
  * The address of a client, for the limits per address, and for identifying the client in logs. Plain data,
  * filled in by the transport.
  *
- * An IPv4 address is four bytes, also when received as an IPv4-mapped IPv6 address. Of an IPv6 address only
- * the first eight bytes count, because a client usually has a network of that size. The address of a client of a Unix
- * socket is its user: a byte 0 and the number. No bytes: the client has no address. All clients without an address share
- * one limit.
+ * An IPv4 address is four bytes, even if it was received as an IPv4-mapped IPv6 address. An IPv6 address is
+ * its first eight bytes, because a client usually has a network of that size. The address of a client of a
+ * Unix socket is its user: a byte 0 and the number. No bytes: the client has no address. All clients without
+ * an address share one limit.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -28,7 +28,8 @@ void rpc_call_watch_fini(struct rpc_call_watch *watch)
 enum rpc_call_cause rpc_call_end_visited(struct rpc_call_watch *watch, struct jvm_thread *thread)
 {
   pthread_mutex_lock(&watch->lock);
-  (void)in_call_end(&watch->word); /* false: the call ended without a visitor */
+  /* the result is not needed: false means that the call has ended without a visitor */
+  (void)in_call_end(&watch->word);
   if (watch->given.name != NULL)
     jvm_thread_restore_name(thread, &watch->given);
   if (watch->interrupt == RPC_INTERRUPT_SENT)
@@ -81,7 +82,7 @@ void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *in
 }
 
 /* Without the lock, because the interrupt may run code of the application, which may call the client again:
- * nobody else interrupts the thread, because the state already says that the interrupt was sent. */
+ * no other thread interrupts this thread, because the state already says that the interrupt was sent. */
 void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread)
 {
   struct rpc_call_watch *watch = own;
@@ -276,7 +277,7 @@ static bool is_known(const struct rpc_call_watch *watch)
   return watch->is_timed && watch->timed_call == atomic_load_explicit(&watch->calls, memory_order_relaxed);
 }
 
-/* In a visit. */
+/* Called by a visitor. */
 static void note_deadline(struct rpc_call_watch *watch, const struct rpc_peer *peer, int64_t since_ms)
 {
   const int64_t timeout_ms = find_timeout(peer->config.limits.call_timeout_ms, watch->operation);
@@ -287,13 +288,14 @@ static void note_deadline(struct rpc_call_watch *watch, const struct rpc_peer *p
       timeout_ms == 0 ? INT64_MAX : (arrived_ms < since_ms ? arrived_ms : since_ms) + timeout_ms;
 }
 
-/* INT64_MAX where its call has been ended. */
+/* Returns the deadline of the call; INT64_MAX if the call was ended already. */
 static int64_t pending_deadline(const struct rpc_call_watch *watch)
 {
   return rpc_call_ended_by(watch) == RPC_CALL_RETURNS ? watch->deadline_ms : INT64_MAX;
 }
 
-/* Goes from each call to the call that is nested in it. A nested call keeps its outer calls in use. */
+/* Checks each call and then the call that is nested in it. The outer calls cannot end before the nested call
+ * ends. */
 int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms,
                                struct rpc_call_end *end)
 {
@@ -321,8 +323,8 @@ int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t
   return first_ms;
 }
 
-/* Visits the call at this level. NULL: there is no call, or another thread visits it. `outermost` is
- * visited. */
+/* Visits the call at this level. NULL: there is no call, or another thread visits it. The caller visits
+ * `outermost`. */
 static struct rpc_call_watch *visit_level(struct rpc_call_watch *outermost, uint32_t level)
 {
   struct rpc_call_watch *watch = outermost;

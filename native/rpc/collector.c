@@ -69,7 +69,7 @@ struct rpc_collector *rpc_collector_create(void)
   return made;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void wait_until(struct rpc_collector *collector, int64_t time_ms)
 {
   struct timespec deadline = {.tv_sec = time_ms / 1000, .tv_nsec = time_ms % 1000 * 1000000};
@@ -103,7 +103,7 @@ void rpc_collector_destroy(struct rpc_collector *collector)
   free(collector);
 }
 
-/* With the lock held, which is released while Java collects. */
+/* The caller holds the lock, and this function releases the lock while Java collects. */
 static void collect_garbage(struct rpc_collector *collector, struct jvm_thread *thread)
 {
   collector->is_busy = true;

@@ -122,7 +122,8 @@ bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *cl
   return true;
 }
 
-/* False: *outcome says why the client cannot have a thread of its own, or belong to a process. */
+/* False: the client is not a connection. *outcome says why it cannot have a thread of its own or belong to a
+ * process. */
 static bool is_of_connection(const struct rpc_run *run, const char *method, struct outcome *outcome)
 {
   const struct rpc_worker *own = rpc_worker_now();
@@ -137,7 +138,7 @@ static bool is_of_connection(const struct rpc_run *run, const char *method, stru
   return reason == NULL;
 }
 
-/* False: *outcome says why not. */
+/* False: *outcome says why the client cannot join the process. */
 static bool join_process(const struct rpc_run *run, struct text name, struct outcome *outcome)
 {
   struct arena *arena = &run->runner->arena;
@@ -206,7 +207,7 @@ static void write_user(uint32_t user, struct arena *arena, struct buffer *out)
     json_write_string(out, words);
 }
 
-/* Writes what the peer knows a client by. The peer has no list of principals. */
+/* Writes the facts by which the peer identifies a client. The peer has no list of principals. */
 static void write_evidence(const struct rpc_address *address, struct arena *arena, struct buffer *out)
 {
   uint32_t user;

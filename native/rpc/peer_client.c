@@ -51,7 +51,7 @@ enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_c
 {
   struct rpc_session *made = NULL;
   struct rpc_session *none = NULL;
-  /* only a client of one message has a spare session, and only one thread uses it */
+  /* only a client of one message has a spare session, and only one thread uses such a client */
   if (client->spare != NULL) {
     rpc_session_resume(client->spare, &client->maker);
     atomic_store_explicit(&client->session, client->spare, memory_order_relaxed);
@@ -224,8 +224,8 @@ void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
   rpc_client_destroy(peer->sessions, client, thread);
 }
 
-/* The made client owns the callbacks and the place in the process from now on. The parted one keeps the callbacks alive,
- * which hold the process, because its thread may still call and name them. */
+/* From now on the new client owns the callbacks and the place in the process. The parted client still holds
+ * the callbacks, which hold the process, because its thread may still call and name them. */
 struct rpc_client *rpc_client_part(void *context, struct rpc_client *client)
 {
   struct rpc_peer *peer = context;

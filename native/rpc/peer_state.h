@@ -30,24 +30,25 @@ struct rpc_peer {
   struct nested_workers *nested_workers;
 };
 
-/* A worker for each crew member, on its thread; and workers without a thread
+/* Each crew member has a worker, which its thread uses. There are also workers without a thread
  * (rpc/callbacks/nested_workers.h). */
 struct rpc_worker {
   struct rpc_runner runner;
   void *codec_states[RPC_CODECS]; /* of rpc_codec.worker_create */
   struct rpc_client *spare;       /* a closed client, reused for the next client of one message; NULL: none */
   uint64_t within; /* the number of the call in which the message being served is nested; 0: in no call */
-  /* the client whose message is being served, of a codec with callbacks; NULL: none */
+  /* the client whose message is being served, if its codec has callbacks; otherwise NULL */
   const struct rpc_client *served;
 
   /* For crew members only: */
   struct rpc_call_watch watch;
   const struct rpc_waits *waits; /* NULL: the thread never waits for a client */
-  _Atomic bool was_interrupted;  /* since it last polled the call in which it waits */
-  uint32_t number;               /* of all workers so far (worker.c) */
-  bool is_lost;                  /* under worker.c's lock */
-  struct rpc_address lost_of;    /* the address of the client that the lost thread serves */
-  struct rpc_worker *next;       /* in the list of the workers of all crews: worker.c */
+  /* the thread was interrupted since it has last polled the call in which it waits */
+  _Atomic bool was_interrupted;
+  uint32_t number;            /* of all workers so far (worker.c) */
+  bool is_lost;               /* under worker.c's lock */
+  struct rpc_address lost_of; /* the address of the client that the lost thread serves */
+  struct rpc_worker *next;    /* in the list of the workers of all crews: worker.c */
   struct rpc_worker **link;
 };
 
@@ -56,16 +57,17 @@ struct rpc_client {
   bool only_safe;
   _Atomic bool
       is_parted;   /* its thread is lost, its request was answered, and another client has replaced it */
-  bool is_stale;   /* its message is meant for another epoch: no request of it runs */
-  uint64_t number; /* unique in the life of the peer */
+  bool is_stale;   /* the client's message is meant for another epoch, and none of its requests runs */
+  uint64_t number; /* no other client of the peer ever has this number */
   uint64_t epoch;  /* of the name of its session; 0: not computed yet */
   struct op_session_key key; /* empty: no other client shares the session */
   /* Held; NULL until it is needed. May be made by a thread that does not serve the client
    * (rpc_client_hold_session). */
   struct rpc_session *_Atomic session;
   struct rpc_session_maker maker;
-  uint64_t calls;                  /* that it has made */
-  struct rpc_session *spare;       /* set aside, and reused when a session is needed; NULL: none */
+  uint64_t calls; /* that it has made */
+  /* a session that was set aside, and is reused when the client needs a session; NULL: none */
+  struct rpc_session *spare;
   const struct rpc_push *push;     /* NULL: the client receives only answers */
   void *connection;                /* for push->open */
   struct rpc_process *process;     /* that the client has joined (control session); NULL: none */
@@ -80,10 +82,12 @@ void rpc_worker_keep_changes(void *context, struct rpc_worker *worker);
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
 
-/* worker.c: appends the calls of members that run, JSON: what `control calls` is answered. by: the calling thread's. Java
- * does not run in it, except code of the JDK; an interrupt or a name that is due waits for it. */
+/* worker.c: appends the running calls as JSON, for the answer to `control calls`. by: the calling thread's.
+ * Runs no Java except code of the JDK. An interrupt or a name of a listed call is delayed until the call was
+ * listed. */
 void rpc_workers_list_calls(struct jvm_thread *by, struct arena *arena, struct buffer *list);
-/* worker.c: has the call of this number, as listed, ended as cancelled. False: it does not run. Any thread. */
+/* worker.c: requests the end of the listed call with this number, which is then answered as cancelled. False:
+ * the call does not run. Any thread. */
 bool rpc_workers_end_call(uint64_t number);
 
 /* worker.c: rpc_service.note_lost and count_lost */
@@ -119,13 +123,13 @@ struct rpc_client *rpc_client_part(void *context, struct rpc_client *client);
 /* peer_client.c: the epoch of the client's session. 0: it cannot be computed. */
 uint64_t rpc_client_epoch(struct rpc_peer *peer, struct rpc_client *client);
 void rpc_epoch_format(uint64_t epoch, char out[RPC_EPOCH_LENGTH + 1]);
-/* True if a request for this epoch, as written, is meant for this client's session or, if the request
- * names a session by peer_id (NULL: it does not), for that session. */
+/* True if this epoch, as written in a request, is the epoch of the request's session. This is the session
+ * that peer_id names or, if peer_id is NULL, the client's session. */
 bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, const struct uuid *peer_id,
                             struct text epoch);
 
-/* peer_client.c: frees a client that no thread uses, and releases its session. sessions NULL: from a
- * thread that may use Java. */
+/* peer_client.c: frees a client that no thread uses, and releases its session. sessions may be NULL if the
+ * calling thread may use Java. */
 void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client, struct jvm_thread *thread);
 
 /* peer_client.c: holds the client's session, and makes the session if it does not exist. JP_NO_MEMORY. Any

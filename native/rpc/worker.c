@@ -46,7 +46,8 @@ enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer,
 
 void rpc_worker_fini(struct rpc_worker *worker)
 {
-  /* Without sessions: the peer does not wait for this thread, and may have destroyed them by now. */
+  /* The sessions are not passed, because the peer does not wait for this thread and may have destroyed them
+   * already. */
   rpc_client_destroy(NULL, worker->spare, worker->runner.thread);
   destroy_codec_states(worker);
   rpc_runner_fini(&worker->runner);
@@ -206,9 +207,9 @@ static uint64_t number_call(const struct rpc_worker *worker)
          atomic_load_explicit(&worker->watch.calls, memory_order_relaxed);
 }
 
-/* Finds the worker with the next lower number. *held: its held call, which keeps the worker valid; NULL: the
- * worker is in no call, or in a call that cannot be held and whose entry is written here. False: no worker is
- * left. */
+/* Finds the worker with the next lower number. *held: the worker, whose held call keeps it valid. *held NULL:
+ * the worker is in no call, or its call cannot be held and this function has written the entry of the call.
+ * False: no worker is left. */
 static bool hold_next(uint32_t *number, struct rpc_worker **held, uint64_t *call, struct buffer *list)
 {
   pthread_mutex_lock(&workers_lock);
