@@ -214,7 +214,7 @@ class Interleaved(CallbackCase):
         nested = one.begin_call(CALLING, "callKept", "inner", within=outer.id)
         inner = other.await_call()
         self.assertEqual(other.end(other.begin_call(CALLING, "threadName", within=inner.id)), thread)
-        # The outer call is still open, and its thread waits in the inner one.
+        # The outer call is still open, and its thread waits in the inner call.
         self.assertEqual(one.end(one.begin_call(CALLING, "threadName", within=outer.id)), thread)
         outer.answer("outer, whose answer is early")
         inner.answer("inner")

@@ -428,7 +428,7 @@ class BadInput(ShareCase):
                             self.assertIn("No object found", str(error))
                             return True
                     return False
-                # The peer may notice late that the client before has left.
+                # The peer may notice late that the previous client has left.
                 eventually(has_ended, "the session has not ended")
 
     def test_a_first_callback_that_is_refused_without_a_thread_leaves_no_call(self):

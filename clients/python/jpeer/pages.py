@@ -119,7 +119,7 @@ class Lookahead:
 
 def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
     """Yields the elements in pages. The first page is one element, so that a program that wants one element consumes
-    only one in Java."""
+    only one element in Java."""
     size = 1
     other: Any = None  # the iterator of a stream
     while True:

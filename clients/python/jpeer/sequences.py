@@ -412,8 +412,8 @@ class PrimitiveArrayMixin(ArrayMixin):
 
 
 class BufferMixin(Buffered, JavaObject):
-    """java.nio.ByteBuffer and its kin. The buffer protocol gives a copy of the elements between position and limit,
-    which do not change."""
+    """java.nio.ByteBuffer and similar classes. The buffer protocol gives a copy of the elements between position and
+    limit, which do not change."""
 
     __slots__ = ()
 

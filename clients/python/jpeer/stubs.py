@@ -219,7 +219,7 @@ class Writer:
         return lines
 
     def _parameters(self, member: Info, start: str) -> str:
-        """Parameters by position only, as in Java."""
+        """Returns the parameters, by position only, as in Java."""
         parameters = member["parameters"]
         if not parameters:
             return ""

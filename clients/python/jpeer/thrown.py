@@ -91,7 +91,7 @@ class ThrownExceptions:
 
     def recover(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> Original | None:
         """Removes and returns the exception of a throwable, with the exception's own frames in Java's notation. The
-        throwable is the cause at that depth below the outermost one, whose handle is given."""
+        throwable is the cause at that depth below the outermost throwable, whose handle is given."""
         mark = _MARK.search(message) if message is not None and (None, message) in self._keys else None
         if mark is not None:
             return self._forget(int(mark[1]))
