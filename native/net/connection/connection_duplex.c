@@ -268,9 +268,9 @@ bool connection_duplex_reads_on(const struct connection *connection)
 
 /* --- a message that is served --- */
 
-/* The bytes of the message are not moved, because the service reads them. The watcher also calls this function, when it
- * refuses a message that contains a callback. The watcher is not in call, so no call is shared here: nobody would end
- * it. */
+/* The bytes of the message are not moved, because the service reads them. The watcher also calls this
+ * function when it refuses a message that contains a callback. The watcher is not in call, so this function
+ * does not mark a call as shared, because nobody would end that call. */
 void connection_duplex_begin_call(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -291,7 +291,8 @@ void connection_duplex_begin_call(struct connection *connection)
     arm_for_others(connection, true);
 }
 
-/* Returns the input side to the owner: afterwards no other thread reads, or begins to read. Under the lock. */
+/* Returns the input side to the owner. Afterwards no other thread reads or begins to read. The caller holds
+ * the lock. */
 static void recall_input(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -328,7 +329,8 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
     duplex_set_input(duplex, COLLECTED_SOME);
   if (!was_served) {
     requeue_message(
-        connection); /* only the watcher leaves a message unserved, and its message is not in `served` */
+        /* only the watcher leaves a message unserved, and the watcher's message is not in `served` */
+        connection);
     return;
   }
   if (duplex->message != DUPLEX_MESSAGE_SERVED) {
@@ -744,7 +746,8 @@ static enum rpc_pushed find_room(const struct push *push)
   return unsent <= connection_unsent_mark(connection) ? RPC_PUSHED : RPC_PUSH_NO_ROOM;
 }
 
-/* Makes sure that unsent output is sent: wakes the reader, arms the connection, or leaves it to the watcher. */
+/* Makes sure that unsent output is sent: wakes the reader, arms the connection, or leaves the output to the
+ * watcher. */
 static void watch_output(const struct push *push)
 {
   struct connection *connection = push->connection;
@@ -764,9 +767,9 @@ static void watch_output(const struct push *push)
   }
 }
 
-/* Has a member send the events that the owner's thread holds back, because that thread may remain in Java for
- * a long time. If the thread soon calls the client, that call sends the events, and the member was woken in
- * vain. After VAIN_MEMBERS_MAX members were woken in vain, the watcher sends the events, with its next
+/* Lets a member send the events that the owner's thread holds back, because that thread may remain in Java
+ * for a long time. If the thread soon calls the client, that call sends the events, and the member was woken
+ * in vain. After VAIN_MEMBERS_MAX members were woken in vain, the watcher sends the events, with its next
  * tick. */
 static void leave_to_member(struct connection *connection)
 {

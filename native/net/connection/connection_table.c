@@ -20,9 +20,9 @@ enum {
 };
 
 /*
- * The watcher reads all deadlines several times a second. They are in one array, so that it need not touch every
- * connection. The deadlines of neighbouring places are in different cache lines, because the threads that serve these
- * places write them in each turn.
+ * The watcher reads all deadlines several times a second. The deadlines are in one array, so that the watcher
+ * need not touch every connection. The deadlines of neighbouring places are in different cache lines, because
+ * the threads that serve these places write them in each turn.
  */
 struct connection_chunk {
   _Alignas(LINE_DEADLINES * sizeof(int64_t)) _Atomic int64_t deadlines_ms[CHUNK_LINES][LINE_DEADLINES];

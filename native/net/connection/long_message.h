@@ -32,7 +32,7 @@ static inline void long_message_cut(struct buffer *message)
   buffer_trim(message, LONG_MESSAGE_BEGINNING);
 }
 
-/* The number of bytes of the next count bytes that belong to the beginning. */
+/* Returns how many of the next `count` bytes belong to the beginning. */
 static inline size_t long_message_kept(const struct buffer *message, size_t count)
 {
   size_t room = message->len < LONG_MESSAGE_BEGINNING ? LONG_MESSAGE_BEGINNING - message->len : 0;
