@@ -3,7 +3,7 @@
 A floor is a server that does less than any peer must do (bench.py, LEGEND). jpeer and its floors alternate,
 so that other load on the machine affects all servers. The server has one core and the generator another
 ("apart"), or both share one ("together"). Without a fixed placement p50 would depend mostly on the scheduler,
-which changes p50 by several times.
+which can multiply p50.
 
 A row: placement, transport, workload, connections, in_flight, and `figures`: the figures of "jpeer", of
 "floor", which is called floor (a) in the columns, and over ZeroMQ also the figures of "zmq-echo", which is

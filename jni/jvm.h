@@ -90,9 +90,9 @@ int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, stru
 
 /*
  * Starts a daemon Java thread whose native method runs run(argument, thread). The thread's class is the
- * peer's, loaded by the application's class loader, so that application code finds the right context class loader
- * and caller class. The stack has 1.5 MiB. The struct jvm_thread is valid until run returns. JP_LIMIT or
- * JP_JAVA: the thread cannot be made. Any thread may call this, attached or not.
+ * peer's, loaded by the application's class loader, so that application code finds the right context class
+ * loader and caller class. The stack has 1.5 MiB. The struct jvm_thread is valid until run returns. JP_LIMIT
+ * or JP_JAVA: the thread cannot be made. Any thread may call this, attached or not.
  */
 enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
                          void (*run)(void *argument, struct jvm_thread *thread), void *argument,

@@ -81,8 +81,8 @@ void jvm_objects_roll_back_and_reserve(struct jvm_thread *thread, struct jvm_obj
 /*
  * Reserves a slot for one of the objects that are stored next with *stored, so that storing it cannot fail in
  * a full table. enters: also calls the owner's `enter` if the table is empty. Not JP_OK: nothing is reserved;
- * JP_LIMIT: the table is full, or the owner refuses. Each JP_OK is followed by one jvm_objects_end_reservation,
- * on the same thread.
+ * JP_LIMIT: the table is full, or the owner refuses. Each JP_OK is followed by one
+ * jvm_objects_end_reservation, on the same thread.
  */
 enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects *objects, bool enters,
                                    struct jvm_stored *stored, struct jp_error *error) JP_MUST_CHECK;

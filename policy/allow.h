@@ -15,9 +15,9 @@ enum jp_status policy_allow_compile(struct text patterns, struct arena *arena,
                                     struct policy_document *document, struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Whether a wildcard without "jdk:" matches a class of the JDK. Most of the JDK's packages have members that give a
- * client access to everything, so a peer refuses patterns that match all of them. The caller passes the names
- * of the JDK's classes, in any order, until policy_allow_see_class returns false.
+ * Whether a wildcard without "jdk:" matches a class of the JDK. Most of the JDK's packages have members that
+ * give a client access to everything, so a peer refuses patterns that match all of them. The caller passes
+ * the names of the JDK's classes, in any order, until policy_allow_see_class returns false.
  */
 struct policy_allow_check {
   struct policy_pattern *wildcards; /* patterns without "jdk:" */
@@ -33,8 +33,8 @@ enum jp_status policy_allow_check_begin(struct policy_allow_check *check, struct
                                         struct arena *arena, struct jp_error *error) JP_MUST_CHECK;
 /* False once the answer is known. context is the struct policy_allow_check. */
 bool policy_allow_see_class(struct text class_name, void *context);
-/* JP_INVALID if a pattern is refused: the error's text names the pattern, a class that it matches, and dangerous members
- * that it would allow. */
+/* JP_INVALID if a pattern is refused: the error's text names the pattern, a class that it matches, and
+ * dangerous members that it would allow. */
 enum jp_status policy_allow_check_end(const struct policy_allow_check *check,
                                       struct jp_error *error) JP_MUST_CHECK;
 

@@ -1,9 +1,9 @@
 #ifndef JPEER_POLICY_DANGEROUS_H
 #define JPEER_POLICY_DANGEROUS_H
 /*
- * The members of the JDK that give access to files, processes, classes, native code, reflection and serialised
- * objects (dangerous.yaml, embedded). For errors and warnings, which name the members that a pattern allows. No
- * operation is judged by this list. One thread; the members live as long as the arena.
+ * The members of the JDK that give access to files, processes, classes, native code, reflection and
+ * serialised objects (dangerous.yaml, embedded). For errors and warnings, which name the members that a
+ * pattern allows. No operation is judged by this list. One thread; the members live as long as the arena.
  */
 #include "base/arena.h"
 #include "base/buffer.h"

@@ -96,7 +96,8 @@ static unsigned find_visibilities(const struct table *table, int category, const
   return set;
 }
 
-/* "METHOD, STATIC_METHOD: PUBLIC; FIELD_GET: PUBLIC, PRIVATE": categories with the same visibilities are grouped. */
+/* "METHOD, STATIC_METHOD: PUBLIC; FIELD_GET: PUBLIC, PRIVATE": categories with the same visibilities are
+ * grouped. */
 static void append_cases(struct buffer *out, const struct policy_question *question,
                          const struct table *table, const struct ruling *ruling)
 {

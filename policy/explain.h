@@ -1,8 +1,8 @@
 #ifndef JPEER_POLICY_EXPLAIN_H
 #define JPEER_POLICY_EXPLAIN_H
 /*
- * Describes a policy's decision about a member, and names the rule or preset that decides. `jpeer policy explain`
- * prints it. Any thread.
+ * Describes a policy's decision about a member, and names the rule or preset that decides. `jpeer policy
+ * explain` prints it. Any thread.
  */
 #include "policy/policy.h"
 

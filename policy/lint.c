@@ -231,8 +231,8 @@ static bool check_order(struct lint *lint, const struct policy_rule *rule)
     warn(lint, "has no effect: no rule applies on the channels CLI_RPC and REPLAY_INJECTION");
     return false;
   }
-  /* A rule for every class does not judge the classes of an object, so a later rule may still do so, unless it is for
-   * every class itself. */
+  /* A rule for every class does not judge the classes of an object, so a later rule may still do so, unless
+   * it is for every class itself. */
   if (is_decided_before(lint, false, &lines)) {
     warn(lint, "is never used: what it matches is decided by the rule%s before it in line%s %s",
          lines.count == 1 ? "" : "s", lines.count == 1 ? "" : "s", lines.text);

@@ -4,8 +4,8 @@
  * Warns of rules of a policy file that decide nothing, or do not mean what they seem to mean (docs/policy.md,
  * "Warnings"). `jpeer policy check` prints the warnings. One thread.
  *
- * A rule is called unreachable only if that is certain. Warnings that depend on naming conventions (a package begins
- * with a small letter, a class with a capital) are worded as conditions.
+ * A rule is called unreachable only if that is certain. Warnings that depend on naming conventions (a package
+ * begins with a small letter, a class with a capital) are worded as conditions.
  */
 #include "base/buffer.h"
 #include "policy/loader.h"

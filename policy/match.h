@@ -64,9 +64,9 @@ bool policy_pattern_covers(const struct policy_pattern *general, const struct po
 bool policy_pattern_may_cover(const struct policy_pattern *general, const struct policy_pattern *specific);
 
 /*
- * A cheap test before the match: false means that the pattern does not match. It compares the last eight bytes of the
- * prefix with the name's bytes at the same place, except the bit of upper and lower case. Packages mostly begin
- * alike, so the end of the prefix differs more often than its start.
+ * A cheap test before the match: false means that the pattern does not match. It compares the last eight
+ * bytes of the prefix with the name's bytes at the same place, except the bit of upper and lower case.
+ * Packages mostly begin alike, so the end of the prefix differs more often than its start.
  */
 static inline bool policy_pattern_may_match(const struct policy_pattern *pattern, struct text name)
 {

@@ -16,7 +16,8 @@
   "that "                                                                                                    \
   "a preset does not deny with --rpc-default-action ALLOW"
 
-/* The exception of a callback that failed in the client: the only class of the peer that is judged like others. */
+/* The exception of a callback that failed in the client: the only class of the peer that is judged like
+ * others. */
 #define CALLBACK_EXCEPTION TEXT("jpeer.peer.CallbackException")
 
 /* The class of the peer's own threads: Java code gets them by Thread.currentThread(). */

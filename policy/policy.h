@@ -74,8 +74,8 @@ struct policy_config {
   const char *withheld;   /* a pattern of further classes that nobody may use; NULL: none */
 };
 
-/* Loads and compiles a policy. JP_INVALID: the error's text names file, line and word (or the preset). JP_IO: the
- * file cannot be read. Caller frees with policy_destroy. */
+/* Loads and compiles a policy. JP_INVALID: the error's text names file, line and word (or the preset). JP_IO:
+ * the file cannot be read. Caller frees with policy_destroy. */
 enum jp_status policy_create(const struct policy_config *config, struct policy **policy,
                              struct jp_error *error) JP_MUST_CHECK;
 /* Removes a holder. Removing the last holder frees the policy. NULL is fine. Any thread. */

@@ -15,7 +15,7 @@ struct policy_source;
  * the source. Caller frees with policy_source_destroy. */
 enum jp_status policy_source_create(const struct policy_config *config, struct policy_source **source,
                                     struct jp_error *error) JP_MUST_CHECK;
-/* Retained policies remain valid. */
+/* Destroys the source. Policies that others have retained remain valid. */
 void policy_source_destroy(struct policy_source *source);
 
 /* Retains the current policy. Caller releases it with policy_destroy. */
@@ -30,15 +30,15 @@ enum jp_status policy_source_reload(struct policy_source *source, struct jp_erro
 /*
  * Loads a policy again when its file changes, on a thread of its own (docs/policy.md, "Reload").
  *
- * inotify reports changes. A poll at each interval finds those that inotify misses: a file that is created again, and
- * file systems without inotify. A changed file is loaded once it is unmodified for a tenth of a second, so that it is
- * not read half-written. If the file is missing or does not load, one line in the log ("Failed to reload RPC policy:
- * ") says so, and the policy is kept.
+ * inotify reports changes. A poll at each interval finds changes that inotify does not report: a file that is
+ * created again, and changes on file systems without inotify. A changed file is loaded once it is unmodified
+ * for a tenth of a second, so that it is not read half-written. If the file is missing or does not load, one
+ * line in the log ("Failed to reload RPC policy: ") says so, and the policy is kept.
  */
 struct policy_watch;
 
-/* With an interval of 0, only policy_watch_reload loads the file again. The source is borrowed and must have a file.
- * JP_NO_MEMORY, JP_IO, JP_LIMIT. */
+/* With an interval of 0, only policy_watch_reload loads the file again. The source is borrowed and must have
+ * a file. JP_NO_MEMORY, JP_IO, JP_LIMIT. */
 enum jp_status policy_watch_start(struct policy_source *source, int64_t interval_ms,
                                   struct policy_watch **watch, struct jp_error *error) JP_MUST_CHECK;
 /* Makes the thread load the file at once, changed or not. Any thread. */

@@ -135,10 +135,10 @@ bool argument_make_array(struct conversion *conversion, struct jvm_class *class,
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
 /*
- * Converts the elements of a List or Map that was sent in pieces to the declared element types (conversion->elements, not
- * NULL), in the object itself, because no other code has a reference to it yet. Elements that the pieces gave
- * as objects, or with a type that has no text, remain. named: a Map whose keys are the objects that the
- * pieces named by ref, which are not changed; NULL: no keys were named.
+ * Converts the elements of a List or Map that was sent in pieces to the declared element types
+ * (conversion->elements, not NULL), in the object itself, because no other code has a reference to it yet.
+ * Elements that the pieces gave as objects, or with a type that has no text, remain. named: a Map whose keys
+ * are the objects that the pieces named by ref, which are not changed; NULL: no keys were named.
  */
 bool argument_fit_pieces(struct conversion *conversion, jobject object, jobject named);
 /* Returns the proxy of an OP_CALLBACK, or makes a proxy: with the interfaces that the value names, or else

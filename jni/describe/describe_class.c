@@ -183,9 +183,10 @@ static bool name_interfaces(const struct shapes *shapes, const struct jvm_class 
   return true;
 }
 
-/* Fills description->shapes with the class and all its supertypes. Asks the judge which methods a supertype allows
- * for an object of object_class, which is the class or a subclass (NULL: no object). False: an interface
- * cannot be linked, and an exception is pending; or memory is short, and no exception is pending. */
+/* Fills description->shapes with the class and all its supertypes. Asks the judge which methods a supertype
+ * allows for an object of object_class, which is the class or a subclass (NULL: no object). False: an
+ * interface cannot be linked, and an exception is pending; or memory is short, and no exception is
+ * pending. */
 static bool find_shapes(const struct jvm_request *request, struct jvm_class *class,
                         struct jvm_class *object_class, struct op_description *description)
 {

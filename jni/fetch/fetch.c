@@ -130,8 +130,8 @@ static bool read_pair(struct fetch *fetch, jobjectArray pair, struct op_value *o
   return true;
 }
 
-/* Copies the pair without its third element, the cursor, so that other requests may have it. NULL: the outcome says
- * why. */
+/* Copies the pair without its third element, the cursor, so that other requests may have it. NULL: the
+ * outcome says why. */
 static jobject copy_pair(struct fetch *fetch, jobjectArray pair)
 {
   JNIEnv *env = fetch->env;

@@ -714,8 +714,8 @@ static bool end_building(struct jvm_thread *thread, struct jvm_objects *objects,
   return is_whole;
 }
 
-/* Joins the pieces of an object that is being built. Called with the lock, which is released during the join. *link: the
- * object's assembly, or NULL. False: Java's memory is short. */
+/* Joins the pieces of an object that is being built. Called with the lock, which is released during the join.
+ * *link: the object's assembly, or NULL. False: Java's memory is short. */
 static bool make_whole(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                        struct assembly ***link)
 {

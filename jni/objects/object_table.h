@@ -29,13 +29,15 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
  * memory to join the pieces. */
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
-/* Makes *outcome the error of a ref for which jvm_objects_get has given NULL. JP_NOT_FOUND or JP_NO_MEMORY. */
+/* Makes *outcome the error of a ref for which jvm_objects_get has given NULL. JP_NOT_FOUND or
+ * JP_NO_MEMORY. */
 enum jp_status jvm_objects_fail_get(const struct jvm_request *request, uint32_t ref, struct outcome *outcome);
 
 /*
- * Objects that clients build from pieces (jpeer.assemble). They accept pieces until a request opens them, and their bytes
- * are counted until a request uses them. letter: of a primitive type, or 'T' for a String: an ArrayList holds arrays of this
- * type or Strings, and opening the object joins them. 0: each piece is added to the object itself.
+ * Objects that clients build from pieces (jpeer.assemble). They accept pieces until a request opens them, and
+ * their bytes are counted until a request uses them. letter: of a primitive type, or 'T' for a String: an
+ * ArrayList holds arrays of this type or Strings, and opening the object joins them. 0: each piece is added
+ * to the object itself.
  */
 struct jvm_assembly {
   char letter;

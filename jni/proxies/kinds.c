@@ -444,8 +444,9 @@ enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callba
 
 /* ---- functional interfaces ---- */
 
-/* jvm_class.function is FUNCTION_ASKED plus the result of CallbackKind.functionOf: twice the number of parameters, plus
- * 1 if the function is void, or negative if there is no function. 0: functionOf was not called yet. */
+/* jvm_class.function is FUNCTION_ASKED plus the result of CallbackKind.functionOf: twice the number of
+ * parameters, plus 1 if the function is void, or negative if there is no function. 0: functionOf was not
+ * called yet. */
 enum { FUNCTION_ASKED = 2 };
 
 static int find_function(struct jvm_thread *thread, struct jvm_class *interface)

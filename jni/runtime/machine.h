@@ -124,8 +124,8 @@ struct jvm_thread {
   struct jvm *jvm;
   jvmtiEnv *jvmti;
   jobject java_thread; /* global; other threads may pass it to JVMTI */
-  /* java_thread, borrowed: its interrupt flag and class loader are restored between requests. NULL: never touch
-   * them */
+  /* java_thread, borrowed: its interrupt flag and class loader are restored between requests. NULL: never
+   * touch them */
   jobject restorable;
 
   enum jvm_frame frame;

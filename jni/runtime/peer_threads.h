@@ -33,8 +33,9 @@ jobject jvm_thread_make(struct jvm_thread *thread, const char *name,
 /* Frees work that was not begun by a thread. False: a thread has begun the work, and owns it. */
 bool jvm_work_withdraw(JNIEnv *env, struct jvm_work *work);
 
-/* True if java_thread, a global reference, or a thread that runs work for it, is inside Runtime.exit or halt: then
- * java_thread will not return (jvm_thread_is_exiting). its_env: the JNIEnv of java_thread. Any thread. */
+/* True if java_thread, a global reference, or a thread that runs work for it, is inside Runtime.exit or halt:
+ * then java_thread will not return (jvm_thread_is_exiting). its_env: the JNIEnv of java_thread. Any
+ * thread. */
 bool jvm_thread_is_doing_exit(struct jvm *jvm, jobject java_thread, const JNIEnv *its_env);
 
 /* The attachment of a calling thread that the JVM may not know. */

@@ -63,10 +63,10 @@ static void wake_reader(int number)
 /*
  * Replaces libc's function for the whole process, libjvm included, because the symbols of a program are found
  * before the symbols of its libraries (jni/CMakeLists.txt exports this function). HotSpot reads the action of
- * TERM, INT and HUP while it starts, and sets no handler for a signal that is ignored. Really ignoring the
- * signals would lose those that arrive during that time. For this reason the signals are caught, and only
- * HotSpot is told "ignored". The function that is replaced may belong to libc, to a sanitizer or to libjsig
- * (LD_PRELOAD).
+ * TERM, INT and HUP while it starts, and sets no handler for a signal that is ignored. If the signals were
+ * really ignored, signals that arrive during that time would be lost. For this reason the signals are caught,
+ * and only HotSpot sees them as ignored. The function that is replaced may belong to libc, to a sanitizer or
+ * to libjsig (LD_PRELOAD).
  */
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction *restrict action,
                                                      struct sigaction *restrict old)
@@ -181,7 +181,8 @@ static void free_references(const struct report *report, jint count, jthread *th
   free_memory(report, threads);
 }
 
-/* True if `waiter` is in joined.join(), and `joined` is alive: join() waits on the monitor of the Thread object. */
+/* True if `waiter` is in joined.join(), and `joined` is alive: join() waits on the monitor of the Thread
+ * object. */
 static bool has_joined(const struct report *report, jthread waiter, jthread joined)
 {
   jvmtiMonitorUsage usage = {0};
@@ -196,8 +197,8 @@ static bool has_joined(const struct report *report, jthread waiter, jthread join
   return found;
 }
 
-/* The shutdown hook whose end the JVM awaits: a thread of ApplicationShutdownHooks is in join() of the hook's thread.
- * A local reference, or NULL. */
+/* The shutdown hook whose end the JVM awaits: a thread of ApplicationShutdownHooks is in join() of the hook's
+ * thread. A local reference, or NULL. */
 static jobject find_hook(const struct report *report)
 {
   jint count;
@@ -260,8 +261,8 @@ static void write_hook(const struct report *report, jthread hook, char *text, si
 }
 
 /*
- * Describes the hook in a few words, cut to the size of text. Runs no Java code of the application. Called on a
- * thread that is not attached to the JVM. If the JVM no longer responds, this function may never return.
+ * Describes the hook in a few words, cut to the size of text. Runs no Java code of the application. Called on
+ * a thread that is not attached to the JVM. If the JVM no longer responds, this function may never return.
  */
 static void write_exit_report(struct jvm *jvm, char *text, size_t size)
 {
@@ -373,7 +374,8 @@ __attribute__((noreturn)) static void end_process(void)
 
 /* ---- the thread that reads the signals ---- */
 
-/* Waits for a signal that asks to stop, and handles the hang-ups before it. False: signals can no longer be read. */
+/* Waits for a signal that asks to stop, and handles the hang-ups before it. False: signals can no longer be
+ * read. */
 static bool await_stop(void)
 {
   for (;;) {

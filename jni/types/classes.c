@@ -82,7 +82,8 @@ static struct jvm_classes *find_table(struct jvm_thread *thread)
   return table;
 }
 
-/* Returns the name of an array's element class, or the keyword of its primitive; for other classes the name itself. */
+/* Returns the name of an array's element class, or the keyword of its primitive; for other classes the name
+ * itself. */
 static struct text read_element_name(struct text name)
 {
   size_t at = 0;
@@ -99,7 +100,8 @@ static struct text read_element_name(struct text name)
  * module. */
 enum loader_kind { LOADER_OTHER, LOADER_APPLICATION, LOADER_ADDED, LOADER_JDK };
 
-/* Finds the module by the package with JVMTI, and runs no Java code: Java code could fail on a short stack. */
+/* Finds the module by the package with JVMTI, and runs no Java code: Java code could fail on a short
+ * stack. */
 static bool has_named_module(struct jvm_thread *thread, jobject loader, struct text class_name)
 {
   struct arena arena;

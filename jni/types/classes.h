@@ -7,8 +7,8 @@
  *
  * A struct jvm_class is never freed, because an error may name a class after it was unloaded, and its id is
  * never used again. The table holds classes of the boot, platform and application loaders by global
- * references, and all others by weak ones, so that an application can unload them. Use an entry with a weak
- * reference only while you hold an object or a class that keeps it loaded.
+ * references, and all other classes by weak references, so that an application can unload them. Use an entry
+ * with a weak reference only while you hold an object or a class that keeps it loaded.
  */
 #include "jni/runtime/machine.h"
 #include "op/outcome.h"

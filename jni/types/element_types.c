@@ -324,8 +324,8 @@ static struct text read_type_name(const struct finding *finding, struct text typ
              : arena_printf(finding->arena, "%.*sL%.*s;", (int)dimensions, type.data, TEXT_ARGS(class.name));
 }
 
-/* "? extends T" is T, because a value is made as one of the bound. "? super T" and "?" say nothing, because
- * the list may be of any supertype. */
+/* "? extends T" is T, because a value is made as an object of the bound. "? super T" and "?" say nothing,
+ * because the list may be of any supertype. */
 static struct text take_bound_type(struct text argument)
 {
   if (argument.len == 0 || argument.data[0] == '*' || argument.data[0] == '-')
@@ -342,7 +342,7 @@ static void set_declared(const struct finding *finding, struct text argument, st
     *type = (struct jvm_type){.kind = 'L', .name = name, .context = finding->context};
 }
 
-/* For a class whose type arguments are given. */
+/* Reads the element types of a class whose type arguments are given. */
 static const struct element_types *read_container_of(const struct finding *finding, struct jvm_class *class,
                                                      const struct text *arguments, size_t count,
                                                      unsigned depth)

@@ -33,15 +33,15 @@ struct element_types {
   struct declared_function function;  /* for a callback as the value */
 };
 
-/* Of a parameter. receiver: the class of the receiver; NULL: none. NULL: nothing is declared, or memory is
- * short. No exception is pending on return. */
+/* The element types that a parameter declares. receiver: the class of the receiver; NULL: none. Returns NULL if
+ * nothing is declared or memory is short. No exception is pending on return. */
 const struct element_types *element_types_of_parameter(struct jvm_thread *thread,
                                                        const struct jvm_method *method, size_t index,
                                                        struct jvm_class *receiver, struct arena *arena);
 const struct element_types *element_types_of_field(struct jvm_thread *thread, const struct jvm_field *field,
                                                    struct jvm_class *receiver, struct arena *arena);
-/* Of the result of a callback's method: by the callback's interface, and for type arguments that the
- * interface leaves open, by the declaration of the parameter for which the callback was given. */
+/* The element types of a callback method's result, as the callback's interface declares them. Type
+ * arguments that the interface leaves open are those of the parameter for which the callback was given. */
 const struct element_types *element_types_of_result(struct jvm_thread *thread,
                                                     const struct jvm_method *method,
                                                     struct jvm_class *interface,

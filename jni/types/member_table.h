@@ -44,14 +44,14 @@ struct jvm_field {
 };
 
 struct member_table {
-  /* without <clinit> and bridge methods; the only synthetic ones are static and not private */
+  /* without <clinit> and bridge methods; synthetic methods only if static and not private */
   struct jvm_method *methods;
   size_t method_count;
   /* Bridge and synthetic instance methods that are not private. Callers cannot name them, but they can
    * override other methods. */
   struct jvm_method *hidden;
   size_t hidden_count;
-  struct jvm_field *fields; /* without synthetic ones */
+  struct jvm_field *fields; /* without synthetic fields */
   size_t field_count;
   struct jvm_class *super; /* NULL: none (Object, interfaces) */
   struct jvm_class **interfaces;

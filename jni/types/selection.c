@@ -137,7 +137,7 @@ static bool is_overriding(const struct selection *selection, const struct jvm_me
          has_same_loader(selection->thread, nearer->owner, method->owner);
 }
 
-/* `found` has the methods of one name and descriptor along the classes, the called one last. Keeps the
+/* `found` has the methods of one name and descriptor along the classes, the called method last. Keeps the
  * methods that override it, directly or through another method. */
 static void keep_overriding(struct selection *selection, struct list *found)
 {

@@ -1,7 +1,7 @@
 /*
- * A layer between `jpeer run` and the core of the peer, in a program that is otherwise jpeer: each message is served
- * under the reference ledger. With CMakeLists.txt, run_subcommand.c uses these functions instead of the
- * functions of rpc/peer.h.
+ * A layer between `jpeer run` and the core of the peer, in a program that is otherwise jpeer: each message is
+ * served under the reference ledger. With CMakeLists.txt, run_subcommand.c uses these functions instead of
+ * the functions of rpc/peer.h.
  */
 #include "tests/ledger/peer_ledger.h"
 

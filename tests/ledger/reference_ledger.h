@@ -20,22 +20,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Puts the counting functions into the JVM's JNI table (JVMTI SetJNIFunctionTable). Once. False: the JVM refused. */
+/* Puts the counting functions into the JVM's JNI table (JVMTI SetJNIFunctionTable). Once. False: the JVM
+ * refused. */
 bool reference_ledger_start(JNIEnv *env);
 
 /* Begins a request on the calling thread, which is attached. ends_with_client: references that the request
  * makes and that no cache keeps must be deleted when the client is gone. */
 void reference_ledger_begin(struct text request, bool ends_with_client);
-/* Ends the request. Breaches are local references that are left, a frame that is left (except one empty frame), and a
- * pending exception. */
+/* Ends the request. Breaches are local references that are left, a frame that is left (except one empty
+ * frame), and a pending exception. */
 void reference_ledger_end(void);
 
 /*
- * Global and weak references of requests that still exist belong to caches, which do not grow when the same request
- * is repeated. For this reason it is a breach if one place in the code has made such references in two
- * requests of the same text. For references to classes or loaders it is a breach only if both refer to the
- * same class or loader. only_of_clients: checks only requests that end with their client. Call it after the
- * serving threads have ended.
+ * Global and weak references of requests that still exist belong to caches, which do not grow when the same
+ * request is repeated. For this reason it is a breach if one place in the code has made such references in
+ * two requests of the same text. For references to classes or loaders it is a breach only if both refer to
+ * the same class or loader. only_of_clients: checks only requests that end with their client. Call it after
+ * the serving threads have ended.
  */
 void reference_ledger_check_globals(JNIEnv *env, bool only_of_clients);
 

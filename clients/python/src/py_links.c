@@ -255,8 +255,8 @@ static bool may_open(const struct py_connection *connection)
          connection->process == getpid() && time(NULL) >= connection->retry_at;
 }
 
-/* Opens a client over shared memory, if the connection's own link may use shared memory. Called without the
- * GIL. */
+/* Opens a client for a further link: over shared memory, if possible, when this program has launched the
+ * peer. Called without the GIL. */
 static enum jp_client_status open_client(const struct py_connection *connection, const char *url,
                                          struct jp_client **client)
 {
@@ -311,8 +311,8 @@ struct link *link_open_for_loop(struct py_connection *connection)
   return may_open(connection) ? open_link(connection, LINK_FOR_LOOP) : NULL;
 }
 
-/* True: the Java thread of the link serves requests, because the abandoned call has ended. Waits for a short time. The peer
- * refuses the probe while the thread does not return. */
+/* True: the Java thread of the link serves requests, because the abandoned call has ended. Waits for a short
+ * time. The peer refuses the probe while the thread does not return. */
 static bool is_served(struct link *link)
 {
   enum { WAIT_MS = 250, REFUSED = -32000 };

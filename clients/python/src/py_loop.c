@@ -8,7 +8,8 @@
 
 /* ---- a request ---- */
 
-/* A request that a loop completes. The connection lists those that have not been completed. The GIL guards the list. */
+/* A request that a loop completes. The connection lists those that have not been completed. The GIL guards
+ * the list. */
 struct sent {
   struct sent *previous, *next;
   unsigned holders;                 /* the request in flight, and each loop_cancel of it */

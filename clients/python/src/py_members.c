@@ -148,8 +148,8 @@ static PyObject *method_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return (PyObject *)made;
 }
 
-/* If a name has static and instance overloads, a first argument that is an instance of the class is the receiver. -1: an
- * exception. */
+/* If a name has static and instance overloads, a first argument that is an instance of the class is the
+ * receiver. -1: an exception. */
 static int first_is_receiver(const struct member *member, PyObject *args)
 {
   if (PyTuple_Size(args) == 0 || !is_object(PyTuple_GetItem(args, 0)))

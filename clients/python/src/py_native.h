@@ -203,9 +203,9 @@ void link_unpin(struct link *link);
 struct link *link_open_for_loop(struct py_connection *connection);
 /* Sends the releases of objects that other links received. Never waits. */
 void link_flush_others(struct py_connection *connection, const struct link *link);
-/* Sends a ping, so that the link's client knows the epoch of the session. Before that, if a request has an object of
- * another link, the client cannot tell whether the peer of the object or only the client's own connection has ended.
- * Without the GIL. False: the peer does not answer. */
+/* Sends a ping, so that the link's client knows the epoch of the session. Before that, if a request has an
+ * object of another link, the client cannot tell whether the peer of the object or only the client's own
+ * connection has ended. Without the GIL. False: the peer does not answer. */
 bool link_learn_epoch(const struct link *link, int timeout_ms);
 /* Call with the status of each call: a link whose connection has ended is not used any more. */
 void link_note_status(struct link *link, enum jp_client_status status);
@@ -460,8 +460,8 @@ PyObject *loop_unpin_link(PyObject *self, PyObject *number);
 /* A callback that Java may hold. */
 struct given;
 
-/* Returns the callback to give. The builder releases it, and its request is sent over the callback's link. NULL: an
- * exception. */
+/* Returns the callback to give. The builder releases it, and its request is sent over the callback's link.
+ * NULL: an exception. */
 struct given *callback_acquire(struct argument_builder *builder, PyObject *callback);
 struct jp_callback *callback_handle(const struct given *given);
 void callback_release(struct given *given);

@@ -421,8 +421,8 @@ static Py_ssize_t count_forms(const struct buffer_forms *forms)
   return count;
 }
 
-/* The form for an array whose type is known: elements of the same size keep their bits, others their
- * values. */
+/* The form for an array whose type is known: elements of the same size keep their bits, other elements keep
+ * their values. */
 static const struct buffer_form *form_for(const struct buffer_forms *forms, const char *element)
 {
   const struct buffer_form *by_value = &forms->forms[0];
@@ -515,8 +515,8 @@ static const struct buffer_form *choose_buffer_form(struct argument_builder *bui
   return chosen < count ? &forms->forms[chosen] : NULL;
 }
 
-/* For contiguous buffers that have no strides although strides were requested, for example buffers of
- * ctypes. */
+/* Sets the strides of a contiguous buffer that has none although strides were requested, for example a buffer
+ * of ctypes. */
 static bool set_strides(struct argument_builder *builder, Py_buffer *view)
 {
   Py_ssize_t stride = view->itemsize;

@@ -79,7 +79,10 @@ final class Callback implements InvocationHandler {
     }
   }
 
-  /** Hash tables still have to find and remove the object after its client has ended. */
+  /**
+   * Calls the client, or answers by identity once the client has ended, because hash tables still have to
+   * find and remove the object then.
+   */
   private Object callOrAnswer(int index, int which, Object[] arguments) throws Throwable {
     if (!isReachable(number)) {
       return answerByIdentity(which, arguments);
