@@ -2,7 +2,7 @@
 #define JPEER_OP_OUTCOME_H
 /*
  * The outcome of an operation, before its codec writes the answer. Plain data, borrowed from the request's
- * arena; only a body has an owner, the codec or the transport, which reads and closes it.
+ * arena; only a body has an owner. The owner is the codec or the transport, and reads and closes the body.
  */
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -56,16 +56,19 @@ struct outcome_out {
 
 struct outcome {
   enum outcome_kind kind;
-  struct outcome_out *outs; /* of a call or new, in addition to the result */
+  struct outcome_out *outs; /* changed arrays of an OP_CALL or OP_NEW, in addition to the result */
   size_t out_count;
 
   /* OUTCOME_VALUE */
-  struct text type; /* declared type where primitive, else the runtime class (Class.getName()); of null the
-                       declared type */
+  /* the declared type if it is primitive or the result is null; otherwise the runtime class
+   * (Class.getName()) */
+  struct text type;
   bool is_null;
   uint32_t ref; /* 0: no ref; after an operation by_value: one of the refs in value */
   const struct op_callback_identity
-      *callback;  /* if the object of the ref is a callback; NULL: no callback, or value contains it */
+      /* the identity of the callback, if the object of the ref is a callback; NULL: it is not, or `value`
+       * contains the identity */
+      *callback;
   bool has_value; /* a scalar, or a small array in addition to its ref */
   struct op_value value;
 
@@ -82,9 +85,11 @@ struct outcome {
   /* FAILURE_NOT_FOUND: near names that the caller may use */
   struct text *suggestions;
   size_t suggestion_count;
-  struct outcome_throwable *throwable; /* frames and cause; NULL: Java threw nothing */
-  uint32_t throwable_ref;              /* the caller's ref, if the operation wants it; 0: none */
-  /* FAILURE_NOT_FOUND, where several loaders have a class of the name. Their refs are the caller's. */
+  /* the throwable with its frames and causes; NULL: Java threw nothing */
+  struct outcome_throwable *throwable;
+  uint32_t throwable_ref; /* the caller's ref, if the operation wants it; 0: none */
+  /* FAILURE_NOT_FOUND: the loaders that have a class of the name, if there are several. The caller owns their
+   * refs. */
   const struct outcome_loader *loaders;
   size_t loader_count;
 
@@ -92,8 +97,8 @@ struct outcome {
   struct outcome_body body;
 };
 
-/* The bytes of a caller's name that a message shows (arena_shorten), and of the longest message: the size of an error
- * must not depend on the request. */
+/* The number of bytes of a caller's name that a message shows (arena_shorten), and the number of bytes of the
+ * longest message. The size of an error must not depend on the request. */
 enum { OUTCOME_NAME_SHOWN = 256, OUTCOME_MESSAGE_MAX = 8192 };
 
 /* Makes *outcome the error of a request for another epoch of its session. */

@@ -11,7 +11,7 @@ enum { HOME_POLL_EVERY = 1024 };
 /* Lines of a small frame, which are prefetched from the other side's cache together. */
 enum { CACHE_LINE = 64, FETCHED_LINES = 4 };
 
-/* The lines that this side reads next. */
+/* Prefetches the lines that this side reads next. */
 static void fetch_to_read(const struct ring_reader *reader)
 {
   size_t available = (size_t)(reader->written - reader->position);
@@ -35,7 +35,7 @@ void ring_writer_prepare(const struct ring_writer *writer)
   fetch_line_to_write(writer->bytes + writer->offset);
 }
 
-/* The lines that this side writes next, after the line that the other side is about to read. */
+/* Prefetches the lines that this side writes next, but not the line that the other side is about to read. */
 static void fetch_to_write(const struct ring_writer *writer)
 {
   size_t offset = writer->offset / CACHE_LINE * CACHE_LINE + CACHE_LINE;
@@ -87,7 +87,7 @@ void ring_end_frame(struct buffer *out, size_t begin, enum ring_kind kind)
   buffer_append(out, zeros, count_padding(length));
 }
 
-/* The other side may not have read less than before, nor more than was published. */
+/* The ring is broken if the other side has read less than before, or more than was published. */
 static void poll_taken(struct ring_writer *writer)
 {
   uint64_t taken = ring_poll_position(&writer->other->taken);
@@ -119,7 +119,7 @@ static void advance_writer(struct ring_writer *writer, size_t count)
     writer->offset = 0;
 }
 
-/* There is room for it. */
+/* The ring must have room for the bytes. */
 static void copy_into_ring(struct ring_writer *writer, const char *bytes, size_t count)
 {
   size_t to_end = writer->size - writer->offset;
@@ -145,8 +145,8 @@ static size_t write_some(struct ring_writer *writer, const char *bytes, size_t c
   return count;
 }
 
-/* True if home has room for the frame, and after it for the skipped part and all that is in flight: the frame need
- * not wait because of the way home. */
+/* True if the home has room for the frame, and also for the skipped part and all bytes in flight. In that
+ * case the frame need not wait because the writer goes home. */
 static bool is_home_free(const struct ring_writer *writer, size_t frame_size)
 {
   size_t in_flight = (size_t)(writer->position - writer->taken);
@@ -171,7 +171,7 @@ static void go_home(struct ring_writer *writer, size_t frame_size)
   size_t reach = writer->reach;
   if (skipped > 0)
     advance_writer(writer, skipped);
-  writer->reach = reach; /* nothing was written there */
+  writer->reach = reach; /* nothing was written above `reach` */
   writer->home_poll_at = writer->position;
 }
 
@@ -195,7 +195,7 @@ size_t ring_write(struct ring_writer *writer, const char *bytes, size_t count)
   return done;
 }
 
-/* Continues the current frame; true if all bytes went into the ring. */
+/* Continues the current frame. True: all bytes were written into the ring. */
 static bool write_part(struct ring_writer *writer, const char *bytes, size_t count, struct buffer *rest)
 {
   size_t written = write_some(writer, bytes, count);
@@ -335,7 +335,7 @@ static void advance_reader(struct ring_reader *reader, size_t count)
     reader->offset -= reader->size;
 }
 
-/* Padding is consumed with the payload, or its writer would not see an empty ring. */
+/* Consumes the padding together with the payload. Otherwise the writer would not see an empty ring. */
 static void consume_padding(struct ring_reader *reader)
 {
   if (ring_reader_available(reader) < reader->padding)
