@@ -145,7 +145,7 @@ static enum jp_status intern_text(struct builder *builder, struct text t, uint32
   return status == JP_OK ? JP_OK : jp_fail_memory(error, "class files");
 }
 
-/* The entry of a name in class_of_name. The table grows with the strings. */
+/* Returns the entry of a name in class_of_name. The table grows with the number of strings. */
 static uint32_t *class_slot(struct builder *builder, uint32_t name)
 {
   struct array *table = &builder->class_of_name;
@@ -308,8 +308,8 @@ static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_
   *place = CATALOG_NONE;
   if (slot == NULL)
     return jp_fail_memory(error, "class files");
-  /* The first on the class path wins, except that a class that the application's loader finds replaces one in a part
-   * that the loader does not search. */
+  /* The first class of a name on the class path has priority. As an exception, a class that the application's
+   * loader finds replaces a class in a part that the loader does not search. */
   const struct catalog_class *classes = builder->classes.items;
   if (*slot != CATALOG_NONE && (builder->part != 0 || classes[*slot].part == 0))
     return JP_OK;

@@ -22,7 +22,7 @@ enum {
   LISTED_AGE_MS = 60000 /* in addition, for the list of all names */
 };
 
-/* Excludes most names without a comparison of their bytes. */
+/* The facts of a name that exclude most names without a comparison of their bytes. */
 struct entry {
   /* a bit for each character in the name, without regard to case; some characters share a bit */
   uint64_t letters;
@@ -31,8 +31,8 @@ struct entry {
   uint8_t last; /* character */
 };
 
-/* The names of all classes, in a form in which similar names are found in a fraction of a millisecond. One thread
- * while names are added, then any number. */
+/* The names of all classes, in a form in which similar names are found in a fraction of a millisecond. While
+ * names are added, only one thread uses the struct. Afterwards any number of threads may use it. */
 struct class_names {
   atomic_uint users;
   struct array entries;
@@ -237,7 +237,7 @@ static void visit_like(const struct class_names *names, const struct catalog_lik
     bool may_have_part = entry->last == last && (part_letters & ~entry->letters) == 0;
     size_t length = like->name.len;
     size_t difference = entry->length > length ? entry->length - length : length - entry->length;
-    /* An edit removes a character, adds one or both: two bits at most. */
+    /* An edit removes a character, adds a character, or does both, so it changes at most two bits. */
     bool is_near = difference <= like->edits &&
                    (unsigned)__builtin_popcountll(entry->letters ^ letters) <= 2 * like->edits;
     if (!may_have_part && !is_near)

@@ -4,10 +4,10 @@
  * The classes of a class path and of a JDK as tables, read from class files. Needs no JVM; no class is loaded or
  * initialised.
  *
- * The first catalog_load reads everything under a lock. The tables are then constant and live as long as the catalog:
- * any number of threads may read them. Excerpts hold a few classes and the classes that these need, and are kept for
- * a while. JVMS 4 has the format of class files, the JAR File Specification the order of the class path, manifests
- * and multi-release jars.
+ * The first catalog_load reads everything under a lock. The tables are then constant, and valid as long as
+ * the catalog. Any number of threads may read them. An excerpt has a few classes and the classes that these
+ * few classes need. The catalog keeps some excerpts for later requests. JVMS 4 specifies class files. The JAR
+ * File Specification specifies the order of the class path, manifests and multi-release jars.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -49,7 +49,7 @@ struct catalog_class {
   uint16_t simple_name_at; /* where the simple name starts in the name */
   uint16_t part;  /* of the class path, by number in parts; 0: the application's class loader finds it */
   uint8_t origin; /* enum catalog_origin */
-  bool hidden;    /* anonymous, local or synthetic: listed only because others may inherit from it */
+  bool hidden;    /* anonymous, local or synthetic: listed only because other classes may inherit from it */
 };
 
 struct catalog_method {
@@ -59,7 +59,7 @@ struct catalog_method {
   uint32_t first_parameter; /* in parameters; CATALOG_NONE: no parameter has a name or a flag */
   uint16_t access;
   uint8_t parameter_count;
-  bool hidden : 1;  /* synthetic or a bridge: listed only because it overrides */
+  bool hidden : 1;  /* synthetic or a bridge: listed only because it overrides other methods */
   bool is_open : 1; /* allowed for the described object, although denied for its class */
 };
 
@@ -76,8 +76,8 @@ struct catalog_parameter {
   uint16_t access;
 };
 
-/* A part of a jar that the application's class loader does not search: a jar in it, or its classes below a folder
- * such as BOOT-INF/classes. */
+/* A part of a jar that the application's class loader does not search. A part is a jar inside the jar, or the
+ * classes below a folder such as BOOT-INF/classes. */
 struct catalog_part {
   uint32_t some_class; /* the name of one of its classes that is not hidden; 0: none */
 };
@@ -108,14 +108,14 @@ enum jp_status catalog_create(const struct catalog_config *config, struct catalo
                               struct jp_error *error) JP_MUST_CHECK;
 /* The tables must no longer be in use. NULL is fine. */
 void catalog_destroy(struct catalog *catalog);
-/* Ends a reading in progress and prevents further ones: they fail with JP_CLOSED. NULL is fine. */
+/* Ends a reading in progress. This reading and later readings fail with JP_CLOSED. NULL is fine. */
 void catalog_stop(struct catalog *catalog);
 
 /*
- * Returns the tables; the first call reads them. Broken class files and jars are left out with a line in the log.
- * JP_NOT_FOUND, JP_IO: the JDK's image or the library that reads it cannot be used; the error's text names the path.
- * JP_LIMIT: the class path is absurdly large. JP_CLOSED: catalog_stop was called. After a failure the next call tries
- * again.
+ * Returns the tables. The first call reads them. Broken class files and jars are left out with a line in the
+ * log. JP_NOT_FOUND, JP_IO: the JDK's image or the library that reads it cannot be used; the error's text
+ * names the path. JP_LIMIT: the class path is absurdly large. JP_CLOSED: catalog_stop was called. After a
+ * failure the next call tries again.
  */
 enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables **tables,
                             struct jp_error *error) JP_MUST_CHECK;
@@ -126,14 +126,15 @@ unsigned catalog_feature_version(const struct catalog_config *config);
 /* The classes that an excerpt holds in addition to the requested classes. */
 enum catalog_extent {
   CATALOG_ANCESTRY, /* their superclasses and interfaces */
-  CATALOG_NESTED,   /* and the member classes of the requested ones */
-  CATALOG_TYPES     /* and the classes in the types of their members, with their ancestry */
+  CATALOG_NESTED,   /* also the member classes of the requested classes */
+  CATALOG_TYPES     /* also the classes in the types of their members, with the ancestry of these classes */
 };
 
 /*
- * A few classes of the catalog in their own tables, for which only the files of these classes are read. If the
- * catalog is read already, or the classes are too many, or only the whole catalog can resolve their names (struct
- * catalog_part), the tables are the catalog's own. `subclasses` has only classes of the excerpt. Any thread.
+ * A few classes of the catalog in tables of their own. Only the files of these classes are read. The tables
+ * are the catalog's tables if the whole catalog was read already, if there are too many classes, or if only
+ * the whole catalog can resolve their names (struct catalog_part). `subclasses` has only classes of the
+ * excerpt. Any thread.
  */
 struct catalog_excerpt;
 
@@ -150,8 +151,9 @@ void catalog_excerpt_close(struct catalog_excerpt *excerpt); /* NULL is fine */
 const struct catalog_tables *catalog_excerpt_tables(const struct catalog_excerpt *excerpt);
 bool catalog_excerpt_is_whole(const struct catalog_excerpt *excerpt);
 
-/* Visits the binary name of each class, in no order, and some twice, without reading class files. The name is valid
- * during the call, under a lock of the catalog. Fails as catalog_load does. */
+/* Calls visit with the binary name of each class, without reading class files. The names have no order, and
+ * some are passed twice. A name is valid during the call of visit, which is made under a lock of the catalog.
+ * Fails as catalog_load does. */
 typedef void catalog_visitor(void *context, struct text name);
 enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
@@ -167,16 +169,16 @@ struct catalog_likeness {
   unsigned edits;
 };
 
-/* Visits the binary names that are similar to this name, and some names with more edits. The same as
- * catalog_each_name, but not under a lock. The names are kept: they may lack a class that is less than a
- * second old, or still have a removed one. If listing the names is slow (large folders on the class path),
- * they may be older, by 20 times as long. */
+/* Calls visit with the binary names that are similar to this name, and with some names that have more edits.
+ * The same as catalog_each_name, but not under a lock. The catalog keeps a list of the names for a second. If
+ * listing the names is slow (large folders on the class path), it keeps the list for 20 times the time that
+ * listing took. For this reason a new class may be missing, and a removed class may still be listed. */
 enum jp_status catalog_each_name_like(struct catalog *catalog, const struct catalog_likeness *like,
                                       catalog_visitor *visit, void *context,
                                       struct jp_error *error) JP_MUST_CHECK;
 
-/* Visits all binary names, as catalog_each_name does, but not under a lock, and from the kept names: a class that is
- * less than a minute old may be missing. */
+/* Calls visit with all binary names, as catalog_each_name does, but not under a lock. The names are from the
+ * kept list, so a class that is less than a minute old may be missing. */
 enum jp_status catalog_each_known_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                        struct jp_error *error) JP_MUST_CHECK;
 

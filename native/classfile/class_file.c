@@ -319,7 +319,8 @@ static enum jp_status allocate_parameters(struct class_reader *reader, struct cl
   return method->parameters == NULL ? jp_fail_memory(reader->error, NULL) : JP_OK;
 }
 
-/* JVMS 4.7.24. Where the count is not the descriptor's, the entries cannot be assigned to parameters. */
+/* JVMS 4.7.24. If the number of entries differs from the number of parameters in the descriptor, the entries
+ * cannot be assigned to parameters. */
 static enum jp_status read_method_parameters(struct class_reader *reader, void *target)
 {
   struct class_member *method = target;
@@ -386,9 +387,9 @@ static enum jp_status read_code(struct class_reader *reader, void *target)
   return read_attributes(reader, known, sizeof known / sizeof known[0], target);
 }
 
-/* JVMS 4.7.6: the entry for the class itself has the modifiers that are written in the source. Without an
- * outer class it is local or anonymous. The class's members have one each: compilers name it by the constant
- * that the class has. */
+/* JVMS 4.7.6: the entry for the class itself has the modifiers that are written in the source. If that entry
+ * has no outer class, the class is local or anonymous. Each member class has an entry whose outer class is
+ * this class; compilers use for it the constant of the class itself. */
 static enum jp_status read_inner_classes(struct class_reader *reader, void *target)
 {
   enum { VISIBLE_FLAGS = 0xFFFF & ~0x0020, ENTRY_BYTES = 8 };
@@ -404,7 +405,7 @@ static enum jp_status read_inner_classes(struct class_reader *reader, void *targ
   for (unsigned i = 0; i < count && !reader->cursor.failed; i++) {
     unsigned inner = read_u2(&reader->cursor);
     unsigned outer = read_u2(&reader->cursor);
-    /* the simple name, which is not needed because it follows from the other two */
+    /* the simple name, which is not needed because it follows from the two other names */
     (void)read_u2(&reader->cursor);
     unsigned access = read_u2(&reader->cursor);
     struct text name;

@@ -19,19 +19,19 @@ void module_path_expand(struct text module_path, struct buffer *out);
 /* Removes the first element from *rest; false: no element is left. An empty element is returned as ".". */
 bool class_path_next(struct text *rest, struct text *element);
 
-/* True where the element is a wildcard: a star, alone or after a '/'. *folder is then the text before the star
+/* True if the element is a wildcard: a star, alone or after a '/'. *folder is then the text before the star
  * ("lib/", or empty for the current folder). */
 bool class_path_is_wildcard(struct text element, struct text *folder);
 
 /*
- * The elements of a class path in their order, a list that grows while it is read: the files of a jar's Class-Path
- * come directly after the jar (JAR File Specification). Each file counts once, at its first place. One owner, one
- * thread at a time. Used only by the catalog.
+ * The elements of a class path in their order. The list grows while the elements are read, because the files
+ * of a jar's Class-Path come directly after the jar (JAR File Specification). Each file counts once, at its
+ * first place. One thread at a time. Used only by the catalog.
  */
 struct element {
   const char *path;
   size_t next;    /* index of the next element, or ELEMENTS_END */
-  unsigned depth; /* length of the chain of jars of which each names the next, up to this jar */
+  unsigned depth; /* the length of the chain of jars that leads to this jar by their Class-Paths */
 };
 
 enum { ELEMENTS_END = SIZE_MAX };
@@ -55,10 +55,11 @@ static inline const struct element *elements_at(const struct elements *elements,
   return (const struct element *)elements->all.items + index;
 }
 
-/* Finds out the kind of an element; call it for each in their order. JP_LIMIT: there are absurdly many. JP_NO_MEMORY. */
+/* Finds out the kind of an element. Call this function for each element, in their order. JP_LIMIT: there are
+ * absurdly many elements. JP_NO_MEMORY. */
 enum jp_status elements_examine(struct elements *elements, size_t index, enum element_kind *kind,
                                 struct jp_error *error) JP_MUST_CHECK;
-/* Inserts what the jar at this index names as its Class-Path after it. JP_NO_MEMORY. */
+/* Inserts the files of a jar's Class-Path after the jar at this index. JP_NO_MEMORY. */
 enum jp_status elements_insert(struct elements *elements, size_t index, struct text class_path,
                                struct jp_error *error) JP_MUST_CHECK;
 

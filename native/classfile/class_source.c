@@ -175,7 +175,7 @@ static enum jp_status list_class_path(struct class_source *source, struct jp_err
 
 /* ---- one class of the class path ---- */
 
-/* A jar that has changed since is opened again; a removed one has no classes. */
+/* If a jar has changed since it was opened, it is opened again. A jar that was removed has no classes. */
 static enum jp_status open_jar(struct class_source *source, size_t element, struct jar **jar,
                                struct jp_error *error)
 {
@@ -218,7 +218,8 @@ static bool is_the_class(const uint8_t *bytes, size_t size, struct text name, st
   if (*status == JP_OK && (!text_equal(file->name, name) || (file->access & ACCESS_MODULE) != 0))
     *status = JP_INVALID;
   if (*status == JP_INVALID) {
-    *status = JP_NOT_FOUND; /* no class loader would find it there, or the whole catalog warns of it */
+    /* no class loader would find the class there, or reading the whole catalog gives a warning */
+    *status = JP_NOT_FOUND;
     return false;
   }
   return true;

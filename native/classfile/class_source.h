@@ -27,11 +27,12 @@ enum jp_status class_source_read(struct class_source *source, struct text name, 
                                  struct class_file *file, enum catalog_origin *origin,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* Finds out where the classes are, for class_source_each. Errors as above. */
+/* Finds out where the classes are, for class_source_each. The errors are those of class_source_read. */
 enum jp_status class_source_list(struct class_source *source, struct jp_error *error) JP_MUST_CHECK;
 
-/* Visits the binary name of each class, in no order, and some twice, after class_source_list has succeeded once. Any
- * holder's thread, also while others read classes. JP_NO_MEMORY, JP_IO. */
+/* Calls visit with the binary name of each class, after class_source_list has succeeded once. The names have
+ * no order, and some are passed twice. The thread of any holder may call this function, even while other
+ * threads read classes. JP_NO_MEMORY, JP_IO. */
 enum jp_status class_source_each(const struct class_source *source, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
 

@@ -12,16 +12,16 @@ void excerpts_destroy(struct excerpts *excerpts); /* NULL is fine */
 /* Frees the kept excerpts. Excerpts that are still held remain valid. */
 void excerpts_forget(struct excerpts *excerpts);
 
-/* Finds or reads an excerpt. JP_LIMIT: only the whole catalog has the classes, or it is better to read it.
- * JP_NO_MEMORY, JP_IO, JP_NOT_FOUND (the JDK's image cannot be used). Any thread. */
+/* Finds or reads an excerpt. JP_LIMIT: only the whole catalog has the classes, or reading the whole catalog
+ * is better. JP_NO_MEMORY, JP_IO, JP_NOT_FOUND (the JDK's image cannot be used). Any thread. */
 enum jp_status excerpts_open(struct excerpts *excerpts, const struct text *names, size_t count,
                              enum catalog_extent extent, struct catalog_excerpt **excerpt,
                              struct jp_error *error) JP_MUST_CHECK;
-/* Visits the names of all classes. The same errors. Any thread. */
+/* Calls visit with the names of all classes. The errors are those of excerpts_open. Any thread. */
 enum jp_status excerpts_each_name(struct excerpts *excerpts, catalog_visitor *visit, void *context,
                                   struct jp_error *error) JP_MUST_CHECK;
 
-/* An excerpt of these tables, which are borrowed and outlive it. NULL: no memory. */
+/* Makes an excerpt of these tables. The tables are borrowed and must outlive the excerpt. NULL: no memory. */
 struct catalog_excerpt *excerpt_of_whole(const struct catalog_tables *tables);
 
 #endif

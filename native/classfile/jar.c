@@ -57,7 +57,8 @@ static bool is_deflated(const zip_stat_t *facts)
          facts->encryption_method == ZIP_EM_NONE && facts->comp_size <= facts->size + PACKED_EXCESS_MAX;
 }
 
-/* Of a deflated entry. True where it unpacks to exactly facts->size bytes, with the directory's checksum. */
+/* Unpacks a deflated entry. True: the result has exactly facts->size bytes and the checksum of the
+ * directory. */
 static bool inflate_whole(struct jar *jar, zip_file_t *file, const zip_stat_t *facts)
 {
   size_t size = (size_t)facts->size;
@@ -83,8 +84,8 @@ static void free_buffers(struct jar *jar)
   libdeflate_free_decompressor(jar->decompressor);
 }
 
-/* True where the entry unpacks to exactly `size` bytes, which are then in jar->bytes. It reads one byte more, since
- * libzip compares the checksum at the end of the entry. */
+/* True: the entry unpacks to exactly `size` bytes, which are then in jar->bytes. This function reads up to
+ * one byte more, because libzip compares the checksum at the end of the entry. */
 static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
 {
   size_t done = 0;

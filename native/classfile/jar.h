@@ -16,10 +16,10 @@ enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned
                              struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * A jar whose classes are read one at a time, without the classes of jars inside it (in a multi-release jar
- * the versions for this Java). One owner. Caller closes with jar_close. *jar is NULL if the file is not a
- * readable jar; in that case a warning is added to `warnings`, a builder that outlives the jar. JP_NO_MEMORY;
- * JP_IO: no file descriptor is left.
+ * A jar whose classes are read one at a time, without the classes of jars inside it. In a multi-release jar
+ * these are the versions for this Java. One owner. Caller closes with jar_close. *jar is NULL if the file is
+ * not a readable jar; in that case a warning is added to `warnings`, a builder that outlives the jar.
+ * JP_NO_MEMORY; JP_IO: no file descriptor is left.
  */
 struct jar;
 enum jp_status jar_open(struct builder *warnings, const char *path, unsigned feature_version,
@@ -30,8 +30,9 @@ void jar_close(struct jar *jar); /* NULL is fine */
 size_t jar_class_count(const struct jar *jar);
 struct text jar_class_path(const struct jar *jar, size_t index);
 struct text jar_manifest_class_path(const struct jar *jar); /* empty: the jar has no Class-Path */
-/* True if the jar has classes that the application's class loader does not search: classes in the jars inside it, or
- * below a folder such as BOOT-INF/classes. jar_class_path lists the latter with this folder in their paths. */
+/* True if the jar has classes that the application's class loader does not search: classes in the jars inside
+ * it, or below a folder such as BOOT-INF/classes. jar_class_path lists the classes below such a folder with
+ * the folder in their paths. */
 bool jar_has_parts(const struct jar *jar);
 
 /* Unpacks a class. *bytes is valid until the next call. JP_NOT_FOUND: the class does not exist, or cannot be

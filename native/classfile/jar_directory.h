@@ -2,8 +2,8 @@
 #define JPEER_CLASSFILE_JAR_DIRECTORY_H
 /*
  * The central directory of a plain jar (APPNOTE.TXT of PKWARE, 4.3), and its entries one at a time. It is
- * used in place of libzip. libzip converts the time of each entry by mktime, and so needs three times as long
- * to list the classes of a class path. One owner.
+ * used in place of libzip, because libzip converts the time of each entry by mktime, and so needs three times
+ * as long to list the classes of a class path. One owner.
  */
 #include "base/buffer.h"
 #include "base/status.h"
@@ -32,7 +32,8 @@ void jar_directory_close(struct jar_directory *directory); /* NULL is fine */
 size_t jar_directory_count(const struct jar_directory *directory);
 /* In the order of the directory. */
 const struct jar_item *jar_directory_item(const struct jar_directory *directory, size_t index);
-/* *bytes becomes the unpacked content. JP_INVALID: it cannot be unpacked, or is not what the directory says; JP_NO_MEMORY. */
+/* *bytes becomes the unpacked content. JP_INVALID: the content cannot be unpacked, or does not match the
+ * directory. JP_NO_MEMORY. */
 enum jp_status jar_directory_read(struct jar_directory *directory, const struct jar_item *item,
                                   struct buffer *bytes) JP_MUST_CHECK;
 

@@ -2,7 +2,8 @@
 #define JPEER_CLASSFILE_JIMAGE_H
 /*
  * Reads the classes of a JDK from its image, lib/modules, by the JDK's lib/libjimage.so, which remains
- * loaded. One owner, except for jimage_read: after jimage_begin_read any number of threads may read.
+ * loaded. One thread at a time, except for jimage_read: after jimage_begin_read any number of threads may
+ * call jimage_read.
  */
 #include "base/buffer.h"
 #include "classfile/builder.h"

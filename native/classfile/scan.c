@@ -129,7 +129,8 @@ static enum jp_status read_item(const struct scan *scan, struct item *item)
                                 : JP_OK;
 }
 
-/* The lock is held. Always starts the item that is merged next, even if a jar has just added this item. */
+/* The caller holds the lock. The item that is merged next is always started, even if a jar has just added
+ * it. */
 static struct item *start_item(struct scan *scan)
 {
   struct item *item = scan->first;
@@ -161,7 +162,7 @@ static enum jp_status merge_item(struct scan *scan, struct item *item, bool *is_
   return status;
 }
 
-/* The lock is held, except while an item is merged. */
+/* The caller holds the lock, and this function releases the lock while it merges an item. */
 static void merge_items(struct scan *scan)
 {
   if (scan->is_merging)
@@ -224,7 +225,8 @@ static void *work(void *context)
 
 /* ---- */
 
-/* As many threads as can be started, including the caller. The peer handles signals on another thread. */
+/* Runs as many threads as can be started, including the calling thread. Signals are blocked in the started
+ * threads, because the peer handles signals on another thread. */
 static void run_threads(struct scan *scan)
 {
   pthread_t threads[THREADS_MAX];
