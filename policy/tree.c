@@ -21,7 +21,7 @@ struct builder {
 enum {
   QUOTED_MAX = 60,
   ANCHORS_MAX = 256, /* they are searched one by one */
-  TAG_NAMES_MAX = 16 /* libyaml compares each with all before it, within one event */
+  TAG_NAMES_MAX = 16 /* libyaml compares each name with all earlier names, within one event */
 };
 
 static struct text take_yaml_text(const yaml_char_t *string)

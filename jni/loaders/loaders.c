@@ -206,8 +206,8 @@ static uint32_t fold_hash(uint64_t hash)
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* Gives modified UTF-8 and WTF-8 the same hash. They differ in few characters, but decode to the same units.
- * */
+/* Gives modified UTF-8 and WTF-8 the same hash: the two differ in few characters, but decode to the same
+ * units. */
 uint32_t loaded_name_hash(struct text name)
 {
   if (text_is_ascii(name))

@@ -21,7 +21,7 @@ static struct {
   const struct jvm_hooks *hooks;
   struct jvm jvm;
 
-  pthread_mutex_t serving_lock; /* held while hooks.started runs, so that the shutdown hook waits for that */
+  pthread_mutex_t serving_lock; /* held while hooks.started runs, so that the shutdown hook waits for it */
   enum {
     NOT_SERVING, /* hooks.started has not returned JP_OK */
     IS_SERVING,
@@ -260,7 +260,7 @@ static enum jp_status start_application(struct jvm_thread *thread, struct jvm_ma
   enum jp_status status = open_machine(thread, error);
   if (status == JP_OK)
     status = add_shutdown_hook(thread, error);
-  /* Before the main class is searched, because that may take long. */
+  /* Called before the search for the main class, because the search may take long. */
   if (status == JP_OK)
     status = jvm_spawn(&run.jvm, "jpeer-signals", exit_on_signal, NULL, error);
   if (status == JP_OK) {

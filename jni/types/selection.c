@@ -247,7 +247,7 @@ static bool add_between(struct selection *selection)
 
 /* ---- bridges ---- */
 
-/* True if a value of the first type may be passed on, after a cast, as one of the second. */
+/* True if a value of the first type may be passed on, after a cast, as a value of the second type. */
 static bool could_become(struct jvm_thread *thread, struct jvm_type *from, struct jvm_type *to)
 {
   if (from->kind != 'L' || to->kind != 'L' || text_equal(from->name, to->name))
@@ -322,7 +322,7 @@ static bool is_never_overridden(const struct jvm_method *method, const struct jv
   return runtime == method->owner || (method->modifiers & (OP_ACC_PRIVATE | OP_ACC_FINAL)) != 0;
 }
 
-/* After walk_lineage. */
+/* Call it after walk_lineage. */
 static bool select_method(struct selection *selection)
 {
   bool found =
@@ -376,8 +376,8 @@ static bool could_be_code(const struct jvm_method *method, const struct jvm_meth
 }
 
 /* The descriptor of the method with the code: for a bridge, its target's. A compiler makes a bridge for the
- * method with these parameters in the same class, or else for the inherited one. NULL: several methods could
- * be the target. Class files from a Java compiler never have several. */
+ * method with these parameters in the same class, or else for the inherited method. NULL: several methods
+ * could be the target. Class files from a Java compiler never have several. */
 static const char *find_code(const struct selection *selection)
 {
   const struct jvm_method *selected = selection->selected;
@@ -442,7 +442,8 @@ static struct judged_member make_member(const struct judged_member *member, cons
                                 .member = member->member};
 }
 
-/* A question to the judge about a supertype, or about a class between the object's and the named one. */
+/* A question to the judge about a supertype, or about a class between the object's class and the named class.
+ * */
 struct supertype_search {
   const struct judged_member *member;
   const struct jvm_lineage *lineage;

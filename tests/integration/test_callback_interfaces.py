@@ -52,7 +52,7 @@ class Interfaces(CallbackCase):
         self.assertEqual(self.client.call("fixtures.Loading", "alive"), "0")
 
     def test_an_interface_may_be_of_another_module(self):
-        """An interface that is loaded by the platform's loader, and one of a package that its module does not export.
+        """An interface of the platform's loader, and an interface of a package that its module does not export.
         """
         held = self.client.new("java.util.ArrayList")
         for index, (interface, method, args, result) in enumerate((

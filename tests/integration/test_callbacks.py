@@ -179,7 +179,7 @@ class Threads(CallbackCase):
         self.assert_serves()
 
     def test_a_waiting_thread_may_hold_monitors_that_others_need(self):
-        """The thread holds a monitor that the JVM or the peer could lock, and others are served."""
+        """The thread holds a monitor that the JVM or the peer could lock, and other clients are served."""
         other = self.connect()
         names = ("java.lang.Class", "java.lang.Thread", "java.lang.ClassLoader", "java.lang.reflect.Proxy",
                  "java.lang.ref.Cleaner", "jpeer.peer.CallbackKind", "jpeer.peer.PeerThread", "jpeer.peer.Released")

@@ -1,4 +1,4 @@
-"""Invented names of classes: an absent class leaves nothing in the JVM, and an existing one is found."""
+"""Invented names of classes: an absent class leaves nothing in the JVM, and an existing class is found."""
 
 import json
 import shutil

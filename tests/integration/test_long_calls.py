@@ -74,7 +74,7 @@ class SlowCalls(PeerCase):
                 client.close()
 
     def test_a_text_that_takes_for_ever_delays_only_its_own_request(self):
-        """jpeer.describe runs toString: all others are served, clients of the same session and object included."""
+        """jpeer.describe runs toString: all other clients are served, also clients of the same session and object."""
         session = {"peer-id": str(uuid.uuid4())}
         self.start()
         steering, looking = self.connect(), self.connect(WebSocketClient, session)

@@ -1,4 +1,4 @@
-"""A policy that changes while the peer serves, and the commands that check and explain one."""
+"""A policy that changes while the peer serves, and the commands that check and explain a policy."""
 
 import json
 import signal
