@@ -442,8 +442,8 @@ static struct judged_member make_member(const struct judged_member *member, cons
                                 .member = member->member};
 }
 
-/* A question to the judge about a supertype, or about a class between the object's class and the named class.
- * */
+/* A question to the judge about a supertype, or about a class between the object's class and the named
+ * class. */
 struct supertype_search {
   const struct judged_member *member;
   const struct jvm_lineage *lineage;
