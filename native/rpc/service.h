@@ -50,9 +50,9 @@ enum rpc_pushed {
 
 /*
  * Functions of a transport for a client to which it can write at any time. Any thread, unless a comment says
- * otherwise. No function waits for the client, and no function calls the service. The functions lock locks of
- * the transport. For this reason the caller must not hold a lock that rpc_service.receive, or a function
- * called by it, locks.
+ * otherwise. No function waits for the client, and no function calls the service. The functions acquire locks
+ * of the transport. For this reason the caller must not hold a lock that rpc_service.receive, or a function
+ * called by it, acquires.
  */
 struct rpc_push {
   /* Gives the client a thread of this name, on which all its messages are served from the next message on,
@@ -121,10 +121,10 @@ struct rpc_waits {
    */
   void (*wait)(void *thread, bool (*is_over)(void *state), void *state, int64_t deadline_ms);
   /* Makes `wait` call is_over again. A wake that precedes the wait is not lost. Any thread, with any lock
-   * held, because this function locks nothing. */
+   * held, because this function acquires no lock. */
   void (*wake)(void *thread);
   /* Requests the end of the thread's call: soon afterwards the transport calls end_call and interrupt_call.
-   * False: the thread serves no message. Any thread. Does not wait, and locks locks of the transport. */
+   * False: the thread serves no message. Any thread. Does not wait. Acquires locks of the transport. */
   bool (*end)(void *thread, const struct rpc_call_end *end);
   /* When the message that the thread serves was received (clock_now_ns); 0: unknown. The transport writes it before serve. */
   _Atomic int64_t arrived_ns;

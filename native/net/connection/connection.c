@@ -1043,7 +1043,8 @@ bool connection_answer_ended(struct crew_source *source, struct crew_member *mem
   return is_done;
 }
 
-/* Called in call, under the lock, by a visitor. *is_later: a thread reads the connection now. */
+/* Called by a visitor, under the lock, while the owner is in call. *is_later: a thread reads the connection
+ * now. */
 static bool reclaim_from_owner(struct connection *connection, struct crew_retained *retained, bool *is_later)
 {
   const struct rpc_service *service = connection_service(connection);

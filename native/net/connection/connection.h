@@ -298,8 +298,8 @@ bool connection_reclaim(struct crew_source *source, struct crew_member *watcher,
  */
 bool connection_check_client(struct crew_source *source, bool had_left);
 /* Called when the client has left. Ends the message that is being served, unless the message has
- * notifications only. Called in call, by a thread that keeps the owner in the call. ids: a buffer for the ids
- * of the message. *has_ids: the buffer has the ids already. */
+ * notifications only. Called while the owner is in call, by a thread that keeps the owner in the call. ids: a
+ * buffer for the ids of the message. *has_ids: the buffer has the ids already. */
 void connection_end_left(const struct connection *connection, struct buffer *ids, bool *has_ids);
 static inline bool connection_has_left(const struct connection *connection)
 {

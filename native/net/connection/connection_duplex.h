@@ -59,7 +59,7 @@
  * as the socket accepts it. While the owner is not in call, the message waits in `pushed`, which the owner appends to
  * `out` between two messages and at the end of its turn. A streamed answer is not interrupted.
  *
- * Locks: a thread that needs both locks duplex->lock first and then connection->lock. duplex->lock only keeps
+ * Locks: a thread that holds both has acquired duplex->lock before connection->lock. duplex->lock only keeps
  * `connection` valid for threads that send. The owner sets `connection` to NULL before the connection is
  * closed.
  */

@@ -47,8 +47,9 @@ struct shape {
   /* The request of the text that fitted last: the contents of the holes are borrowed from that text, the
    * rest from the shape's text. */
   struct rpc_cached_request request;
-  char text[SHAPE_TEXT_MAX]; /* without the contents of the holes; the texts of lists are appended */
-  size_t length;             /* 0: no shape is kept here */
+  /* the shape's text without the contents of the holes, and after it the texts of lists */
+  char text[SHAPE_TEXT_MAX];
+  size_t length; /* 0: no shape is kept here */
   struct shape_hole holes[SHAPE_HOLES];
   size_t hole_count;
   struct op_value args[SHAPE_ARGS];
@@ -62,7 +63,7 @@ struct rpc_fastpath {
   struct shape shapes[SHAPES];
   size_t last;     /* the shape that fitted last */
   size_t oldest;   /* the shape that is replaced next */
-  unsigned misses; /* texts that fitted no shape since one did */
+  unsigned misses; /* how many texts have fitted no shape since the last text that did */
 };
 
 #endif

@@ -5,8 +5,8 @@
  * (jni/fastpath/whole_number_call.h): the values in the holes are passed directly to the call, and the bytes
  * of the answer are written from a template. The general path has found the member, its conversions and the
  * policy's verdict for an operation of the same shape, and has written the answer from which the template was
- * made. If something has changed since, or is unusual, the request takes the general path again. For this
- * folder only; on the worker's own thread.
+ * made. If something has changed since then, or if the request is unusual, the request takes the general
+ * path. For this folder only; on the worker's own thread.
  */
 #include "jni/fastpath/whole_number_call.h"
 #include "rpc/fastpath/fastpath.h"

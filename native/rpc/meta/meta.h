@@ -18,7 +18,7 @@
 struct catalog;
 struct rpc_meta;
 
-/* Questions about class loaders; they load no class. */
+/* Questions about class loaders. Answering them loads no class. */
 struct meta_loaders {
   void *context;
   bool (*main_finds)(void *context,

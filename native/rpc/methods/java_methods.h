@@ -2,8 +2,8 @@
 #define JPEER_RPC_METHODS_JAVA_METHODS_H
 /*
  * The methods and constructors of classes as procedures: their names; the procedures of a class, with the
- * policy's verdict; and the procedures that were called before. They come from the catalog: no class is
- * loaded to describe or to find them.
+ * policy's verdict; and the procedures that were called before. The procedures are made from the catalog, so
+ * no class is loaded to describe or find a procedure.
  */
 #include "base/buffer.h"
 #include "rpc/meta/meta_query.h"
@@ -73,8 +73,8 @@ enum jp_status java_methods_collect(struct java_methods *methods, uint32_t class
                                     struct arena *arena, struct java_method **found,
                                     size_t *count) JP_MUST_CHECK;
 
-/* The same in one step, for a caller who asks the policy about each operation: `allowed` is not set.
- * JP_NO_MEMORY. */
+/* The same as java_methods_init and java_methods_collect in one step, for a caller who asks the policy about
+ * each operation. `allowed` is not set. JP_NO_MEMORY. */
 enum jp_status java_methods_collect_named(const struct catalog_tables *tables, const struct policy *policy,
                                           uint32_t class_index, struct text member, struct arena *arena,
                                           struct java_method **found, size_t *count) JP_MUST_CHECK;

@@ -58,7 +58,7 @@ struct rpc_procedure_param {
   enum rpc_param param;
   enum rpc_wants wants;
   bool required;
-  bool or_instance; /* required without an instance; always required with --compat pal */
+  bool or_instance; /* required only if the request has no instance; always required with --compat pal */
   /* has no position; follows the parameters with positions; 1.1's descriptions leave it out */
   bool by_name_only;
   const char *summary; /* one sentence without a full stop */
@@ -114,7 +114,7 @@ static inline bool rpc_is_own_name(struct text method)
 /* NULL: no procedure has this name. Names are case-sensitive. */
 const struct rpc_procedure *rpc_procedure_find(struct text name);
 
-/* True where system.describe says "idempotent": every call of it is safe. */
+/* True if system.describe calls the procedure "idempotent", because every call of it is safe. */
 static inline bool rpc_procedure_is_idempotent(const struct rpc_procedure *procedure)
 {
   return procedure->safety == RPC_SAFE_ALWAYS;

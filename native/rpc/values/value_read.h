@@ -32,15 +32,16 @@ struct rpc_callback_sink {
 /* Finds the long texts that arguments name instead of containing them. */
 struct rpc_shared_texts {
   void *context;
-  /* ref: of {"type": T, "ref": ...}. NULL: it does not name a text. */
+  /* ref: the value of the member `ref` in {"type": T, "ref": ...}. NULL: this value does not name a text. */
   struct op_shared_text *(*find)(void *context, struct json_value ref);
 };
 
 /* How the values of a request or of an answer are read. */
 struct rpc_value_rules {
   size_t digits_max; /* of one number, as written */
-  size_t values_max; /* elements of lists and maps in one request, without packed ones; 0: RPC_VALUES_MAX */
-  bool compat_pal;   /* {"type": T} is null, and byte[] is the only array type that is read from base64 */
+  /* elements of lists and maps in one request, except elements of packed arrays; 0: RPC_VALUES_MAX */
+  size_t values_max;
+  bool compat_pal; /* {"type": T} is null, and byte[] is the only array type that is read from base64 */
   /* NULL: a callback is an error, because no message can be sent to the client except answers */
   const struct rpc_callback_sink *callbacks;
   const struct rpc_shared_texts *shared; /* NULL: no texts are named */
@@ -57,11 +58,11 @@ struct rpc_value_reader {
   size_t argument;         /* index of the argument being read */
 };
 
-/* All are borrowed, as long as the reader is used. */
+/* The rules, the arena and the outcome are borrowed as long as the reader is used. */
 void rpc_value_reader_init(struct rpc_value_reader *reader, const struct rpc_value_rules *rules,
                            struct arena *arena, struct outcome *outcome);
 
-/* Reads one argument. Anything but JP_OK leaves an OUTCOME_ERROR in the reader's outcome. */
+/* Reads one argument. Each status except JP_OK leaves an OUTCOME_ERROR in the reader's outcome. */
 enum jp_status rpc_value_read(struct rpc_value_reader *reader, struct json_value json,
                               struct op_value *value) JP_MUST_CHECK;
 
@@ -93,8 +94,8 @@ void rpc_number_read(struct json_value json, struct op_value *value);
 /* "argument 3", "value", "instance" or "result": the beginning of an error's text, in the reader's arena. */
 const char *rpc_value_place(const struct rpc_value_reader *reader);
 
-/* For a field's name that means a piece of an array ("[3]", "[10:20]"; op/piece.h): sets the piece of an
- * OP_GET or OP_PUT with a member of this form, and does not change other operations. Errors as above. */
+/* If the member of an OP_GET or OP_PUT means a piece of an array ("[3]", "[10:20]"; op/piece.h), sets the
+ * operation's piece. Does not change other operations. Errors as above. */
 enum jp_status rpc_piece_read(struct operation *operation, struct arena *arena,
                               struct outcome *outcome) JP_MUST_CHECK;
 
