@@ -170,9 +170,9 @@ struct catalog_likeness {
 };
 
 /* Calls visit with the binary names that are similar to this name, and with some names that have more edits.
- * The same as catalog_each_name, but not under a lock. The catalog keeps a list of the names for a second. If
- * listing the names is slow (large folders on the class path), it keeps the list for 20 times the time that
- * listing took. For this reason a new class may be missing, and a removed class may still be listed. */
+ * The same as catalog_each_name, but not under a lock. The names are from a kept list that is at most a
+ * second old or, if listing the names is slow (large folders on the class path), at most 20 times as old as
+ * listing takes. For this reason a new class may be missing, and a removed class may still be listed. */
 enum jp_status catalog_each_name_like(struct catalog *catalog, const struct catalog_likeness *like,
                                       catalog_visitor *visit, void *context,
                                       struct jp_error *error) JP_MUST_CHECK;

@@ -89,7 +89,7 @@ struct operation {
       size_t (*text_length)(const struct op_value *value);
     } fetch;
 
-    /* OP_DESCRIBE: true: no method of the object is called */
+    /* OP_DESCRIBE: if true, the peer calls no method of the object */
     bool members_only;
 
     /* OP_ASSEMBLE: the receiver is a piece of the object `instance`, or, without an instance, the first piece

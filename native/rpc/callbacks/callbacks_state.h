@@ -181,8 +181,7 @@ enum callback_ending {
 
 /*
  * The next event for which a call waits. Under the callbacks' lock. callback_call_has_ended is true from
- * RPC_CALL_ENDING on, and in the states before RPC_CALL_ENDING, and only in these, call->ending is
- * CALLBACK_GOES_ON.
+ * RPC_CALL_ENDING on, and call->ending is CALLBACK_GOES_ON in the states before RPC_CALL_ENDING only.
  *
  * | state             | what holds                                             | who leaves it, on what               |
  * | RPC_CALL_UNSENT   | its message is being written; or it is an event, and   | its thread sends it; its end         |
