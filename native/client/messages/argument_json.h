@@ -18,13 +18,15 @@ struct message_refs {
   bool are_named; /* set by the writer of the message; false before */
 };
 
-/* The epoch of the ref; 0: unknown, as for a client with binary messages. Defined where refs are. */
+/* Returns the epoch of the ref; 0: unknown, as for a client with binary messages. Defined in the file of the
+ * refs. */
 uint64_t message_ref_epoch(const struct jp_ref *ref);
 /* False: the ref belongs to another epoch. */
 bool message_may_name(const struct jp_ref *ref, uint64_t epoch);
 /* Records that the message names the ref. False: the ref belongs to another epoch. */
 bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref);
-/* The same for refs that the caller names by numbers, all of this epoch. */
+/* Records that the message names refs of this epoch, which the caller gives by their numbers. False: the
+ * message names refs of another epoch. */
 bool message_name_epoch(struct message_refs *refs, uint64_t epoch);
 /* JP_CLIENT_STALE; *error describes the ref. */
 enum jp_client_status message_fail_stale(const struct jp_ref *ref, struct jp_client_error *error);
@@ -62,7 +64,7 @@ struct argument_writer {
   bool without_base64; /* write the elements of arrays one by one */
 };
 
-/* The argument is a ref or a named result. */
+/* True if the argument is a ref or a named result. */
 static inline bool argument_is_object(const struct jp_argument *argument)
 {
   return argument->kind == JP_ARGUMENT_REF || argument->kind == JP_ARGUMENT_REF_NUMBER ||
@@ -79,7 +81,8 @@ void argument_write_instance(struct argument_writer *writer, const struct jp_arg
 void argument_write_text(struct argument_writer *writer, struct jp_text text);
 /* Writes NUL-terminated UTF-8 as a string. NULL or "" is a fault: `what` is missing. */
 void argument_write_name(struct argument_writer *writer, const char *name, const char *what);
-/* Writes JSON of the caller. It is validated, because the peer could not assign its error to a request. */
+/* Validates and writes JSON that the caller gives. Without the check, malformed JSON would make the message
+ * malformed, and the peer could not assign its error to a request. */
 void argument_write_raw(struct argument_writer *writer, struct jp_text json, const char *what);
 
 #endif

@@ -23,7 +23,8 @@ struct callback_call {
 struct callback_reader {
   enum jp_client_status (*called)(struct callback_reader *reader, const struct callback_call *call,
                                   struct jp_client_error *error);
-  /* Java has released the callback; `given` is the number of arguments with it since the last release. */
+  /* Called when Java has released the callback. given: the number of arguments with this callback since its
+   * last release. */
   enum jp_client_status (*released)(struct callback_reader *reader, int64_t callback, uint64_t given,
                                     struct jp_client_error *error);
 };

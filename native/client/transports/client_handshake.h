@@ -12,8 +12,8 @@ enum { WEBSOCKET_KEY_LENGTH = 24, UPGRADE_RESPONSE_MAX = 16 * 1024 };
 
 /*
  * Upgrades to a WebSocket (RFC 6455, 4.1). peer_id absent: none. On success the transport has the session's
- * epoch, and the stream the bytes after the response. JP_CLIENT_REFUSED: the peer answers with another
- * status; the error contains its text. JP_CLIENT_PROTOCOL: not a valid response.
+ * epoch, and the stream has the bytes after the response. JP_CLIENT_REFUSED: the peer answers with another
+ * status, whose text the error contains. JP_CLIENT_PROTOCOL: the response is not valid.
  */
 enum jp_client_status websocket_shake_hands(struct client_stream *stream, const struct client_url *url,
                                             struct text peer_id, int64_t deadline_ns,
