@@ -28,7 +28,7 @@ struct shm_poller {
 
 /* The region must outlive the poller. */
 void shm_poller_init(struct shm_poller *poller, struct ring_side *mine, struct ring_side *other);
-/* True if polling is worthwhile now. */
+/* True if this process has enough processor time to poll. */
 bool shm_poller_begin(struct shm_poller *poller);
 /* Polls for a limited time. True: the peer has written, or made the room that is waited for. */
 bool shm_poller_wait(struct shm_poller *poller);
