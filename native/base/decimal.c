@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Reads the exponent after the e. Java accepts digits beyond ASCII there; with such a digit the exponent
- * counts as the largest. */
+/* Reads the exponent after the e. Java accepts digits beyond ASCII in an exponent; an exponent with such a
+ * digit counts as LARGEST. */
 static size_t read_magnitude(struct text t, bool *is_exponent)
 {
   enum { LARGEST = 1 << 30 };
@@ -39,8 +39,8 @@ bool decimal_is_within(struct text t, size_t digits_max)
   return digits <= digits_max;
 }
 
-/* A double that lies half-way between two others has at most 767 digits. One more digit is enough to say that
- * others follow. */
+/* A double that lies half-way between two others has at most 767 digits. One more digit is enough to show
+ * that further digits follow. */
 enum { DIGITS_MAX = 800, EXPONENT_MAX = 100000 };
 
 /* The digits as an integer without leading zeros, times ten to the exponent. */

@@ -2,8 +2,8 @@
 #define JPEER_BASE_HASH_INDEX_H
 /*
  * A hash table from 32-bit hashes to 32-bit numbers. The numbers are indexes of an array of the owner. A hash
- * may have several numbers. The owner compares the things with these numbers. One owner, which locks it if
- * others use it, too. An all-zero index is empty and needs no memory.
+ * may have several numbers. The owner compares the items that have these numbers. An index has one owner,
+ * which locks the index if several threads use it. An all-zero index is empty and needs no memory.
  */
 #include "base/status.h"
 
@@ -12,7 +12,7 @@
 
 struct hash_index_entry {
   uint32_t hash;
-  uint32_t number_plus_one; /* 0: the place is free */
+  uint32_t number_plus_one; /* 0: the entry is free */
 };
 
 struct hash_index {
@@ -55,7 +55,7 @@ static inline uint32_t hash_index_next(const struct hash_index *index, uint32_t 
   return HASH_INDEX_NONE;
 }
 
-/* Prefetches the place of a hash that is soon looked for or added. */
+/* Prefetches the memory of a hash that the owner will soon look up or add. */
 void hash_index_expect(const struct hash_index *index, uint32_t hash);
 
 #endif

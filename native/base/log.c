@@ -19,7 +19,7 @@
 enum {
   TEXT_SIZE = 2048,
   LINE_SIZE = PIPE_BUF,   /* bytes that are written completely or not at all */
-  KEPT_SIZE = 1024 * 1024 /* bytes of lines that found no room */
+  KEPT_SIZE = 1024 * 1024 /* bytes of lines for which stderr had no room */
 };
 
 static _Atomic int current_level = LOG_LEVEL_INFO;
@@ -74,7 +74,7 @@ static void write_bytes(const struct line *line)
   }
 }
 
-/* A pipe that can be written to has room for a whole line, because that is no longer than PIPE_BUF. */
+/* A pipe that can be written to has room for a whole line, because a line is no longer than PIPE_BUF. */
 static bool has_room(void)
 {
   struct pollfd polled = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -101,7 +101,7 @@ static bool has_kept(void)
 
 static bool make_room(size_t length)
 {
-  if (kept.begin >= KEPT_SIZE / 2 || !has_kept()) { /* so that a line is moved once */
+  if (kept.begin >= KEPT_SIZE / 2 || !has_kept()) { /* so that each line is moved at most once */
     memmove(kept.lines, kept.lines + kept.begin, kept.end - kept.begin);
     kept.end -= kept.begin;
     kept.begin = 0;
@@ -167,7 +167,7 @@ static void *write_kept(void *argument)
   return NULL;
 }
 
-/* The thread handles no signal. If it cannot be made, the next line tries again. */
+/* The thread handles no signal. If the thread cannot be started, the next line starts it. */
 static void start_thread(void)
 {
   pthread_t thread;

@@ -2,8 +2,8 @@
 #define JPEER_BASE_LOG_H
 /*
  * The peer's log: one line for each event on stderr, written by one write(2) so that lines never mix. Any
- * thread. The level is set once, at start. Nobody waits for a reader of stderr: lines that find no room are kept, up to
- * a MiB of them, and a thread of the log writes them. Further ones are left out and counted.
+ * thread. The level is set once, at start. Nobody waits for a reader of stderr: lines that find no room are
+ * kept, up to a MiB of them, and a thread of the log writes them. Further lines are left out and counted.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 
 void log_set_level(enum log_level level);
 bool log_enabled(enum log_level level);
-/* Waits until the kept lines are written, for this time at most. */
+/* Waits until the kept lines are written, at most this long. */
 void log_finish(int milliseconds);
 
 /* Writes "2026-01-31T12:00:00.123Z LEVEL text\n", with control characters in the text escaped. */
@@ -21,7 +21,8 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 
 /*
  * Bounds lines that a client can cause as often as it likes: each place in the code that logs such a line has
- * a gate, and the gate lets one line pass in a second. The next line says how many were left out.
+ * a gate, and the gate lets one line pass in a second. The next written line says how many lines were left
+ * out.
  */
 struct log_gate {
   _Atomic int64_t opens_ms;
@@ -30,8 +31,9 @@ struct log_gate {
 
 enum { LOG_GATE_MS = 1000 };
 
-/* True where a line may be written at now_ms (clock_now_ms); *left_out is then the number of lines that were
- * left out since the last written line. False: this line must be left out, and was counted. */
+/* True if a line may be written at now_ms (clock_now_ms); *left_out is then the number of lines that were
+ * left out since the last written line. False: the caller must leave out this line, which the gate has
+ * counted. */
 bool log_gate_pass(struct log_gate *gate, int64_t now_ms, uint64_t *left_out);
 void log_write_rarely(struct log_gate *gate, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,6 +1,6 @@
 #include "base/number.h"
 
-/* The place after at least one digit. */
+/* Reads one digit or more and returns the place after the last digit. */
 static const char *scan_some_digits(const char *p, const char *end, const char **stop)
 {
   const char *after = p;

@@ -12,8 +12,8 @@
 struct number {
   struct text literal; /* without the suffix */
   char suffix;         /* d, f, l in lower case, or 0 */
-  bool integral;       /* no fraction and no exponent */
-  bool fits;           /* integral, and integer holds it */
+  bool integral;       /* has neither a fraction nor an exponent */
+  bool fits;           /* the number is integral, and `integer` holds its value */
   int64_t integer;
 };
 
@@ -30,8 +30,8 @@ static inline char number_suffix(char c)
 }
 
 /*
- * Reads a number without suffix at p (RFC 8259, section 6). Returns its end, or NULL; *stop is then the place
- * of the fault, which may be end.
+ * Reads a number without suffix at p (RFC 8259, section 6). Returns the end of the number; NULL: not a
+ * number, and *stop is the place of the fault, which may be `end`.
  */
 const char *number_scan(const char *p, const char *end, const char **stop);
 

@@ -27,7 +27,7 @@
   X('F', f, float, float, Float, float, Float, "FD", "up to 3.4028235E38")                                   \
   X('D', d, double, double, Double, double, Double, "D", "up to 1.7976931348623157E308")
 
-/* Laid out as the primitives of a jvalue are. */
+/* Has the layout of the primitive members of a jvalue. */
 union primitive_value {
 #define PRIMITIVE_MEMBER(letter, member, keyword, type, ...) type member;
   PRIMITIVES(PRIMITIVE_MEMBER)
@@ -59,7 +59,7 @@ size_t primitive_size(char letter);
 /* The least and the greatest of byte, short, int and long; false for the others. */
 bool primitive_integer_range(char letter, int64_t *min, int64_t *max);
 
-/* True if a value of type `from` can be used as type `to` without a cast; also if both types are equal. */
+/* True if a value of type `from` can be used as type `to` without a cast, and if both types are equal. */
 bool primitive_widens(char from, char to);
 /* Changes the value, a union primitive_value or a jvalue, from one type to another that it widens to. */
 void primitive_widen(char from, char to, void *value);

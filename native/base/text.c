@@ -60,8 +60,8 @@ struct text text_cut(struct text t, size_t max)
   return text_slice(t, 0, max);
 }
 
-/* The code point at the start of t and, in *length, its bytes; 0xFFFFFFFF and a length of 1 if t does not
- * begin with valid UTF-8. */
+/* Returns the code point at the start of t, and sets *length to the number of its bytes. If t does not begin
+ * with valid UTF-8, returns 0xFFFFFFFF and sets *length to 1. */
 static uint32_t first_code_point(struct text t, size_t *length)
 {
   unsigned char lead = (unsigned char)t.data[0];
@@ -140,8 +140,8 @@ size_t text_format(char *out, size_t size, const char *format, ...)
   return length;
 }
 
-/* Reads fewer than eight bytes as one number that holds them all. Copying a length unknown to the compiler
- * would cost a call. */
+/* Reads fewer than eight bytes as one number that holds all of them. memcpy is not used, because the compiler
+ * would make a call if it does not know the length. */
 static uint64_t load_rest(const char *p, size_t count)
 {
   if (count >= 4) {

@@ -35,7 +35,7 @@ static inline bool text_equal_words(const char *a, const char *b)
   return words[0] == words[1];
 }
 
-/* For short texts that are mostly equal, where the call of memcmp would cost more than the comparison. */
+/* Use it for short texts that are mostly equal: calling memcmp would cost more than comparing them. */
 static inline bool text_equal_bytes(const char *a, const char *b, size_t length)
 {
   enum { WORD = sizeof(uint64_t) };
@@ -62,7 +62,8 @@ static inline struct text text_slice(struct text t, size_t from, size_t to)
   return (struct text){t.data + from, to - from};
 }
 
-/* The order of sorted tables, by bytes: negative, 0 or positive, as memcmp; a text comes before those that begin with it. */
+/* The order of sorted tables, which compares bytes: negative, 0 or positive, like memcmp. A text precedes
+ * every longer text that begins with it. */
 static inline int text_order(struct text a, struct text b)
 {
   size_t shorter = a.len < b.len ? a.len : b.len;
@@ -79,7 +80,7 @@ bool text_has_line(struct text t, struct text line);
 size_t text_find_last(struct text t, char c);
 /* The longest prefix of t of at most max bytes that ends between two characters. */
 struct text text_cut(struct text t, size_t max);
-/* A 64-bit hash without a secret seed: only for tables of bounded size. */
+/* A 64-bit hash without a secret seed. Use it only for tables of bounded size. */
 uint64_t text_hash(struct text t);
 
 bool text_is_ascii(struct text t);
@@ -89,10 +90,10 @@ size_t text_valid_utf8(struct text t);
 /*
  * Copies t for a terminal or a reader of lines, who must not interpret any part of t as more than text:
  * control characters (C0, DEL, C1), line and paragraph separators, and characters that change the direction
- * of text around them are written as \x1b or \u202e, bytes that are not UTF-8 are written as \x9b. plain has
- * ASCII control characters that are copied nevertheless; quoted has characters that get a backslash. Ends
- * with NUL; what does not fit is left out, from the end of a character on. Returns the length of the whole,
- * as snprintf does.
+ * of text around them are written as \x1b or \u202e. Bytes that are not UTF-8 are written as \x9b. ASCII
+ * control characters in `plain` are copied nevertheless; characters in `quoted` get a backslash. out ends
+ * with NUL and has only whole characters: the first character that does not fit, and all after it, are left
+ * out. Returns the length of the whole text, as snprintf does.
  */
 size_t text_escape(struct text t, const char *plain, const char *quoted, char *out, size_t size);
 
@@ -110,7 +111,8 @@ size_t text_utf16_length(struct text t);
 /* Writes text_utf16_length(t) units, at most t.len, to out and returns their number. A pair of surrogates in
  * t becomes a pair of UTF-16 units, a lone surrogate becomes one unit. */
 size_t text_to_utf16(struct text t, uint16_t *out);
-/* The number of WTF-8 bytes that count UTF-16 units become; a pair of surrogates is one character of four. */
+/* The number of WTF-8 bytes that count UTF-16 units become; a pair of surrogates becomes one character of
+ * four bytes. */
 size_t text_wtf8_length(const uint16_t *units, size_t count);
 /* Writes text_wtf8_length(units, count) bytes, at most three a unit, to out and returns their number. */
 size_t text_from_utf16(const uint16_t *units, size_t count, char *out);

@@ -1,9 +1,9 @@
 #ifndef JPEER_BASE_TEXT_WIDE_H
 #define JPEER_BASE_TEXT_WIDE_H
 /*
- * Between UTF-8 and UTF-16, 8 to 32 bytes at once, with AVX2; for text.c and its test. Each function stops at
- * malformed text, or when the rest is too short for a step. Without AVX2 it stops at once. It returns how
- * much it has done, and the caller does the rest. Pure, any thread.
+ * Between UTF-8 and UTF-16, 8 to 32 bytes at once, with AVX2; used by text.c and its test. Each function
+ * stops at malformed text, or when the rest is too short for a step. Without AVX2 it stops at once. It
+ * returns how much it has done, and the caller does the rest. Pure, any thread.
  */
 #include "base/text.h"
 

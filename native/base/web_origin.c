@@ -67,7 +67,8 @@ static long read_port(struct text t)
   return t.len < 2 || t.data[1] == '0' ? -1 : port;
 }
 
-/* Checks the host and the port, in lower case. *length becomes its length without a default port. */
+/* Checks the host and the port, in lower case. *length becomes the length of `place` without a default
+ * port. */
 static const char *check_place(struct text scheme, struct text place, size_t *length)
 {
   size_t host;

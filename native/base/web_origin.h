@@ -1,10 +1,10 @@
 #ifndef JPEER_BASE_WEB_ORIGIN_H
 #define JPEER_BASE_WEB_ORIGIN_H
 /*
- * Origins of web pages (RFC 6454): scheme "://" host [":" port], as browsers send them in Origin. Two are the same if
- * their serialisations are: scheme and host in lower case, without the scheme's default port. IPv6 addresses
- * are compared as text, so an address must be written as browsers write it ("[::1]"). Pure functions, any
- * thread.
+ * Origins of web pages (RFC 6454): scheme "://" host [":" port], as browsers send them in Origin. Two origins
+ * are the same if their serialisations are equal. A serialisation has the scheme and the host in lower case,
+ * and no default port of the scheme. IPv6 addresses are compared as text, so an address must be written as
+ * browsers write it ("[::1]"). Pure functions, any thread.
  */
 #include "base/status.h"
 #include "base/text.h"
