@@ -10,9 +10,10 @@
 enum { RUN_ENDPOINTS_MAX = NET_ENDPOINTS_MAX };
 
 struct run_endpoint {
-  char host[256];   /* a name or a number, without brackets */
-  uint16_t port;    /* 0: auto */
-  const char *path; /* of a Unix socket, in place of both; borrowed as the option's text; NULL: TCP */
+  char host[256]; /* a name or a number, without brackets */
+  uint16_t port;  /* 0: auto */
+  /* of a Unix socket, in place of host and port; borrowed from the option's text; NULL: TCP */
+  const char *path;
 };
 
 struct run_endpoints {
@@ -28,7 +29,8 @@ option_reader endpoints_read_zmq;
 /* JP_INVALID: a host is not a loopback address, and insecure is false. */
 enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints, bool insecure,
                                struct jp_error *error) JP_MUST_CHECK;
-/* True if one of the addresses is a Unix socket, or a TCP port. */
+/* endpoints_have_socket: true if one of the addresses is a Unix socket. endpoints_have_port: true if one of
+ * the addresses is a TCP port. */
 bool endpoints_have_socket(const struct run_endpoints *endpoints);
 bool endpoints_have_port(const struct run_endpoints *endpoints);
 /* Borrows the texts of endpoints. */

@@ -11,14 +11,14 @@
 option_reader parent_watch_read;
 
 /*
- * Reads the descriptor on a thread of its own, and sends this process SIGTERM when no more bytes can arrive;
- * again each grace_ms, as long as the process lives. The bytes are dropped; if the last bytes are
- * PARENT_WATCH_STOP, the program has planned the stop, and nothing is logged. Once a process, before the JVM
- * is started.
+ * Starts a thread that reads the descriptor. When no more bytes can arrive, the thread sends this process
+ * SIGTERM, and sends it again after each grace_ms, as long as the process lives. The bytes are dropped; if
+ * the last bytes are PARENT_WATCH_STOP, the program has planned the stop, and nothing is logged. Call it once
+ * in a process, before the JVM is started.
  *
- * folder: removed then, with the sockets and locks in it, because the program that has made it may have
- * ended; the folder is kept if it contains anything else. NULL: none. It must be valid as long as the
- * process.
+ * folder: the folder that is removed when no more bytes can arrive, together with its sockets and locks,
+ * because the program that has made the folder may have ended. A folder that contains anything else is kept.
+ * NULL: no folder. The text must be valid as long as the process.
  */
 #define PARENT_WATCH_STOP "stop"
 enum jp_status parent_watch_start(int descriptor, const char *folder, int64_t grace_ms,

@@ -37,7 +37,7 @@ struct run_options {
   const char *jvm;
   /* options from the environment are first, because the JVM uses the last of several equal options */
   struct option_list jvm_options;
-  size_t line_jvm_options;            /* how many of them are java's on the command line */
+  size_t line_jvm_options;            /* how many of jvm_options are options of java on the command line */
   struct option_list ignored_options; /* a sentence about each option of java that has no effect here */
   const char *java_variable;          /* JDK_JAVA_OPTIONS; NULL: not set */
   const char *show;       /* an option of java that shows something and runs no application: --list-modules */
@@ -74,7 +74,7 @@ struct run_options {
   bool as_service;
   bool fx_thread;
   bool compat_pal;
-  bool help; /* like `version`, `dry_run` and `show`, a request of the user; several can be given */
+  bool help; /* a request of the user, like `version`, `dry_run` and `show`; several of these can be given */
   bool version;
   bool has_uuid;
   struct uuid uuid;
@@ -82,9 +82,9 @@ struct run_options {
   struct arena arena; /* owns joined texts and texts from files */
 };
 
-/* Sets the defaults and reads the arguments after `run` and the environment (for variable see
- * cli/options.h). JP_INVALID: a usage error in one line. If help or version is set, nothing else was
- * checked. Caller calls run_options_fini in any case. */
+/* Sets the defaults and reads the arguments after `run` and the environment (for variable see cli/options.h).
+ * JP_INVALID: a usage error in one line. If help or version is set, the other options were not checked.
+ * Caller calls run_options_fini in any case. */
 enum jp_status run_options_read(char *const *args, size_t arg_count,
                                 const char *(*variable)(const char *name), struct run_options *options,
                                 struct jp_error *error) JP_MUST_CHECK;

@@ -14,7 +14,7 @@ enum {
   GROUP_TOO = 0660,
   EVERYONE = 0666,
   OTHER_USERS = 0077,
-  OTHERS_CONNECT = 0022, /* who connects to a socket writes to its file */
+  OTHERS_CONNECT = 0022, /* connecting to a socket needs the permission to write to its file */
   MODE_MAX = 0777
 };
 
@@ -146,8 +146,8 @@ static bool has_id(const struct run_accounts *accounts, unsigned id)
   return false;
 }
 
-/* map: of the process's user namespace (user_namespaces(7)). A kernel without user namespaces does not have
- * this file. */
+/* map: the path of the map of IDs of the process's user namespace (user_namespaces(7)). A kernel without user
+ * namespaces does not have this file. */
 static bool lacks_ids(const char *map)
 {
   unsigned long long count;
@@ -207,7 +207,8 @@ enum jp_status socket_options_settle(const struct socket_options *options, bool 
         "--socket-mode %04o lets other users open the socket, and none of them may use the peer: name "
         "them with --allow-user, --allow-group or --socket-group",
         mode);
-  if (has_others && (mode & OTHERS_CONNECT) == 0 && !has_id(&options->users, 0)) /* modes do not bind root */
+  /* the mode of a file does not keep root out */
+  if (has_others && (mode & OTHERS_CONNECT) == 0 && !has_id(&options->users, 0))
     return jp_fail(error, JP_INVALID, "--socket-mode %04o keeps out everyone whom %s admits", mode, given);
   net->socket_access = (struct unix_socket_access){
       .mode = mode, .group = options->group.is_given ? options->group.id : (gid_t)-1};
