@@ -29,7 +29,8 @@ enum colfer_kind {
   COLFER_BINARY, /* struct text; any bytes */
   COLFER_STRUCT, /* a pointer to the struct; NULL: absent */
   COLFER_TEXTS,  /* struct colfer_texts */
-  COLFER_STRUCTS /* struct colfer_structs, or the like with a typed pointer: struct colfer_obj_list */
+  /* struct colfer_structs, or a struct of the same layout with a typed pointer: struct colfer_obj_list */
+  COLFER_STRUCTS
 };
 
 struct colfer_texts {
@@ -51,7 +52,7 @@ struct colfer_member {
   const struct colfer_type *type; /* of COLFER_STRUCT and COLFER_STRUCTS */
 };
 
-/* A struct: its fields in the order of their indexes, of which there are at most 127. */
+/* A struct: at most 127 fields, in the order of their indexes. */
 struct colfer_type {
   const char *name;
   size_t size;
@@ -69,13 +70,13 @@ enum {
  * borrow from bytes, and structs and lists inside it are in the arena. Every length and count is checked
  * against the remaining bytes before memory is allocated for it.
  *
- * As in the reference implementation, a number may be written in more bytes than it needs, and a zero value may be
- * present. Stricter than that: a number has to fit its type, a text has to be UTF-8, and nothing may follow the
- * struct.
+ * As in the reference implementation, a number may be written in more bytes than it needs, and a zero value
+ * may be present. Three rules are stricter than the reference implementation: a number has to fit its type, a
+ * text has to be UTF-8, and nothing may follow the struct.
  *
- * JP_INVALID: the error's text names the field and the byte ("exec_message.class_method_call.args[1].value, byte
- * 31: 90 bytes, and 5 are left"). JP_NO_MEMORY. After either, *value has the fields that were read before; of a
- * list, the elements.
+ * JP_INVALID: the error's text names the field and the byte ("exec_message.class_method_call.args[1].value,
+ * byte 31: 90 bytes, and 5 are left"). JP_NO_MEMORY. After each of these failures *value has the fields, and
+ * the elements of lists, that were read before the failure.
  */
 enum jp_status colfer_decode(const struct colfer_type *type, struct text bytes, struct arena *arena,
                              void *value, struct jp_error *error) JP_MUST_CHECK;

@@ -55,7 +55,7 @@ const char *jsonrpc_code_message(int code)
   return "Server error";
 }
 
-/* The code that JSON-RPC 1.1 has for a handler's code: always from 100 to 999 (7.4). */
+/* Translates a handler's code to a code of JSON-RPC 1.1, which is always from 100 to 999 (7.4). */
 static int code_1_1(int code)
 {
   if (code >= CODE_1_1_MIN && code <= CODE_1_1_MAX)
@@ -103,12 +103,12 @@ static const struct text member_names[MEMBERS] = {
 struct members {
   bool present[MEMBERS];
   struct json_value values[MEMBERS];
-  enum member repeated; /* the first member that is repeated; MEMBERS: no member is */
+  enum member repeated; /* the first member that is repeated; MEMBERS: no member is repeated */
 };
 
 struct envelope {
-  struct jsonrpc_request request; /* its id is for the answer, also where the request is wrong */
-  enum jsonrpc_code code;         /* where read_envelope returns false */
+  struct jsonrpc_request request; /* its id is the id of the answer, even if the request is invalid */
+  enum jsonrpc_code code;         /* valid if read_envelope returns false */
   char detail[80];
 };
 
@@ -208,7 +208,7 @@ static bool read_params(const struct members *members, struct envelope *envelope
   return true;
 }
 
-/* A string without its escapes, another value as written. */
+/* Reads a name: a string is unescaped, and any other value is copied as written. */
 static bool read_name(const struct members *members, enum member member, struct arena *arena,
                       struct envelope *envelope, struct text *name)
 {
@@ -235,8 +235,8 @@ static bool read_id(const struct members *members, struct envelope *envelope)
 
 /*
  * False if the value is not a request (JSON-RPC 2.0, section 4; JSON-RPC 1.1, 6.2). In that case code and
- * detail say why, request.version is the version of the answer, and request.id is the id where it could be
- * read, else absent.
+ * detail say why, request.version is the version of the answer, and request.id is the id, or absent if the id
+ * could not be read.
  */
 static bool read_envelope(struct json_value value, struct envelope_rules rules, struct arena *arena,
                           struct envelope *envelope)
@@ -316,7 +316,7 @@ struct walk {
   size_t depth; /* brackets that are open */
 };
 
-/* The place after the string that begins at `at`; 0 where the text ends inside it. */
+/* The place after the string that begins at `at`; 0: the text ends inside the string. */
 static size_t skip_string(struct text t, size_t at)
 {
   for (at++; at < t.len && t.data[at] != '"'; at++)
@@ -357,7 +357,8 @@ static bool find_string(struct walk *walk, struct text *raw)
   return false;
 }
 
-/* The place after the value that begins at `at`, which need not be valid; 0 where the text ends inside it. */
+/* The place after the value that begins at `at`; 0: the text ends inside the value. The value need not be
+ * valid. */
 static size_t skip_value(struct text t, size_t at)
 {
   if (at < t.len && t.data[at] == '"')
@@ -391,7 +392,7 @@ static bool is_id_text(struct text value, enum jsonrpc_version version)
   return is_id_kind(json_root(value).kind, version);
 }
 
-/* A key may only be unescaped where its escapes are valid. */
+/* True for the key "id". A key is unescaped only if its escapes are valid. */
 static bool is_id_key(struct text raw_key)
 {
   enum { LONGEST = sizeof "\\u0069\\u0064" - 1 };
@@ -402,7 +403,8 @@ static bool is_id_key(struct text raw_key)
          json_key_is(raw_key, TEXT("id"));
 }
 
-/* The value of the only `id` that the scan has found, if it is a valid id. */
+/* The value of the member `id`, if the scan finds exactly one such member and its value is a valid id;
+ * otherwise absent. */
 static struct text find_id(struct walk walk, enum jsonrpc_version version)
 {
   struct text t = walk.text;
@@ -459,7 +461,7 @@ struct jsonrpc_response {
   struct buffer *out;
   enum jsonrpc_version version;
   struct text id;
-  int code;         /* of the current error, in the codes of its version */
+  int code;         /* of the current error; a code of the request's version */
   size_t start;     /* of this answer in out */
   size_t value;     /* the start of the result or of the error's data */
   size_t error_end; /* the end of an error without data */
@@ -594,7 +596,7 @@ static enum jsonrpc_handled run_request(const struct jsonrpc_service *service,
     stream->stream = response.stream;
     stream->tail = arena_printf(service->arena, "%.*s}", TEXT_ARGS(response.suffix));
     if (stream->tail.data == NULL) {
-      /* The caller closes the stream either way, and never sends a buffer that failed. */
+      /* The caller closes the stream in every case, and never sends a buffer that has failed. */
       response.out->failed = true;
       stream->tail = TEXT("");
     }
@@ -625,7 +627,7 @@ static enum jsonrpc_handled handle_value(const struct jsonrpc_service *service, 
   return end_answer(service, &response);
 }
 
-/* Answers a whole message with one error. id: absent where no request's id can be found in it. */
+/* Answers a whole message with one error. id: absent if no request's id can be found in the message. */
 static enum jsonrpc_handled refuse_message(const struct jsonrpc_service *service, struct buffer *out,
                                            enum jsonrpc_version version, struct text id,
                                            enum jsonrpc_code code, struct text detail)
@@ -781,7 +783,8 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
     struct arena_mark mark = arena_mark(service->arena);
     size_t before = begin_next(&answers);
     end_next(&answers, before, handle_element(service, element, out, stream));
-    arena_rewind(service->arena, mark); /* or a batch would hold what each of its requests needs */
+    /* otherwise the memory of all requests of the batch would be held until its end */
+    arena_rewind(service->arena, mark);
   }
   return end_batch(&answers);
 }
@@ -821,7 +824,7 @@ static bool is_cached_batch(const struct jsonrpc_service *service, struct text m
   for (size_t count = 0; is_cached && !batch.ended; count++) {
     struct arena_mark mark = arena_mark(service->arena);
     is_cached = count < service->max_batch && match_next(service, &batch);
-    arena_rewind(service->arena, mark); /* it is matched again before it runs */
+    arena_rewind(service->arena, mark); /* the request is matched again before it runs */
   }
   return is_cached && is_blank(batch.rest);
 }
@@ -837,7 +840,7 @@ static enum jsonrpc_handled handle_cached_batch(const struct jsonrpc_service *se
     end_next(&answers, before, service->run_cached(service->context));
     arena_rewind(service->arena, mark);
   }
-  if (!batch.ended) { /* memory was short for the requests that had matched before */
+  if (!batch.ended) { /* memory is short: a request did not match that had matched before */
     out->failed = true;
     return JSONRPC_REPLY;
   }

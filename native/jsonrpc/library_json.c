@@ -130,7 +130,7 @@ bool jp_json_next(struct jp_json_cursor *cursor, struct jp_json *key, struct jp_
   if (key == NULL)
     return true;
   *key = (struct jp_json){0};
-  if (cursor->is_object) /* with the quotes around it */
+  if (cursor->is_object) /* the key as a value has the quotes around it */
     *key = (struct jp_json){JP_JSON_STRING, {raw_key.data - 1, raw_key.len + 2}};
   return true;
 }
