@@ -32,7 +32,7 @@ struct net_endpoints {
   struct net_endpoint items[NET_ENDPOINTS_MAX];
 };
 
-/* Whether the request of a client that leaves is interrupted, or runs to its end. */
+/* Whether the request of a client that leaves is interrupted, or runs until it ends by itself. */
 enum net_on_disconnect { NET_ON_DISCONNECT_INTERRUPT, NET_ON_DISCONNECT_FINISH };
 
 struct net_config {
@@ -42,7 +42,7 @@ struct net_config {
   /* "A,B": origins whose web pages may send requests, too; NULL: none; borrowed until net_destroy */
   const char *allow_origins;
   struct net_endpoints zmq;
-  /* of the files of Unix sockets; default: only the user of the process */
+  /* access to the files of Unix sockets; default: only the user of the process */
   struct unix_socket_access socket_access;
   struct admission admission; /* who may use Unix sockets; default: only the peer's own user */
   size_t threads;             /* the crew's size when idle; 0: number of cores */
@@ -60,12 +60,13 @@ struct net_config {
   size_t shm_ring;
   size_t shm_total;   /* 256 MiB of shared memory of all connections */
   size_t shm_spin_us; /* 50: how long a thread polls for the next message before it sleeps; 0: not at all */
-  size_t connections_max;    /* open connections */
+  size_t connections_max;    /* limit of open connections */
   int64_t header_timeout_ms; /* 10,000: request line and headers, handshake */
   int64_t body_timeout_ms;   /* 60,000 */
   int64_t idle_timeout_ms;   /* HTTP keep-alive; 60,000 */
-  size_t header_max;         /* 32 KiB of request line and headers: 431 above */
-  int64_t report_ms;         /* the log gets at most one line about busy threads in this time; 0: a minute */
+  /* 32 KiB of request line and headers; a longer head is answered with status 431 */
+  size_t header_max;
+  int64_t report_ms; /* the log gets at most one line about busy threads in this time; 0: a minute */
 };
 
 struct net_server;
@@ -83,13 +84,13 @@ const char *const *net_addresses(const struct net_server *server);
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
 /*
- * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms; all others
- * are answered with an error ("the peer is shutting down"). Answers are flushed, WebSockets are closed with 1001, and
- * the files of Unix sockets are removed. Does not wait for members whose thread is exiting the JVM. Returns when all
- * this is done. Any thread, once.
+ * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms;
+ * all others are answered with an error ("the peer is shutting down"). Answers are flushed, WebSockets are
+ * closed with 1001, and the files of Unix sockets are removed. Does not wait for members whose thread is
+ * exiting the JVM. Returns when all this is done. Called once, by any thread.
  */
 void net_drain(struct net_server *server, int64_t grace_ms);
-/* After net_drain, or instead of net_start. */
+/* Called after net_drain, or instead of net_start. */
 void net_destroy(struct net_server *server);
 
 #endif

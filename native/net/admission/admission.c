@@ -39,14 +39,15 @@ static bool has_one_of(const struct admission *admission, const gid_t *groups, s
   return false;
 }
 
-/* Groups that cannot be read admit nobody. A process can have 65,536. */
+/* True if one of the process's supplementary groups is admitted; false if the groups cannot be read. A
+ * process can have 65,536 groups. */
 static bool has_supplementary_group(const struct admission *admission, int fd)
 {
   gid_t usual[64];
   socklen_t size = sizeof usual;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, usual, &size) == 0)
     return has_one_of(admission, usual, size / sizeof usual[0]);
-  if (errno != ERANGE) /* else size is what the groups need */
+  if (errno != ERANGE) /* with ERANGE size is now the size that the groups need */
     return false;
   gid_t *all = malloc(size);
   bool is_read = all != NULL && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, all, &size) == 0;

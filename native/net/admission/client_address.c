@@ -61,7 +61,7 @@ struct rpc_address client_address_of_text(const char *text)
   char number[INET6_ADDRSTRLEN];
   struct in_addr v4;
   struct in6_addr v6;
-  size_t length = text == NULL ? 0 : strcspn(text, "%"); /* the name of an interface follows */
+  size_t length = text == NULL ? 0 : strcspn(text, "%"); /* the name of an interface follows the '%' */
   if (length == 0)
     return (struct rpc_address){0};
   if (length >= sizeof number)

@@ -273,7 +273,7 @@ static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decode
   return true;
 }
 
-/* Unmasks the payload into `to`. Returns whether all bytes are ASCII. */
+/* Unmasks the payload into `to`. True if all bytes are ASCII. */
 static bool unmask_bytes(char *to, const char *payload, size_t length, const uint8_t mask[WS_MASK_LENGTH])
 {
   enum { WORDS = 4 };
