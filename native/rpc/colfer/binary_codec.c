@@ -25,7 +25,7 @@ struct serving {
   struct rpc_runner *runner;
   struct rpc_colfer_worker *own; /* of the worker */
   struct buffer *out;
-  size_t start; /* where the answer begins in out */
+  size_t start; /* the offset in out at which the answer begins */
   size_t reply_max;
   struct rpc_run run;
   struct rpc_colfer_request request;

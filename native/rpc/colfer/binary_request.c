@@ -57,8 +57,8 @@ static void find_sender(struct rpc_colfer_request *request)
   }
 }
 
-/* Intercept messages are the fields after the last known one. Such a message has no other fields except
- * the type. */
+/* An intercept message is a field after the last known field. A message with such a field has no other field
+ * except the type. */
 static bool is_intercept(struct text bytes)
 {
   enum { TYPE_SIZE = 2, FIRST_INTERCEPT = 4, LAST_INTERCEPT = 8 };
@@ -178,8 +178,8 @@ static enum jp_status read_ref(struct reader *reader, uint32_t ref, struct op_va
   return JP_INVALID;
 }
 
-/* Clients may send objects back as they have received them: an object with both a value and a ref means
- * the ref. */
+/* Clients may send back an object as they have received it. For this reason an object that has both a value
+ * and a ref means the ref. */
 static enum jp_status read_value(struct reader *reader, const struct colfer_obj *obj, struct op_value *value)
 {
   *value = (struct op_value){.kind = OP_NULL};

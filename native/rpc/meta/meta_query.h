@@ -20,7 +20,7 @@ struct meta_query;
 /* A set of prefixes, of any number that fits into a message; a binary search finds whether a name begins
  * with one of them. Constant once made. */
 struct meta_prefixes {
-  struct text *items; /* sorted; no prefix begins with another */
+  struct text *items; /* sorted; no prefix begins with another prefix */
   size_t count;
 };
 
@@ -39,7 +39,7 @@ bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name)
  */
 struct meta_reach {
   uint8_t *classes; /* by class index, 0 or 1; NULL: all can be named */
-  uint64_t stamp;   /* differs if the classes differ */
+  uint64_t stamp;   /* two queries have different stamps if different classes can be named */
 };
 
 /* loaders NULL: all can be named. JP_NO_MEMORY. */
@@ -55,15 +55,15 @@ static inline bool meta_reach_has(const struct meta_reach *reach, uint32_t class
 
 /* ---- the members of a class ---- */
 
-/* The declared members and, with merge_ancestry, the inherited ones; each is marked with whether the
- * caller may use it. */
+/* The declared members and, with merge_ancestry, the inherited members. A mark of each member says whether
+ * the caller may use it. */
 struct meta_signature;
 
 struct meta_member {
   uint32_t index; /* in the catalog's methods or fields */
   uint32_t declaring;
   bool allowed;
-  bool overridden; /* it overrides or hides a member that the class would otherwise inherit */
+  bool overridden; /* the member overrides or hides a member that the class would otherwise inherit */
 };
 
 /* Used for one class after the other, to reuse its memory. */
@@ -103,7 +103,7 @@ struct meta_query {
   const struct policy *policy;
   enum policy_channel channel;
   bool merge_ancestry;
-  bool only_public_ancestry;      /* of inherited members only the public ones */
+  bool only_public_ancestry;      /* only public members are inherited */
   bool marks_varargs;             /* members of variable arity are marked */
   const struct meta_reach *reach; /* borrowed; NULL: classes of all loaders are shown */
   struct text judged_name; /* the name of the described class for the policy; data NULL: its own name */
@@ -111,7 +111,7 @@ struct meta_query {
   uint32_t *included; /* class indexes, sorted; NULL: the default scope */
   size_t included_count;
   uint8_t *shown;                 /* by class index, enum meta_shown */
-  struct meta_members first_look; /* of classes that are examined and not described */
+  struct meta_members first_look; /* members of classes that are examined but not described */
   struct arena arena;             /* owns the copies */
 };
 
@@ -125,8 +125,8 @@ void meta_query_fini(struct meta_query *query);
  * left. */
 bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class_index);
 
-/* True if this class may be listed among the subclasses of another: the query would describe it, or would
- * do so without include_classes. */
+/* True if this class may be listed among the subclasses of another class. The query describes such a class,
+ * or would describe it if it had no include_classes. */
 bool meta_query_knows(struct meta_query *query, uint32_t class_index);
 
 #endif

@@ -9,9 +9,9 @@
 struct collection {
   const struct name_list_query *query;
   struct text package; /* with its dot; empty: the prefix has no package */
-  struct text rest;    /* of the prefix, after the package */
+  struct text rest;    /* the part of the prefix after the package */
   bool is_everywhere;  /* classes of all packages are meant */
-  bool is_short;       /* of memory */
+  bool is_short;       /* memory is short */
   struct arena arena;
   struct array packages; /* struct text, in the arena; with duplicates */
   struct array classes;

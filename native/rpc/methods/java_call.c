@@ -31,14 +31,14 @@ struct java_call {
   struct java_method_name name;
   const struct java_method *methods; /* the overloads of the name, or the overload that its suffix selects */
   size_t count;
-  bool is_beyond; /* the class is searched by the JVM, not in the catalog */
-  bool by_object; /* the names are denied without an object; with an object, its class decides */
+  bool is_beyond; /* the class is not in the catalog, so the JVM is asked for it */
+  bool by_object; /* the policy denies the names, but the class of the object may allow the call */
 
   struct java_methods_found in_catalog;
   struct meta_shapes shapes; /* from the JVM's answers */
 
   /* Of the params: */
-  bool fitting[OVERLOADS_MAX]; /* by index in methods: the method accepts the given params */
+  bool fitting[OVERLOADS_MAX]; /* indexed as `methods`: the method accepts the given params */
   size_t fits;
   struct json_value *given; /* the params in the order of the method's parameters, the receiver first */
   size_t given_count;
@@ -141,8 +141,8 @@ static enum jp_status fail_name(struct java_call *call, const char *why)
   return JP_NOT_FOUND;
 }
 
-/* A class without a package looks like any other dotted name: its denial says that the method does not
- * exist. */
+/* The name of a member of a class without a package looks like any other dotted name. For this reason its
+ * denial says that the method does not exist. */
 static enum jp_status ask_policy(struct java_call *call, bool *by_object)
 {
   enum jp_status status = judge_names(call->judge, call->operation, by_object, call->arena, call->outcome);
@@ -201,7 +201,8 @@ static enum jp_status look_up_class(struct java_call *call, uint32_t instance, b
     return fail_name(call, " (no such class)");
   if (rpc_run_look_up(call->rules->jvm_run, &asked, look, call->outcome))
     return JP_OK;
-  /* If the request names a loader, its error is reported; else the name counts as unknown. */
+  /* If the request names a loader, the error of the loader is reported. Otherwise the name counts as
+   * unknown. */
   const struct outcome *outcome = call->outcome;
   bool is_missing = outcome->failure == FAILURE_NOT_FOUND && !outcome->is_ambiguous;
   return is_missing && call->rules->loader == 0 ? fail_name(call, " (no such class)") : JP_NOT_FOUND;
@@ -454,7 +455,8 @@ static bool type_elements(struct text type, struct arena *arena, unsigned depth,
   return true;
 }
 
-/* A bare 5 in a List<Long> becomes a Long, a text in a Set<Color> a Color. */
+/* Declares the types of elements: a bare 5 in a List<Long> becomes a Long, and a text in a Set<Color> becomes
+ * a Color. */
 bool java_value_type_elements(struct text type, struct arena *arena, struct op_value *value)
 {
   return type_elements(type, arena, 0, value);
@@ -462,7 +464,7 @@ bool java_value_type_elements(struct text type, struct arena *arena, struct op_v
 
 /* ---- params: which overloads they fit ---- */
 
-/* The message lists the overloads as they could be called. */
+/* Fails with an error that lists the overloads as they can be called. */
 static enum jp_status fail_params(struct java_call *call, const char *why)
 {
   struct buffer names;
@@ -499,8 +501,8 @@ static enum jp_status read_positions(struct java_call *call)
   return JP_OK;
 }
 
-/* JSON-RPC 1.1, 6.2.3: a name of digits is a position. False for other names, and for positions from
- * `count` on. */
+/* JSON-RPC 1.1, 6.2.3: a name that has only digits is a position. False for other names, and for positions
+ * from `count` on. */
 static bool read_position(struct text name, size_t count, size_t *at)
 {
   *at = 0;
@@ -512,7 +514,7 @@ static bool read_position(struct text name, size_t count, size_t *at)
   return name.len > 0 && *at < count;
 }
 
-/* Reads params by name whose names are all positions. False if one is not, or is repeated. */
+/* Reads params by name whose names are all positions. False if a name is not a position, or is repeated. */
 static bool read_numbered(struct java_call *call)
 {
   size_t count = json_count(call->request->params);
@@ -647,9 +649,9 @@ static bool is_same_order(const struct json_value *a, const struct json_value *b
   return true;
 }
 
-/* Of overloads that fit after params were dropped, only those that use the most params count. `wanted`: the
- * number of params that this overload uses. True if an earlier overload uses more. If this overload uses
- * more, the earlier overloads no longer fit. */
+/* If params were dropped, only the overloads that use the most params are candidates. `wanted`: the number of
+ * params that this overload uses. True if an earlier candidate uses more params. If this overload uses more
+ * params than the earlier candidates, they are no candidates any more. */
 static bool is_outdone(struct java_call *call, size_t index, size_t wanted)
 {
   if (call->fits > 0 && wanted > call->given_count) {
@@ -919,8 +921,8 @@ static bool decode_for_instance(struct java_call *call, uint32_t instance, enum 
   return is_decided;
 }
 
-/* The class is denied by its name, but its object may allow the caller to use the method. Otherwise the
- * denial is kept. */
+/* The policy denies the class by its name, but may allow the method because of the object's class. Otherwise
+ * the denial remains the result. */
 static enum jp_status decode_denied(struct java_call *call, uint32_t instance, enum jp_status denied)
 {
   const struct outcome denial = *call->outcome;
@@ -950,7 +952,7 @@ static enum jp_status decode_found(struct java_call *call)
       return status;
   }
   if (call->by_object) {
-    /* Denies a method that is by_object, unless its object decides otherwise. */
+    /* No object's class has allowed the method, so the denial of its names is the result. */
     enum jp_status status = ask_policy(call, NULL);
     return status == JP_OK ? JP_DENIED : status;
   }

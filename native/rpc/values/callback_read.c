@@ -195,8 +195,8 @@ struct scan {
 
 static void scan_argument(const struct scan *scan, struct json_value json);
 
-/* Scans the list of arguments, or the content of "value": inside these an object is always a map, even if it
- * has a member `ref`. */
+/* Scans the list of arguments, or the content of "value": inside these an object is a map, even if it has a
+ * member `ref`. */
 static void scan_contents(const struct scan *scan, struct json_value json)
 {
   struct text key;

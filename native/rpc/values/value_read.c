@@ -194,7 +194,7 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
   if (!primitive_integer_range(reader->type->base, &form.min, &form.max) || json.span.data[1] == ']')
     return false;
   size_t most = json_integers_most(json.span);
-  /* a number and its comma have two bytes: some of these commas are inside a text */
+  /* a number and its comma have two bytes at least, so more commas than that are partly inside a text */
   if (most > json.span.len / 2)
     return false;
   void *data = arena_alloc(reader->values->arena, most * size);
