@@ -275,7 +275,7 @@ static void write_method(struct argument_writer *writer, const struct jp_request
 
 /* ---- options ---- */
 
-/* An empty text of the caller means: not nested, although the thread runs a callback. */
+/* An empty text from the caller means that the request is not nested, although the thread runs a callback. */
 static struct text within_of(const struct jp_options *options, const struct message_json *how)
 {
   return options == NULL || options->within == NULL ? how->within : text_of(options->within);
@@ -475,7 +475,7 @@ enum jp_client_status jp_request_write_json(const struct jp_request *request, st
 
 enum { DEPTH_MAX = 1000 }; /* the peer has a limit of its own */
 
-/* The same as answer_form_of, for the name of a method. */
+/* Like answer_form_of, but takes the name of a method. */
 static enum answer_form form_of(struct json_value method, bool has_elements)
 {
   static const struct text enveloped[] = {TEXT("new"), TEXT("call"),    TEXT("get"),
@@ -495,7 +495,7 @@ static enum answer_form form_of(struct json_value method, bool has_elements)
 
 enum { METHOD, PARAMS, OPTIONS, EPOCH, REQUEST_MEMBERS };
 
-/* Never false for a request with a ref whose keys are written without escapes. */
+/* True if the params may contain a ref. True for every ref whose keys are written without escapes. */
 static bool may_name_refs(struct text params)
 {
   static const struct text keys[] = {TEXT("\"instance\""), TEXT("\"ref\"")};
