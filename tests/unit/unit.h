@@ -19,8 +19,8 @@
 /* UNIT_TEST(name) { ... } defines a test, whose parameter is `state`. UNIT_MAIN ends a file, and runs the
  * file's tests in the order of their definitions. UNIT_MAIN_WITH also runs its setup before all tests, and
  * its teardown after all tests. setup, teardown: cmocka's fixture functions. UNIT_TEST_OF(name, struct
- * fixture *f, setup, teardown) gives the test what setup has put into *state. UNIT_TEST_ALSO runs a test
- * another time. */
+ * fixture *f, setup, teardown) gives the test what setup has put into *state. UNIT_TEST_ALSO runs a test once
+ * more, with another setup. */
 #define UNIT_TEST(name) UNIT_TEST_WITH(name, NULL, NULL)
 #define UNIT_TEST_WITH(name, setup, teardown)                                                                \
   static void name(void **state);                                                                            \

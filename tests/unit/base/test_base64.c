@@ -1,9 +1,9 @@
-/* Built a second time without SSE2, and so without the conversion of many letters at once. */
+/* This file is also built without SSE2: then there is no conversion of many letters at once. */
 #include "base/base64.h"
 
 #include "tests/unit/unit.h"
 
-/* RFC 4648, section 10, and bytes that need the last two letters. */
+/* The examples of RFC 4648, section 10, and bytes whose encoding has the last two letters of the alphabet. */
 static const struct vector {
   struct text plain;
   struct text encoded;
@@ -158,7 +158,7 @@ UNIT_TEST(accepts_only_letters_at_every_place)
   char again[COUNT * 2];
   fill(bytes, COUNT, 1);
   struct text text = encode_slowly(bytes, COUNT, letters);
-  for (size_t i = 0; i < text.len - 2; i++) { /* after them it might be padding */
+  for (size_t i = 0; i < text.len - 2; i++) { /* in the last two places the byte might be padding */
     char letter = letters[i];
     for (int byte = 0; byte < 256; byte++) {
       size_t count;

@@ -56,7 +56,8 @@ static void check_double(double value)
   number_format_double(value, text);
   if (strtod(text, NULL) != value)
     fail_msg("%a is written as %s", value, text);
-  /* No decimal of fewer digits reads back: the C library's nearest ones are the reference. */
+  /* Checks that no decimal with fewer digits reads back as the value. The C library makes the decimals that
+   * are nearest to the value. */
   for (int digits = 1; digits < (int)count_digits(text) && digits < 17; digits++) {
     char shorter[48];
     snprintf(shorter, sizeof shorter, "%.*e", digits - 1, value);

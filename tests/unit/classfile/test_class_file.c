@@ -178,8 +178,8 @@ UNIT_TEST(test_bytes_too_many)
   test_free(bytes);
 }
 
-/* Changes every byte, one after the other. This makes wrong indexes, counts, lengths and tags. The parser
- * must only end, and read no bytes outside of the file. */
+/* Changes one byte at a time, at every place. As a result indexes, counts, lengths and tags are wrong. The
+ * parser only has to end, and may read no byte outside of the file. */
 UNIT_TEST(test_every_byte_changed)
 {
   static const uint8_t changes[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
@@ -221,7 +221,7 @@ static const struct {
     {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\2\x07\xFF\xFF\0\x21\0\1\0\0"), "constant 65535"},
     {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\3\x01\0\0\x07\0\1\0\x21\0\2\0\0"), "empty name"},
     {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\3\x05\0\0\0\0\0\0\0\0\0\x21\0\2\0\0"),
-     "constant 2"}, /* half a long */
+     "constant 2"}, /* the entry is the second half of a long */
     {TEXT(HEAD "\xFF\xFF"), "interfaces"},
     {TEXT(HEAD "\0\1\0\1"), "constant 1"},
     {TEXT(HEAD "\0\0\xFF\xFF"), "fields"},

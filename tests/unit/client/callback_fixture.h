@@ -124,7 +124,8 @@ static inline void serve_call(void *context, struct jp_callback_call *call)
     assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
 }
 
-/* given: function and context are filled in, and released if it is NULL. NULL: no options. */
+/* given: gets the fixture's function and context, and the fixture's `released` if it has none. NULL: no
+ * options. */
 static inline void object_init(struct object *object, struct jp_client *client,
                                const struct jp_callback_config *given)
 {

@@ -44,7 +44,7 @@ void fake_peer_await_end(struct fake_peer *peer, unsigned count);
 void fake_peer_refuse(struct fake_peer *peer);
 /* Accepts new connections again. */
 void fake_peer_accept(struct fake_peer *peer);
-/* holds: new connections wait for the answer to their handshake, until false is set. */
+/* holds true: new connections get no answer to their handshake until this function is called with false. */
 void fake_peer_hold(struct fake_peer *peer, bool holds);
 /* Ends the connections, and waits for their threads. */
 void fake_peer_stop(struct fake_peer *peer);

@@ -427,8 +427,8 @@ static void end_connection(struct jp_client *client)
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_CLOSED);
 }
 
-/* The peer may not have noticed yet that the last connection of the process has ended. A new connection that
- * joined the process would then get the releases of the old callbacks. */
+/* The peer may not have noticed yet that the last connection of the process has ended. If a new connection
+ * joined that process, it would get the releases of the old callbacks. */
 UNIT_TEST(test_a_reconnected_process_is_another_process)
 {
   struct introductions seen = {0};
@@ -550,7 +550,7 @@ UNIT_TEST(test_a_callback_ends_when_all_its_references_are_released)
                                        ANSWER("4"))};
   begin_play(&object, NULL, NULL);
   assert_given(&object);
-  assert_given(&object); /* again: the program still holds it */
+  assert_given(&object); /* given again, because the program still holds the callback */
   const struct jp_argument argument = jp_callback_argument(object.callback);
   const struct jp_request request = jp_build_class_method_call("T", "m", JP_ARGUMENTS(argument, argument));
   struct jp_answer *answer;

@@ -12,9 +12,9 @@
  * One thing that RFC 8259 forbids, the reader refuses and jansson accepts:
  *   - a NUL directly after a number or a word, which jansson skips
  *
- * A text that only jansson refuses must hold one of the four; if only the reader refuses it, it must stop at
- * a NUL in this place. Of a name that occurs twice, jansson keeps the last member, so only the last member is
- * compared.
+ * A text that only jansson refuses must contain one of the first four. If only the reader refuses a text, the
+ * reader must stop at a NUL in such a place. If a name occurs twice, jansson keeps the last member, so only
+ * the last member is compared.
  *
  * Any thread. For tests and fuzzing only.
  */

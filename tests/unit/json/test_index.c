@@ -45,8 +45,8 @@ static size_t check(const struct buffer *message)
   return index.count;
 }
 
-/* Repeats the piece in messages of growing length, after 0 to values_a_piece other values. In this way the
- * index runs out of room at each place of the piece. */
+/* Makes messages of growing length that begin with 0 to values_a_piece other values and then repeat the
+ * piece. In this way the index runs out of room at each place of the piece. */
 static void check_all_ends(const char *piece, unsigned values_a_piece)
 {
   bool was_full = false;

@@ -125,7 +125,8 @@ static void write_list(struct buffer *out, size_t count, unsigned digits, const 
   buffer_append_char(out, ']');
 }
 
-/* Unchanged, with each byte changed, and cut off before each. The text after the bracket counts, too. */
+/* Checks a text as it is, with each byte changed, and cut off before each byte, including the bytes after the
+ * bracket. */
 static void check_changed(struct buffer *list)
 {
   static const char bytes[] = "0-, ]1e.l\"\t[\xFF";
@@ -245,7 +246,7 @@ UNIT_TEST(accepts_only_plain_integers)
     int64_t integer;
   } cases[] = {
       {"0,", 1, 0},
-      {"-0]", 0, 0}, /* another double than 0 */
+      {"-0]", 0, 0}, /* as a double -0 differs from 0 */
       {"7}", 1, 7},
       {"-120,5", 4, -120},
       {"12,", 2, 12},

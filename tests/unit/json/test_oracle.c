@@ -1,6 +1,6 @@
 /*
- * The reader against jansson, over generated texts and damaged ones. Only the differences listed in oracle.h are
- * allowed.
+ * Compares the reader with jansson, over generated texts and damaged texts. Only the differences listed in
+ * oracle.h are allowed.
  */
 #include "base/buffer.h"
 #include "tests/unit/json/oracle.h"
@@ -159,7 +159,7 @@ UNIT_TEST(accepts_generated_texts)
   compare_generated(1, 0, verdicts);
   assert_int_equal(verdicts[ORACLE_BOTH_REFUSE], 0);
   assert_int_equal(verdicts[ORACLE_TOO_DEEP], 0);
-  /* The generator makes texts that both accept, and texts with a listed difference. */
+  /* The generator makes texts that both readers accept, and texts with a listed difference. */
   assert_true(verdicts[ORACLE_BOTH_ACCEPT] > TEXTS / 10);
   assert_true(verdicts[ORACLE_ON_THE_LIST] > TEXTS / 100);
 }

@@ -289,7 +289,8 @@ UNIT_TEST(logs_failures)
     char message[100];
     struct jp_jsonrpc_reply reply;
     snprintf(message, sizeof message, "{`jsonrpc`:`2.0`,`method`:`%s`}", cases[i].method);
-    assert_int_equal(send(&config, message, &reply), JP_JSONRPC_NO_REPLY); /* of notifications too */
+    /* the failure of a notification is logged, too */
+    assert_int_equal(send(&config, message, &reply), JP_JSONRPC_NO_REPLY);
     assert_int_equal(log.lines, (int)i + 1);
     assert_string_equal(log.last, cases[i].line);
   }

@@ -67,7 +67,7 @@ UNIT_TEST(finds_the_id_after_a_lost_quote)
   }
 }
 
-/* Every beginning of a message is walked to its own end and not beyond it; the sanitizers watch. */
+/* Each beginning of a message is read up to its end. The sanitizers find a read beyond the end. */
 UNIT_TEST(reads_no_byte_beyond_the_text)
 {
   static const char message[] =

@@ -1,5 +1,5 @@
-/* The verdicts of a judge, those that it keeps, and when a supertype of the object matters. test_run of rpc has the
- * lines of the log. */
+/* Tests the verdicts of a judge, which verdicts it keeps, and when a supertype of the object matters.
+ * tests/unit/rpc/test_run.c tests the log lines. */
 #include "judge/judge.h"
 
 #include "tests/unit/temporary_file.h"
@@ -126,7 +126,7 @@ UNIT_TEST_WITH(logged_operations_are_judged_again, set_up, tear_down)
   assert_false(judge_recall(&judge, OP_CALL, &logged, &allowed));
   assert_false(judge_has_allowed(&judge, OP_CALL, verdicts));
   memset(verdicts, 0, sizeof verdicts);
-  judge.types_are_logged = true; /* for an argument of the same operation */
+  judge.types_are_logged = true; /* the verdict on an argument of the same operation was logged */
   const struct judged_member member = make_member(OP_MEMBER_METHOD, "a.A");
   assert_int_equal(ask(&judge, OP_CALL, &member), JP_OK);
   assert_false(judge_recall(&judge, OP_CALL, &member, &allowed));

@@ -27,7 +27,7 @@ UNIT_TEST(the_peer_id_of_a_key_is_read_from_its_bytes)
   assert_true(op_session_key_read_peer_id(key.bytes, key.length, &peer_id));
   assert_int_equal(peer_id.bytes[0], 0xAB);
   assert_false(op_session_key_read_peer_id(key.bytes, 0, &peer_id));
-  struct op_session_key routing; /* of the same bytes as the peer-id */
+  struct op_session_key routing; /* a routing id with the same bytes as the peer-id */
   assert_true(
       op_session_key_routing_id(&routing, (struct text){(const char *)key.bytes + 1, sizeof peer_id.bytes}));
   assert_false(op_session_key_read_peer_id(routing.bytes, routing.length, &peer_id));

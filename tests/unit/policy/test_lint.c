@@ -197,7 +197,7 @@ UNIT_TEST(test_a_rule_that_is_never_used_decides_nothing)
   assert_true(warned * 10 > unused * 8);
 }
 
-/* Patterns whose comparison is slowest, and more pairs of them than are compared. */
+/* Patterns whose comparison is slowest. There are more pairs of them than are compared. */
 UNIT_TEST(test_a_large_file_ends)
 {
   struct buffer yaml;

@@ -45,7 +45,7 @@ UNIT_TEST(test_default_action)
     enum policy_action action;
     bool is_allowed;
     bool log;
-    const char *notice; /* how it begins; NULL: none */
+    const char *notice; /* the beginning of the notice; NULL: no notice */
   } cases[] = {
       {NULL, NULL, NULL, POLICY_UNSET, false, false, nothing_given},
       {NULL, NULL, NULL, POLICY_ALLOW, true, false, NULL},

@@ -7,9 +7,9 @@
  *   reviewed.txt  CLASS MEMBER...: looks as if a preset should deny it, is allowed, and was reviewed
  *   dangerous.txt CLASS MEMBER...: is in policy/dangerous.yaml, no preset denies it, and was reviewed
  *
- * A member of an exported package that looks so (suspicious_names, suspicious_types, suspicious_bases) and is neither
- * denied nor reviewed fails the test with its name: a new JDK cannot add one unnoticed. A developer then decides: a
- * line in a preset and in denied.txt, or a line in reviewed.txt.
+ * A suspicious member of an exported package (suspicious_names, suspicious_types, suspicious_bases) that is
+ * neither denied nor reviewed makes the test fail with its name, so that a new JDK cannot add such a member
+ * unnoticed. A developer then adds a line to a preset and to denied.txt, or a line to reviewed.txt.
  */
 #include "classfile/catalog.h"
 #include "policy/dangerous.h"

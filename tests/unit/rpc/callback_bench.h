@@ -28,8 +28,9 @@ struct rpc_duplex {
   _Atomic int opened;     /* calls that were opened and are not closed */
 };
 
-/* The client of a test, and cmocka's fixtures for it over a class C that keeps its arguments. In the
- * second fixture the client gives the callback 7, whose proxy is released last, as it may be in Java. */
+/* The client of a test, and cmocka's fixtures for it over a class C that keeps its arguments. In the second
+ * fixture the client gives the callback 7. Its proxy is released at the very end, which may happen in Java,
+ * too. */
 extern struct rpc_duplex *duplex;
 extern uint64_t proxy_of_7; /* 0: not given, or the test releases it */
 int duplex_set_up(void **state);
@@ -50,7 +51,8 @@ uint64_t bench_give(struct rpc_duplex *duplex, int64_t id);
 /* Serves a message; the answer is in the bench's out. */
 enum rpc_served bench_serve_from(struct rpc_duplex *duplex, const char *message);
 
-/* Passes a message of the client to the service. An answer of `receive` for the client counts as sent. */
+/* Passes a message of the client to the service. If `receive` makes an answer for the client, this answer
+ * counts as sent. */
 enum rpc_received bench_receive(struct rpc_duplex *duplex, struct buffer *message);
 enum rpc_received bench_receive_text(struct rpc_duplex *duplex, const char *message);
 /* Waits for the next message that is sent, and removes it: "C{...}" a call, "E" an event, "A" an answer,

@@ -89,7 +89,7 @@ int bench_tear_down(void **state);
 
 /* A session may have five objects. */
 struct service_bench *service_bench_create(const struct service_bench_options *options);
-/* False if something that the tests have made is left: tables of objects, frames, bodies of metadata. */
+/* True if no table of objects, no frame and no body of metadata that the tests have made is left. */
 bool service_bench_destroy(struct service_bench *bench) JP_MUST_CHECK;
 
 struct rpc_client *bench_open(const struct service_bench *bench, const struct rpc_client_info *info);

@@ -21,11 +21,12 @@ struct stub_member {
   unsigned modifiers;
   struct outcome outcome; /* the result; a ref of 1 means a new object, also in an error */
   uint64_t verdicts[OP_CHANNELS];
-  char whole_number; /* letter of the result of a whole-number call; 0: it is not such a call */
-  bool is_unfit;     /* the whole-number call does not fit, when it is run */
+  /* letter of the result of a whole-number call; 0: the member's call is not a whole-number call */
+  char whole_number;
+  bool is_unfit;     /* a whole-number call that is run turns out not to fit */
   bool adds;         /* the outcome's integer is the sum of its arguments, which have to be ints */
   bool has_receiver; /* the operation's instance has to be an object of the session */
-  bool was_resolved; /* as though the thread had cached it */
+  bool was_resolved; /* behaves as if the thread had cached the member */
 };
 
 struct stub_jni {
@@ -38,7 +39,7 @@ struct stub_jni {
   uint64_t serial;                /* of the cache of members */
   _Atomic unsigned collected;     /* calls of jvm_gc */
   void (*while_collecting)(void); /* called by jvm_gc in place of Java; NULL: nothing */
-  void (*while_counting)(void);   /* likewise, in jvm_objects_count */
+  void (*while_counting)(void);   /* called by jvm_objects_count; NULL: nothing */
   _Atomic bool are_exiting;       /* the threads of workers */
   _Atomic int frames;             /* begun and not ended */
   _Atomic int tables;             /* made and not destroyed */
@@ -48,8 +49,8 @@ struct stub_jni {
   bool meta_breaks;               /* reading fails after the first piece */
   int bodies;                     /* opened and not closed */
   unsigned missed;                /* refs that were to be released and did not exist */
-  char given_name[256];           /* of a thread, the last one; under the lock of its call */
-  _Atomic int names_given;        /* and not removed */
+  char given_name[256];           /* the last name that a thread was given; guarded by the lock of its call */
+  _Atomic int names_given;        /* names that were given and not removed */
   _Atomic bool is_interrupted;    /* the flag of all threads */
   _Atomic unsigned interrupts;    /* calls of jvm_thread_interrupt */
 };

@@ -104,7 +104,7 @@ UNIT_TEST_WITH(wants_a_name_once_for_a_call_that_lasts, set_up, tear_down)
   assert_true(rpc_call_wants_name(NULL, &worker, now + 11000));
   assert_false(rpc_call_wants_name(NULL, &worker, now + 13000));
   end_this_call();
-  /* the calls of a batch follow one another: each has its own second */
+  /* the calls of a batch follow one another, and the second is counted for each call */
   for (int64_t i = 0; i < 5; i++) {
     begin_call(&CALL, &REACHED);
     assert_false(rpc_call_wants_name(NULL, &worker, now + 20000 + 900 * i));
@@ -242,7 +242,7 @@ UNIT_TEST_WITH(interrupts_no_thread_whose_call_runs_elsewhere, set_up, tear_down
   assert_int_equal(RPC_CALL_CANCELLED, end_call());
 }
 
-/* Of requests that are nested in the worker's call, the outer one first. */
+/* Of two requests that are nested in the worker's call, the outer request is first. */
 static struct rpc_call_watch nested[2];
 
 static int set_up_nested(void **state)
@@ -395,13 +395,13 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
 
 /* --- calls that end while others end them --- */
 
-/* In the environment, how many cancels the race has (tests/release). */
+/* The variable in the environment with the number of cancels of the race (tests/release). */
 #define CANCELS_VARIABLE "JPEER_RACE_CANCELS"
 enum { CANCELS = 20000 };
 
-static _Atomic unsigned cancels;      /* that were requested, */
-static _Atomic unsigned ended;        /* and calls that were ended by them, */
-static _Atomic unsigned nested_ended; /* and nested ones */
+static _Atomic unsigned cancels;      /* cancels that were requested */
+static _Atomic unsigned ended;        /* calls that these cancels have ended */
+static _Atomic unsigned nested_ended; /* nested calls that these cancels have ended */
 static unsigned cancels_wanted;
 
 static void wait_a_little(unsigned *seed)
@@ -449,7 +449,7 @@ static void *call_and_read_flag(void *argument)
   return NULL;
 }
 
-/* Half of the visits are to any call, and half of the others to a nested call. */
+/* Half of the visits are to any call, and a quarter of the visits are to a nested call. */
 static void *cancel_at_random(void *argument)
 {
   unsigned seed = 2;

@@ -3,7 +3,7 @@
 #include "service_bench.h"
 #include "tests/unit/unit.h"
 
-enum { SHORT_ANSWER = 40, ROUNDS = 20 /* more objects in all than a session may hold */ };
+enum { SHORT_ANSWER = 40, ROUNDS = 20 /* together the rounds make more objects than a session may hold */ };
 
 #define FAIL  REQUEST("call", "\"type\":\"C\",\"method\":\"makeAndFail\"")
 #define QUIET "{\"jsonrpc\":\"2.0\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}"
@@ -86,7 +86,7 @@ UNIT_TEST_WITH(test_a_notification, set_up, bench_tear_down)
   assert_int_equal(count_objects(bench), 0);
 }
 
-/* A list of objects, of which a later object could not be stored. */
+/* A list of objects in which a later object could not be stored. */
 UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, bench_tear_down)
 {
   check_objects(bench, MAKE, 0, MADE("1"));

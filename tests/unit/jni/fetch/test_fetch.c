@@ -40,7 +40,7 @@ UNIT_TEST(elements_that_do_not_fit_are_kept)
 UNIT_TEST(an_exception_is_kept_until_all_elements_are_sent)
 {
   make("'method':'throwing','args':[1]", "fixtures.Iterables$1 ref", "it");
-  session.room = 62; /* a number counts with its longest text */
+  session.room = 62; /* each number counts as its longest possible text */
   check("{'instance':$it}", "{\"elements\":[0,1],\"done\":false,\"ref\":N}");
   check("{'instance':$it}", "{\"elements\":[2],\"done\":false,\"ref\":N}");
   check("{'instance':$it}", "-32000 java.lang.IllegalStateException: not yet");

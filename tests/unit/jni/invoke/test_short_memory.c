@@ -1,5 +1,5 @@
-/* Each allocation of an operation fails once: the result of the operation is right, or an error says that
- * memory is short. */
+/* Each allocation of an operation fails once. In each case the result of the operation is right, or its error
+ * says that memory is short. */
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 

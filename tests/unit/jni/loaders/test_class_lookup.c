@@ -33,7 +33,7 @@
     members_check_all(cases_, COUNT_OF(cases_));                                                             \
   } while (0)
 
-/* Releases every object of the session, and so every loader, which the collector then frees. */
+/* Releases every object of the session, including the loaders. The collector then frees the loaders. */
 static int let_all_go(void **state)
 {
   (void)state;
@@ -133,7 +133,7 @@ UNIT_TEST_WITH(an_unknown_name_does_not_walk_over_all_classes, NULL, let_all_go)
   jvm_request_end(session.thread);
   print_message("a miss takes %.1f us, with %d classes %.1f us\n", (double)before / 1e3, MANY,
                 (double)after / 1e3);
-  assert_true(after < 3 * before + 50000); /* walking over them takes longer */
+  assert_true(after < 3 * before + 50000); /* walking over all loaders would take longer */
 }
 
 JVM_MAIN(members_open, members_close)

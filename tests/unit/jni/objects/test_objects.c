@@ -88,7 +88,7 @@ UNIT_TEST(a_call_from_before_a_clear_stores_nothing)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* A table is unused if its refs would begin at 1 and nobody can know a ref. */
+/* A table is unused if its refs would begin at 1 and no client can know a ref. */
 UNIT_TEST(a_table_is_unused_until_it_has_held_something)
 {
   struct jvm_objects *objects = new_table(100);
@@ -134,8 +134,8 @@ UNIT_TEST(many_come_and_go)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* First only the table holds the object, and then nothing holds it. A weak reference shows when the object is
- * collected. */
+/* First only the table holds the object, and then nothing holds the object. A weak reference shows when the
+ * object is collected. */
 UNIT_TEST(objects_live_as_long_as_they_are_held)
 {
   JNIEnv *env = the_thread->env;

@@ -192,7 +192,7 @@ struct sharing {
   _Atomic int kept;
 };
 
-/* One round: a message sends the object three times; then its answer is lost, or its client releases the
+/* One round: an answer sends the object three times. Then the answer is lost, or its client releases the
  * refs. */
 static void share_once(struct sharing *sharing, struct jvm_thread *thread, int round,
                        struct jvm_stored *stored)

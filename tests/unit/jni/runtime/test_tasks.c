@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* The observations of a task. */
+/* What a task has observed. */
 struct seen {
   JNIEnv *env;
   struct jvm_thread *thread;

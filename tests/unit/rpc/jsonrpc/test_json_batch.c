@@ -143,7 +143,7 @@ UNIT_TEST_WITH(test_a_long_text_is_found_by_its_name_and_released_once, set_up, 
   struct json_value name = parse_json(TEXT("{\"result\":\"long\"}"));
   int released = 0;
   note_long_text();
-  assert_null(batch_fill_find_shared(results, name)); /* never named */
+  assert_null(batch_fill_find_shared(results, name)); /* no request has named this result */
   for (int i = 0; i < 3; i++)
     assert_int_equal(fill_sharing("{\"args\":[{\"ref\":{\"result\":\"long\"}}]}", true, &params), JP_OK);
   struct op_shared_text *shared = batch_fill_find_shared(results, name);

@@ -122,8 +122,8 @@ static const char *string_in(const json_t *object, const char *key)
   return json_string_value(json_object_get(object, key));
 }
 
-/* Members by their names, in the order of the answer; with + if one is overridden, and < before the class
- * from which it comes. */
+/* Members by their names, in the order of the answer; a + follows an overridden member, and a < precedes the
+ * class from which an inherited member comes. */
 static void describe_members(const json_t *class, const char *list, struct buffer *out)
 {
   size_t index;
@@ -308,7 +308,7 @@ UNIT_TEST(test_failed_scan)
   policy_destroy(policy);
 }
 
-/* A compiler never makes these files, but a query over them must end nevertheless. */
+/* A query must end even over class files that no compiler makes. */
 UNIT_TEST(test_inheritance_in_a_circle)
 {
   static const char *const heirs[][2] = {{"A", "B"}, {"B", "C"}, {"C", "A"}, {"D", "D"}, {"E", "A"}};

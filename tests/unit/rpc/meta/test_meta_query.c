@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 struct loaders {
-  const char *found;  /* by the loader of main */
-  const char *loaded; /* by one loader */
+  const char *found;  /* the class that how often the loader of main was asked finds */
+  const char *loaded; /* the class that exactly one loader has loaded */
   unsigned asked;     /* the loader of main */
 };
 
@@ -161,7 +161,7 @@ UNIT_TEST(many_names_and_prefixes_take_no_product)
     struct text text = {name,
                         (size_t)snprintf(name, sizeof name, "java.%c%07zu%c", "xy"[i % 2], i * 10, 'C')};
     covered += meta_prefixes_cover(&prefixes, text);
-    /* otherwise each name was compared with each prefix */
+    /* a longer time means that each name was compared with each prefix */
     assert_true(clock_now_ms() - since_ms < AWAIT_MAX_MS);
   }
   assert_int_equal(covered, NAMES / 2);

@@ -1,4 +1,4 @@
-/* Distances between names: for short names they are compared with the whole table. Also tests the choice of
+/* Tests the distances between names, for short names by a calculation of the whole table, and the choice of
  * the nearest names. */
 #include "rpc/suggest/nearest.h"
 #include "tests/unit/unit.h"
