@@ -117,8 +117,8 @@ class OneProcess(CallbackCase):
         self.assertEqual(self.outcome(), "of other")
 
     def close_one(self, one, other, asking, pool):
-        """Closes a connection. Java then uses the other connection, although that connection has sent nothing
-        since the object was given."""
+        """Closes a connection. Java then uses the other connection, although the client has sent nothing on it
+        since it gave the object."""
         other.functions[7] = lambda call: "the other"
         one.call(CALLING, "keep", "process", one.give(number=7))
         one.close()
@@ -327,8 +327,8 @@ class Vanishing(LeavingCase):
     options = ("--on-disconnect", "finish")
 
     def test_java_gets_an_error_however_the_connection_ends(self):
-        """The Java thread gets an error, whether it is the request's own or another, and the peer continues to serve.
-        """
+        """The calling Java thread gets an error, whether it serves the request or is another thread, and the peer
+        continues to serve."""
         for method, leave, outcome in self.outcomes():
             self.assertEqual(outcome, GONE, (method, leave))
         self.assert_serves(self.connect())

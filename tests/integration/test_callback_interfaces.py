@@ -192,8 +192,8 @@ class Classes(CallbackCase):
         self.assertEqual(self.give_and_call(client, INTERFACES[2:3]), "works")
 
     def test_one_id_has_a_bounded_number_of_objects(self):
-        """Each set of interfaces makes another object. One ID has at most 256 objects, and other IDs are not
-        delayed."""
+        """Each set of interfaces makes a new object of the ID. One ID has at most 256 objects, and does not delay
+        other IDs."""
         self.start("--callback-classes-max", "600")
         client = self.connect(CallbackClient)
         held = client.new("java.util.ArrayList")

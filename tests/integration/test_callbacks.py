@@ -303,8 +303,8 @@ class Backpressure(CallbackCase):
     options = ("--callback-timeout", "3000", "--send-buffer-max", "1M")
 
     def test_room_is_waited_for_until_the_timeout(self):
-        """This client does not read before an event has thrown. When it reads again, it gets the earlier
-        events, and a call that waits for room."""
+        """The client reads nothing until an event has thrown in Java. When the client reads again, it gets the
+        earlier events, and a call that has waited for room."""
         last = self.client.give(lambda call: "asked")
         begun = self.client.begin_call(CALLING, "flood", self.client.give(oneway=True), 100000, last)
         with WebSocketClient(self.peer) as other:

@@ -64,8 +64,8 @@ class Timeouts(PeerCase):
             self.assertEqual("false", answers[2]["result"]["value"]["value"])
 
     def test_a_request_that_waits_times_out_where_it_is(self):
-        """The time counts from the request's arrival. The request is answered while the call before it runs, and never
-        runs."""
+        """The timeout counts from the arrival of the request. The request is answered while the previous call runs,
+        and is never run."""
         for client in self.each(*READ_AHEAD, ZmqClient):
             added = client.new("java.util.ArrayList")
             client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
@@ -432,8 +432,8 @@ class StubbornCalls(PeerCase):
             self.client.call(BLOCKERS, "open")
 
     def test_an_interrupt_that_never_returns_holds_nothing(self):
-        """The interrupt closes a channel of the application, which blocks. At first there are more calls that
-        block their interrupt than interrupting threads."""
+        """The interrupt closes a channel of the application, and closing it blocks. At first there are more calls
+        whose interrupt blocks than threads that interrupt."""
         clients = [self.connect(WebSocketClient) for _ in range(6)]
         for client in clients:
             client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": TIMEOUT_MS})))

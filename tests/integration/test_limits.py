@@ -1,5 +1,5 @@
-"""Limits through the binary: each is an error for the client that reached it, names its flag, and leaves the rest
-usable."""
+"""Limits through the binary. Each limit is an error only for the client that has reached it; the error names the flag,
+and the peer remains usable."""
 
 import json
 import os

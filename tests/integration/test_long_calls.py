@@ -1,5 +1,5 @@
-"""Calls that last: they delay only their own connection, the crew grows and shrinks again, the names of their
-threads, the line in the log, and what their clients leave."""
+"""Long calls: they delay only their own connection, and the crew grows and shrinks again. Also tests the names of their
+threads, the line in the log, and the effect of clients that leave."""
 
 import asyncio
 import contextlib

@@ -1,5 +1,4 @@
-"""Results by value hold what the policy lets the client read, and nothing else (docs/policy.md, "Results by value").
-"""
+"""Results by value contain only what the policy lets the client read (docs/policy.md, "Results by value")."""
 
 import itertools
 import json

@@ -205,8 +205,8 @@ class TheOrder(ShareCase):
         self.assertEqual(-32601, json.loads(client.receive())["error"]["code"])
 
     def test_requests_keep_their_order_if_a_reserved_thread_takes_a_part_of_them(self):
-        """The only thread continues with a call of another connection: `stats` is served, the call after it refused.
-        """
+        """The only thread continues with a call of another connection. `stats` is served, and the call after `stats`
+        is refused."""
         def check(make):
             with Peer(*ONE_THREAD, "--busy-timeout", "250ms", sockets=True) as peer, make(peer) as client:
                 other = WebSocketClient(peer)
@@ -398,8 +398,8 @@ class BadInput(ShareCase):
             self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
 
     def test_a_connection_that_is_closed_in_the_call_holds_nothing(self):
-        """Descriptors and rings are released although the calls do not end; the sessions with the last of their
-        clients."""
+        """Descriptors and rings are released although the calls do not end. Each session is released with the last
+        of its clients."""
         for make in (RawWebSocket, ShmClient):
             with self.subTest(make.name):
                 peer = self.peer

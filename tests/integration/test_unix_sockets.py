@@ -1,5 +1,5 @@
-"""Unix sockets of the real peer: who may use them, what may be in their place at the start, and what remains at the
-end."""
+"""Unix sockets of the real peer: which users may use them, which files may be in their place at the start, and which
+files remain at the end."""
 
 import grp
 import json

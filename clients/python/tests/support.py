@@ -27,8 +27,8 @@ def launch(**options):
 
 
 def module_peer(names, name="java", **options):
-    """setUpModule and tearDownModule of a module whose tests share a peer. The peer is a global variable of that
-    name."""
+    """Makes setUpModule and tearDownModule of a module whose tests share a peer. The peer is a global variable of
+    the module with this name."""
 
     def set_up():
         names[name] = launch(**options)

@@ -525,8 +525,8 @@ class Ends(unittest.TestCase):
             os.close(os.open(pipe, os.O_RDWR))
 
     def test_ctrl_c_ends_the_waits_of_nested_callbacks(self):
-        """The Java thread is still inside take, so the waits around the interrupted wait must end without an
-        answer from it."""
+        """The Java thread remains inside take and does not answer. The waits around the interrupted wait must
+        end nevertheless."""
         main = threading.main_thread().ident
         queue = java.java.util.concurrent.LinkedTransferQueue()
 

@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_INTEGRATION_CLIENT_SCENARIO_H
 #define JPEER_TESTS_INTEGRATION_CLIENT_SCENARIO_H
-/* For programs that run a scenario, and print a line about the fault if it fails. */
+/* For programs that run a scenario and, if it fails, print a line about the fault. */
 #include <stdio.h>
 #include <stdlib.h>
 

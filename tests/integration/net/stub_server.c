@@ -166,7 +166,7 @@ static void describe_client(const struct rpc_client *client, struct buffer *out)
                 client->peer_id[0] != '\0' ? client->peer_id : "nobody");
 }
 
-/* Reads the number after "WORD ", and what follows it. */
+/* Reads the number after "WORD ", and the text after the number. */
 static bool takes(struct text message, const char *word, long *number, struct text *rest)
 {
   char digits[24] = {0};

@@ -275,8 +275,8 @@ class Input(LoadTest):
         return b"x" * size
 
     def send_message(self, one, kind, size):
-        """Sends the first `size` bytes of the announced message. If the server closes the connection during that
-        time, it has answered before."""
+        """Sends the first `size` bytes of the announced message. If the server closes the connection while the
+        client sends, the server has sent its answer before."""
         piece = 16384
         one.connection.settimeout(SECONDS)
         with contextlib.suppress(OSError):
@@ -331,8 +331,8 @@ class Input(LoadTest):
 
     def test_whoever_goes_on_to_the_end_is_served(self):
         """Clients send three times the limit at once. Some of them have to wait, which they notice only as a delay. A
-        client that a loaded machine keeps from sending 16 KiB in 100 ms loses its place and may be cut off. It sends
-        again; few clients have to."""
+        client that a loaded machine keeps from sending 16 KiB in 100 ms loses its place and may be cut off. Such a
+        client sends its message again; only few clients may have to."""
         kinds = ["websocket", "fragments", "http", "chunks"] * 6
         cut = {1013, (503, b"-32000")}
         seen = []
