@@ -312,8 +312,8 @@ static bool keep_throwables(struct jp_answer *answer, struct json_value data)
   return true;
 }
 
-/* Keeps the refs in an error. Refs inside a cause are not sent references: they are counted in another
- * answer. */
+/* Keeps the refs in an error. A cause repeats refs of another answer, so refs inside a cause are not sent
+ * references. */
 static bool keep_error_refs(struct jp_answer *answer, struct json_value data, struct answer_refs *refs)
 {
   static const struct text names[] = {TEXT("loaders"), TEXT("ref")};
@@ -399,7 +399,7 @@ enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct an
 
 /* ---- the usual answer ---- */
 
-/* Removes the expected bytes from the beginning of the message; False: the message begins with other
+/* Removes the expected bytes from the beginning of the message. False: the message begins with other
  * bytes. */
 static bool consume_text(struct text *message, struct text expected)
 {
