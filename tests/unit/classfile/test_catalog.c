@@ -126,7 +126,7 @@ UNIT_TEST(test_class_path_of_a_jar)
   files_make_folder(folder, "lib");
   snprintf(path, sizeof path, "%s/lib/b c.jar", folder);
   zip_t *jar = jars_create(path);
-  /* the two jars name each other */
+  /* the class path has a circle: this jar names itself */
   jars_add_text(jar, "META-INF/MANIFEST.MF", "Class-Path: ../a.jar b%20c.jar\n");
   jars_add_class(jar, "p/B.class", "p/B", 50);
   jars_close(jar);
